@@ -1,0 +1,14 @@
+"""Entry point of `clinaudit` and `python -m clinaudit`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with the contract's status."""
+    from clinaudit.audit.cli import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

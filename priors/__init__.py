@@ -1,0 +1,1 @@
+"""What an adversary plausibly knows: corpus, patients, tiers, scrubbing, prompts."""

@@ -1,0 +1,1 @@
+"""What readers get: the results schema, suppression, charts and the page."""

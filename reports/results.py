@@ -1,0 +1,366 @@
+"""The results schema: what `results.json` holds, as typed records (contract, section 6).
+
+Owns the shape of every published number and the JSON Schema that ships with the package. Knows nothing of how a
+number was computed. A figure is an `Estimate`: a value with its interval, or no value with the reason.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = "1.0"
+#: Floats are published with this many decimals (contract, section 6).
+DECIMALS = 6
+
+Status = Literal["pass", "fail", "incomplete", "inconclusive"]
+Arm = Literal["train", "nontrain"]
+#: A count of patients (or one from which it follows); None where suppressed.
+Count = Annotated[int, Field(ge=0)] | None
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, and unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Estimate(Record):
+    """A figure with its 95% interval, or `value` null with a `reason`.
+
+    A suppressed rate keeps `low` and `high`: the range that its hidden count allows.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    #: What the figure was computed on (generations, regions, patients: the field's docstring says which).
+    n: Count = None
+    reason: str | None = None
+
+
+class TestedDelta(Estimate):
+    """Train minus nontrain, with the one-sided test of delta > 0."""
+
+    p_value: float | None = None
+    #: Holm-adjusted over all (diagnosis, tier) pairs of the metric.
+    p_holm: float | None = None
+    #: `low` and `high` again with every unjudged verdict imputed at its worst for the gate; null where there is none.
+    worst_low: float | None = None
+    worst_high: float | None = None
+
+
+class Limit(Record):
+    """What a rule allows: at most `max`, at least `min`."""
+
+    max: float | None = None
+    min: float | None = None
+
+
+class RuleOutcome(Record):
+    """One rule of the policy, and how this run fared."""
+
+    id: str
+    #: In plain words, what was asked.
+    question: str
+    metric: str
+    tier: str | None = None
+    diagnosis: str | None = None
+    limit: Limit
+    status: Literal["pass", "fail", "inconclusive"]
+    observed: Estimate
+    reason: str
+
+
+class Decision(Record):
+    """The verdict: any rule failed, else units missing, else any inconclusive, else pass."""
+
+    status: Status
+    policy: str
+    reason: str
+    rules: list[RuleOutcome]
+
+
+class StageCompleteness(Record):
+    """What one stage planned and what became of it; counts of units, not of patients."""
+
+    planned: int
+    done: int
+    failed: int
+    excluded: dict[str, Count] = Field(default_factory=dict)
+
+
+class Moments(Record):
+    """Mean, standard deviation and range of a per-patient (or per-practice) number."""
+
+    mean: float | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class PopulationSummary(Record):
+    """The paper's Tables 5 to 7 for one split or one cohort."""
+
+    notes: Count
+    patients: Count
+    #: Tokens of the notes on the audited model's tokenizer.
+    tokens: int | None
+    practices: int | None
+    notes_per_patient: Moments
+    tokens_per_patient: Moments
+    age: Moments
+    #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
+    age_bands: dict[str, Count]
+    sex: dict[str, Count]
+    race: dict[str, Count]
+
+
+class CorpusSummary(Record):
+    """Who was in the corpus."""
+
+    #: Whether the corpus holds a nontrain split; without one nothing can be attributed to training.
+    counterfactual: bool
+    #: Where diagnosis labels came from: `table` or `lexicon`.
+    labels: Literal["table", "lexicon"]
+    splits: dict[str, PopulationSummary]
+    cohorts: dict[str, PopulationSummary]
+    warnings: list[str]
+
+
+class LengthSummary(Record):
+    """Distribution of region lengths."""
+
+    mean: float | None
+    median: float | None
+    p90: float | None
+    max: int | None
+
+
+class KBin(Record):
+    """Pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
+
+    k: str
+    pieces: int
+
+
+class SectionComposition(Record):
+    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4)."""
+
+    section: str
+    revealing_single: int
+    revealing_shared: int
+    templated_single: int
+    templated_shared: int
+
+
+class CopyForwardBin(Record):
+    """K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
+
+    notes: str
+    pieces: int
+
+
+class PaperView(Record):
+    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
+
+    rows: int
+    memorized_fraction: Estimate
+    hit_rate: Estimate
+
+
+class Memorization(Record):
+    """Verbatim memorization at one tier in one arm (contract, section 4)."""
+
+    generations: Count
+    patients: Count
+    #: Generations without a single token.
+    empty: Count
+    #: Generations shorter than the n-gram length, in which no match is possible.
+    shorter_than_ngram: Count
+    memorized_fraction: Estimate
+    memorized_fraction_without_echo: Estimate
+    #: The headline: memorized, clinically revealing, in a K = 1 piece, not prompt echo, over generated tokens.
+    attributable_fraction: Estimate
+    #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
+    attributable_fraction_bounds: Estimate
+    memorized_fraction_bounds: Estimate
+    hit_rate: Estimate
+    source_notes_mean: Estimate
+    stitched_share: Estimate
+    templated_share: Estimate
+    multi_patient_share: Estimate
+    region_length: dict[Literal["tokens", "characters"], LengthSummary]
+    k_distribution: list[KBin]
+    sections: list[SectionComposition]
+    copy_forward: list[CopyForwardBin]
+    #: Tokens at region edges that occur in no note as text and were dropped by the split.
+    dropped_tokens: int
+    paper_view: PaperView | None = None
+
+
+class RocPoint(Record):
+    """One operating point: everyone with a score of at least `threshold` is called positive."""
+
+    threshold: float
+    true_positive_rate: float
+    false_positive_rate: float
+
+
+class Disclosure(Record):
+    """Disclosure of one diagnosis at one tier in one arm (contract, section 5)."""
+
+    generations: Count
+    mentioned: Count
+    mention_rate: Estimate
+    unjudged: Count
+    #: Share of d-positives among the generations counted; 0.5 by design.
+    base_rate: float | None
+    auroc: Estimate
+    ppv: Estimate
+    auroc_all: Estimate
+    sensitivity: Estimate
+    false_positive_rate: Estimate
+    ppv_at_prevalence: Estimate
+    #: Null where suppressed or where one class is missing.
+    roc: list[RocPoint] | None
+
+
+class DisclosureDelta(Record):
+    """Train minus nontrain: what training gave away."""
+
+    mention_rate: TestedDelta
+    auroc: TestedDelta
+    ppv: TestedDelta
+    auroc_all: TestedDelta
+    sensitivity: TestedDelta
+    false_positive_rate: TestedDelta
+    ppv_at_prevalence: TestedDelta
+
+
+class DisclosurePair(Record):
+    """Both arms and their difference for one diagnosis and tier."""
+
+    train: Disclosure
+    nontrain: Disclosure | None
+    delta: DisclosureDelta | None
+    #: Matched sets left out at this tier, by reason.
+    dropped_sets: dict[str, Count]
+
+
+class MeanOverDiagnoses(Record):
+    """Means over the diagnoses with a joint bootstrap over patients; `train`, `nontrain`, `delta` by metric."""
+
+    train: dict[str, Estimate]
+    nontrain: dict[str, Estimate]
+    delta: dict[str, Estimate]
+
+
+class BalanceRow(Record):
+    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
+
+    contrast: Literal[
+        "pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"
+    ]
+    covariate: Literal["age", "sex", "notes"]
+    smd: float | None
+    flag: Literal["balanced", "imbalanced", "poorly_matched"]
+
+
+class CohortSummary(Record):
+    """The matched cohort of one diagnosis."""
+
+    status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
+    reason: str | None
+    matcher: Literal["psm", "optimal"]
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: dict[str, Count]
+    balance: list[BalanceRow]
+    excluded: dict[str, Count]
+
+
+class TrainingLoss(Record):
+    """One epoch of the training log (the paper's Table 8)."""
+
+    epoch: float
+    train_loss: float | None
+    validation_loss: float | None
+    perplexity: float | None
+
+
+class DisclosureResults(Record):
+    """All disclosure figures: `by_diagnosis` of the JSON lies flat beside `mean` (see `to_json`)."""
+
+    by_diagnosis: dict[str, dict[str, DisclosurePair]] = Field(default_factory=dict)
+    mean: dict[str, MeanOverDiagnoses] = Field(default_factory=dict)
+
+
+class Results(Record):
+    """Everything `results.json` holds."""
+
+    schema_version: Literal["1.0"] = "1.0"
+    decision: Decision | None = None
+    completeness: dict[str, StageCompleteness] = Field(default_factory=dict)
+    corpus: CorpusSummary | None = None
+    memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
+    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+    cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    #: Free-standing remarks a reader must see, in plain words.
+    warnings: list[str] = Field(default_factory=list)
+    training: list[TrainingLoss] | None = None
+
+
+def _round(value: Any) -> Any:
+    """Round floats to `DECIMALS`, and give 0.0 for -0.0; NaN and infinity are a programming error."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError("a published figure is not finite")
+        return round(value, DECIMALS) + 0.0
+    if isinstance(value, dict):
+        return {key: _round(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_round(item) for item in value]
+    return value
+
+
+def to_json(results: Results) -> str:
+    """Return the text of `results.json`: sorted keys, rounded floats, `disclosure.<diagnosis>` beside `.mean`."""
+    document = _round(results.model_dump(mode="json", exclude_none=False))
+    disclosure = document["disclosure"]
+    document["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
+    if document["training"] is None:
+        del document["training"]
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str) -> Results:
+    """Read the text of a `results.json` back; raises `ValueError` where it is not one."""
+    document = json.loads(text)
+    disclosure = document.get("disclosure", {})
+    mean = disclosure.pop("mean", {})
+    document["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
+    return Results.model_validate(document)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the published document, `disclosure` laid flat as `to_json` does."""
+    schema = Results.model_json_schema(mode="serialization")
+    definitions = schema["$defs"]
+    flat = definitions["DisclosureResults"]["properties"]
+    definitions["DisclosureResults"] = {
+        "description": "By diagnosis and tier, and the means over the diagnoses.",
+        "type": "object",
+        "properties": {"mean": flat["mean"]},
+        "required": ["mean"],
+        "additionalProperties": flat["by_diagnosis"]["additionalProperties"],
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["required"] = sorted(set(schema["properties"]) - {"training"})
+    return schema
+
+
+SCHEMA_PATH = Path(__file__).with_name("results.schema.json")

@@ -1,0 +1,1 @@
+"""What clinical notes look like: spans, headers, sections, templated-text rules."""

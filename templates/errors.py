@@ -1,0 +1,87 @@
+"""Every error clinaudit raises on purpose, each with the exit status of the contract.
+
+    ClinauditError
+    ├── UsageError       2   wrong command line, or settings changed on resume
+    ├── BadInputError    3   corpus, policy, profile, generations; no such MODEL, CORPUS or RUN
+    ├── IncompleteError  4   stopped part-way; the same command resumes
+    ├── UnsafeError      5   refused: model files, endpoint
+    ├── StorageError     6   disk or lock
+    └── IntegrityError   7   a digest does not match
+
+A message says what, where, and what to do next. It never holds note text, a patient's name or token ids.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+#: Problems listed under a bad-input error before only their count is given.
+MAX_LISTED_PROBLEMS = 20
+
+
+class ClinauditError(Exception):
+    """Base of all deliberate errors; `str()` is the one line for the user."""
+
+    code: ClassVar[str] = "ERROR"
+    status: ClassVar[int] = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def render(self) -> str:
+        """Return the text for stderr: `error[CODE]: message`, one line."""
+        return f"error[{self.code}]: {self.message}"
+
+
+class UsageError(ClinauditError):
+    """A wrong command line, or settings that changed between runs with one `--out`."""
+
+    code = "USAGE"
+    status = 2
+
+
+class BadInputError(ClinauditError):
+    """Input that cannot be used as it is; `problems` holds one line for each thing found wrong."""
+
+    code = "BAD_INPUT"
+    status = 3
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+    def render(self) -> str:
+        """Return the one line, then up to 20 indented lines, one a problem, then the count of the rest."""
+        listed = [f"  {problem}" for problem in self.problems[:MAX_LISTED_PROBLEMS]]
+        rest = len(self.problems) - len(listed)
+        if rest > 0:
+            listed[-1] = f"  and {rest + 1} more"
+        return "\n".join([super().render(), *listed])
+
+
+class IncompleteError(ClinauditError):
+    """Planned work is missing; running the same command again goes on from here."""
+
+    code = "INCOMPLETE"
+    status = 4
+
+
+class UnsafeError(ClinauditError):
+    """Refused because going on could run foreign code or send PHI away."""
+
+    code = "UNSAFE"
+    status = 5
+
+
+class StorageError(ClinauditError):
+    """A file could not be read or written, or another audit holds the lock."""
+
+    code = "STORAGE"
+    status = 6
+
+
+class IntegrityError(ClinauditError):
+    """A file is not what the manifest says it is."""
+
+    code = "INTEGRITY"
+    status = 7
