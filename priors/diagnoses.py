@@ -1,0 +1,264 @@
+"""The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; contract, sections 3 and 5).
+
+Owns the panel (`diagnoses.toml`, and a site's own entries) and the exact matching of its terms. Knows nothing of
+negation or of whom a mention is about: that is the judge's.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from clinaudit.templates.errors import BadInputError, UsageError
+from clinaudit.templates.spans import Span
+
+PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
+
+
+class TermKind(StrEnum):
+    """What a term is of its diagnosis."""
+
+    NAME = "name"
+    ICD10 = "icd10"
+    MEDICATION = "medication"
+    SYMPTOM = "symptom"
+
+
+#: To hold one of these is to refer to the diagnosis; symptoms do not count (contract, section 3).
+REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One sensitive diagnosis and the terms by which a text tells of it (`diagnoses.toml` says what each list is)."""
+
+    id: str
+    display: str
+    names: tuple[str, ...]
+    icd10: tuple[str, ...] = ()
+    medications: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
+    #: Terms matched only in the case they are written in.
+    as_written: tuple[str, ...] = ()
+    #: Phrases that hold a term and mean something else.
+    not_meant: tuple[str, ...] = ()
+
+
+class TermMatch(NamedTuple):
+    """One term of a diagnosis in a text; `span` in characters of that text."""
+
+    span: Span
+    kind: TermKind
+
+
+_LISTS: tuple[str, ...] = tuple(field.name for field in fields(Diagnosis) if field.name not in ("id", "display"))
+_ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
+#: Keys that stand beside the diagnoses in `results.json`.
+_RESERVED_IDS = frozenset({"mean"})
+_ICD10_CODE = re.compile(r"[A-Z][0-9][0-9A-Z](?:\.[0-9A-Z]{1,4})?")
+
+
+def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str] = ()) -> tuple[Diagnosis, ...]:
+    """Return the panel: the default six, with a site's entries `extra` (id -> table) over and after them.
+
+    `only` keeps those ids, in the panel's order. Raises `BadInputError` listing every wrong entry and field, and
+    `UsageError` for an id in `only` that the panel lacks.
+    """
+    tables: dict[str, dict[str, object]] = tomllib.loads(PANEL_PATH.read_text(encoding="utf-8"))
+    problems: list[str] = []
+    for name, table in (extra or {}).items():
+        if isinstance(table, Mapping):
+            tables[name] = {**tables.get(name, {}), **table}
+        else:
+            problems.append(f"diagnosis {name!r}: must be a table of fields")
+    panel = tuple(_read_entry(name, table, problems) for name, table in tables.items())
+    if problems:
+        raise BadInputError(
+            f"the diagnosis panel has {len(problems)} problem(s); correct the [diagnoses] tables", problems
+        )
+    unknown = sorted(set(only) - {diagnosis.id for diagnosis in panel})
+    if unknown:
+        known = ", ".join(diagnosis.id for diagnosis in panel)
+        raise UsageError(f"no such diagnosis: {', '.join(unknown)}; the panel holds {known}")
+    return tuple(diagnosis for diagnosis in panel if not only or diagnosis.id in only)
+
+
+def panel_digest(panel: Sequence[Diagnosis]) -> str:
+    """Return the SHA-256 (hex) of the panel's content, for `run.json`."""
+    text = json.dumps([asdict(diagnosis) for diagnosis in panel], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> list[TermMatch]:
+    """Return the terms of the given kinds in `text`, by position; of one kind, none overlap."""
+    return _matcher(diagnosis).find(text, kinds)
+
+
+def refers_to(text: str, diagnosis: Diagnosis) -> bool:
+    """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
+    return bool(_matcher(diagnosis).find(text, REFERRING_KINDS))
+
+
+class TermMatcher:
+    """The terms of one diagnosis, compiled. Matching runs on the text as it is, so spans index it exactly."""
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        cased = frozenset(diagnosis.as_written)
+        self._patterns: dict[TermKind, re.Pattern[str]] = {}
+        for kind, terms in (
+            (TermKind.NAME, diagnosis.names),
+            (TermKind.MEDICATION, diagnosis.medications),
+            (TermKind.SYMPTOM, diagnosis.symptoms),
+        ):
+            if terms:
+                self._patterns[kind] = _compile_terms(terms, cased)
+        if diagnosis.icd10:
+            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10)
+        self._not_meant = _compile_terms(diagnosis.not_meant, frozenset()) if diagnosis.not_meant else None
+
+    def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
+        """Return the terms of the given kinds in `text`, by position."""
+        found = [
+            TermMatch(Span(*match.span()), kind)
+            for kind, pattern in self._patterns.items()
+            if kind in kinds
+            for match in pattern.finditer(text)
+            if kind is not TermKind.ICD10 or _is_code(text, match)
+        ]
+        if found and self._not_meant is not None:
+            other = [Span(*match.span()) for match in self._not_meant.finditer(text)]
+            found = [match for match in found if not _inside_any(match.span, other)]
+        return _outermost(found)
+
+
+@lru_cache(maxsize=256)
+def _matcher(diagnosis: Diagnosis) -> TermMatcher:
+    return TermMatcher(diagnosis)
+
+
+def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
+    """Return the matches by position, less those inside a longer one ("manic" in "manic depression")."""
+    kept: list[TermMatch] = []
+    for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
+        longest = kept[-1].span if kept else None
+        if longest is None or match.span.end > longest.end or match.span == longest:
+            kept.append(match)
+    return kept
+
+
+def _inside_any(span: Span, others: Iterable[Span]) -> bool:
+    return any(other.start <= span.start and span.end <= other.end for other in others)
+
+
+# A word ends where letters and digits end; an underscore is no part of a word.
+_WORD_START = r"(?<![^\W_])"
+_WORD_END = r"(?![^\W_])"
+_HYPHENS = "\\-\u2010\u2011\u2012\u2013"
+# Bounded, so that a term does not reach over a page of blanks (and the search stays linear).
+_SPACE = rf"[\s{_HYPHENS}]{{1,24}}"
+_HYPHEN = rf"[\s{_HYPHENS}]{{0,24}}"
+_SLASH = r"\s{0,8}/\s{0,8}"
+
+
+def _compile_terms(terms: Sequence[str], cased: frozenset[str]) -> re.Pattern[str]:
+    """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search)."""
+    groups: dict[str, list[str]] = {}
+    for term in sorted(set(terms), key=lambda term: (-len(term), term)):
+        keep_case = term in cased
+        first = term[0] if keep_case else "".join(sorted({term[0].lower(), term[0].upper()}))
+        rest = _rest_pattern(term)
+        groups.setdefault(first, []).append(rest if keep_case else f"(?i:{rest})")
+    branches = (f"[{re.escape(first)}](?:{'|'.join(rests)})" for first, rests in groups.items())
+    return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})")
+
+
+def _rest_pattern(term: str) -> str:
+    """Return the pattern of a term after its first character, with its word end."""
+    parts: list[str] = []
+    for piece in re.split(r"([\s/-]+)", term[1:]):
+        if not piece:
+            continue
+        if "/" in piece:
+            parts.append(_SLASH)
+        elif "-" in piece:
+            parts.append(_HYPHEN)
+        elif piece.isspace():
+            parts.append(_SPACE)
+        else:
+            parts.append(re.escape(piece).replace("'", "['\u2019]"))
+    ends_in_letter = term[-1].isalpha()
+    if len(term) > 3 and re.search(r"[^aeiou\W\d]y$", term):
+        parts[-1] = parts[-1][:-1] + "(?:y|ies)"
+    elif ends_in_letter and term[-1] not in "sS":
+        parts.append("(?:es|s)?" if re.search(r"(?:x|ch|sh)$", term) else "s?")
+    # After a sign ("HIV+") the next character may be anything.
+    return "".join(parts) + (_WORD_END if term[-1].isalnum() else "")
+
+
+def _compile_codes(codes: Sequence[str]) -> re.Pattern[str]:
+    """Compile ICD-10-CM codes, each standing for those below it, dotted or as on a claim (F41.1, F411)."""
+    branches = []
+    for code in sorted(codes, key=lambda code: (-len(code), code)):
+        category, _, rest = code.partition(".")
+        below = r"[0-9A-Z]{0,3}" if rest else r"(?:\.[0-9A-Z]{1,4}|[0-9][0-9A-Z]{0,3})?"
+        branches.append(category + (rf"\.?{rest}" if rest else "") + below)
+    return re.compile(rf"(?<![^\W_])(?<!\d\.)(?i:{'|'.join(branches)}){_WORD_END}(?!\.\w)")
+
+
+def _is_code(text: str, match: re.Match[str]) -> bool:
+    """Whether the match is a code: in lower case only with its dot or in brackets (a corpus may be lower-cased)."""
+    code = match.group()
+    return code.isupper() or "." in code or (match.start() > 0 and text[match.start() - 1] in "([")
+
+
+def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> Diagnosis:
+    """Return one entry, noting in `problems` what is wrong with it (it is then not to be used)."""
+    where = f"diagnosis {name!r}"
+    if not _ID.fullmatch(name) or name in _RESERVED_IDS:
+        problems.append(f"{where}: an id is lower-case letters, digits and _, and not {sorted(_RESERVED_IDS)}")
+    problems.extend(
+        f"{where}, field {key!r}: unknown; known are display, {', '.join(_LISTS)}"
+        for key in table
+        if key not in ("display", *_LISTS)
+    )
+    display = table.get("display", name)
+    if not isinstance(display, str) or not display.strip():
+        problems.append(f"{where}, field 'display': must be text")
+        display = name
+    lists = {key: _read_terms(f"{where}, field {key!r}", table.get(key, ()), problems) for key in _LISTS}
+    if not lists["names"]:
+        problems.append(f"{where}, field 'names': needs at least one")
+    problems.extend(
+        f"{where}, field 'icd10': {code!r} is no ICD-10-CM code (capitals, as F41 or F43.1)"
+        for code in lists["icd10"]
+        if not _ICD10_CODE.fullmatch(code)
+    )
+    terms = {*lists["names"], *lists["medications"], *lists["symptoms"]}
+    problems.extend(
+        f"{where}, field 'as_written': {term!r} is none of its names, medications or symptoms"
+        for term in lists["as_written"]
+        if term not in terms
+    )
+    return Diagnosis(name, display, **lists)
+
+
+def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        problems.append(f"{where}: must be a list of texts")
+        return ()
+    terms: list[str] = []
+    for term in value:
+        if not isinstance(term, str) or len(term) < 2 or term != " ".join(term.split()) or not term[0].isalnum():
+            problems.append(
+                f"{where}: {term!r} must be text of two characters or more that starts with a letter or digit, "
+                "single blanks between words"
+            )
+        elif term not in terms:
+            terms.append(term)
+    return tuple(terms)
