@@ -1,0 +1,274 @@
+"""The demo's patients: who they are, what they have, when they were seen. One process for both arms.
+
+Owns every draw that is constant over a patient's notes. Knows nothing of how a note is worded or laid out.
+Diagnoses are drawn in blocks of patients of one sex and nearly equal age and number of notes, so that each of the
+six is common enough, and unrelated enough to the matching covariates, for 40 matched patients a cell at every seed
+(contract, section 5); which patient of a block is positive is left to chance.
+"""
+
+import random
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from clinaudit.audit.demo.conditions import CONDITIONS, Condition
+from clinaudit.audit.demo.diagnoses import DIAGNOSES, DIAGNOSIS_IDS, Diagnosis
+from clinaudit.audit.demo.vocabulary import (
+    AGE_BANDS,
+    ALLERGIES,
+    FAMILY_CONDITIONS,
+    FEMALE_NAMES,
+    HABITS,
+    HOUSEHOLDS,
+    MALE_NAMES,
+    MARITAL_STATUSES,
+    OCCUPATIONS,
+    PASTIMES,
+    PRACTICES,
+    PROVIDERS,
+    RACES,
+    RELATIVES,
+    SURGERIES,
+    SURNAME_BEGINNINGS,
+    SURNAME_ENDINGS,
+    YOUNGEST,
+)
+
+ARMS: tuple[str, str] = ("train", "nontrain")
+FEMALE_SHARE = 0.8
+PREVALENCE = 0.45
+#: Patients among whom a diagnosis is drawn with PREVALENCE, either count of its two neighbours by chance.
+BLOCK = 10
+#: Numbers of notes and their shares.
+NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.5), (3, 0.3), (4, 0.1), (5, 0.1))
+LAST_DAY = date(2025, 6, 30)
+DAYS_A_YEAR = 365.2425
+#: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
+DENIED_SHARE = 0.15
+FAMILY_SHARE = 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class ChronicCondition:
+    """A patient's chronic condition with its drug and the numbers that stay the same from note to note."""
+
+    condition: Condition
+    since: int
+    medication: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveDiagnosis:
+    """A planted diagnosis in the wording this patient's notes keep."""
+
+    diagnosis: Diagnosis
+    year: int
+    #: The patient's age in years when it was made.
+    age: int
+    history: str
+    problem: str | None
+    medication: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """One invented patient; `visits` are ascending and `age` is in years at the last of them."""
+
+    patient_id: str
+    arm: str
+    sex: str
+    name: str
+    dob: date
+    age: int
+    race: str
+    marital_status: str
+    occupation: str
+    children: int
+    provider: tuple[str, str]
+    practice: str
+    visits: tuple[date, ...]
+    conditions: tuple[ChronicCondition, ...]
+    sensitive: tuple[SensitiveDiagnosis, ...]
+    #: Ids of diagnoses the notes deny, and of those a relative has.
+    denied: tuple[str, ...]
+    in_family: tuple[str, ...]
+    family: tuple[str, ...]
+    surgery: str
+    allergy: str
+    habits: str
+    household: str
+    pastime: str
+
+    def has(self, diagnosis_id: str) -> bool:
+        """Whether the patient was given this diagnosis."""
+        return any(planted.diagnosis.id == diagnosis_id for planted in self.sensitive)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """The matching covariates of one patient to be, and the diagnoses drawn for them."""
+
+    sex: str
+    age: int
+    notes: int
+    positive: frozenset[str]
+
+
+def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
+    """Draw both arms, sorted by patient id; ids are shuffled over the arms so that none tells its arm."""
+    rng = random.Random(f"clinaudit demo population {seed}")
+    seats = [(arm, seat) for arm in ARMS for seat in _draw_seats(rng, patients_per_arm)]
+    rng.shuffle(seats)
+    names = _draw_names(rng, [seat.sex for _, seat in seats])
+    width = max(4, len(str(len(seats))))
+    return tuple(
+        _draw_patient(
+            random.Random(f"clinaudit demo patient {seed} {number}"),
+            patient_id=f"p{number + 1:0{width}d}",
+            arm=arm,
+            seat=seat,
+            name=name,
+        )
+        for number, ((arm, seat), name) in enumerate(zip(seats, names, strict=True))
+    )
+
+
+def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
+    women = round(FEMALE_SHARE * patients)
+    seats = []
+    for sex, count in (("female", women), ("male", patients - women)):
+        ages = [_age_at((position + rng.random()) / count) for position in range(count)]
+        notes = _draw_note_counts(rng, count)
+        order = sorted(zip(notes, ages, strict=True))
+        applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
+        positives = {diagnosis: _draw_positives(rng, count) for diagnosis in applicable}
+        seats += [
+            _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
+            for index, (notes, age) in enumerate(order)
+        ]
+    return seats
+
+
+def _age_at(quantile: float) -> int:
+    low = YOUNGEST
+    below = 0.0
+    for high, share in AGE_BANDS:
+        if quantile < below + share:
+            return low + int((quantile - below) / share * (high - low + 1))
+        low, below = high + 1, below + share
+    return AGE_BANDS[-1][0]
+
+
+def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
+    """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
+    deck = [count for count, share in NOTE_COUNTS for _ in range(round(share * 2 * BLOCK))]
+    dealt: list[int] = []
+    while len(dealt) < patients:
+        rng.shuffle(deck)
+        dealt += deck
+    return dealt[:patients]
+
+
+def _draw_positives(rng: random.Random, patients: int) -> set[int]:
+    positives: set[int] = set()
+    for start in range(0, patients, BLOCK):
+        block = range(start, min(start + BLOCK, patients))
+        expected = PREVALENCE * len(block)
+        count = int(expected) + (rng.random() < expected % 1)
+        positives.update(rng.sample(block, count))
+    return positives
+
+
+def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
+    surnames = [first + last for first in SURNAME_BEGINNINGS for last in SURNAME_ENDINGS]
+    rng.shuffle(surnames)
+    names: list[str] = []
+    for number, sex in enumerate(sexes):
+        given = rng.choice(FEMALE_NAMES if sex == "female" else MALE_NAMES)
+        initial = rng.choice("ABCDEFGHJKLMNPRSTVW")
+        names.append(f"{given} {initial}. {surnames[number % len(surnames)]}")
+    # Past the 1,500 surnames a full name might come twice; the number of the round keeps it apart.
+    return [
+        name if number < len(surnames) else f"{name} {'I' * (1 + number // len(surnames))}"
+        for number, name in enumerate(names)
+    ]
+
+
+def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
+    visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
+    practice = rng.randrange(len(PRACTICES))
+    conditions = tuple(
+        _draw_chronic(rng, condition, year=rng.randint(min(dob.year + 16, visits[0].year), visits[0].year))
+        for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3)))
+    )
+    sensitive = tuple(
+        _draw_sensitive(rng, diagnosis, dob=dob, last_year=visits[0].year - 1)
+        for diagnosis in DIAGNOSES
+        if diagnosis.id in seat.positive
+    )
+    others = [d for d in DIAGNOSIS_IDS if d not in seat.positive and (d != "abortion" or seat.sex == "female")]
+    relatives = rng.sample(RELATIVES, 1)
+    return Patient(
+        patient_id=patient_id,
+        arm=arm,
+        sex=seat.sex,
+        name=name,
+        dob=dob,
+        age=seat.age,
+        race=rng.choices([race for race, _ in RACES], [weight for _, weight in RACES])[0],
+        marital_status=rng.choice(MARITAL_STATUSES),
+        occupation=rng.choice(OCCUPATIONS),
+        children=rng.choice((0, 0, 1, 2, 2, 3, 4)),
+        provider=PROVIDERS[2 * practice + rng.randrange(2)],
+        practice=PRACTICES[practice],
+        visits=visits,
+        conditions=conditions,
+        sensitive=sensitive,
+        denied=tuple(d for d in others if rng.random() < DENIED_SHARE),
+        in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < FAMILY_SHARE),
+        family=tuple(f"{who}: positive for {rng.choice(FAMILY_CONDITIONS)};" for who in relatives),
+        surgery=rng.choice(SURGERIES).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        allergy=rng.choice(ALLERGIES),
+        habits=rng.choice(HABITS).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        household=rng.choice(HOUSEHOLDS),
+        pastime=rng.choice(PASTIMES),
+    )
+
+
+def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
+    """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
+    last = LAST_DAY - timedelta(days=rng.randrange(300))
+    birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * DAYS_A_YEAR))
+    span = min(rng.uniform(1.2, 4.8), (last - birthday).days / DAYS_A_YEAR - 18) * DAYS_A_YEAR
+    step = span / (notes - 1)
+    back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
+    return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
+
+
+def _draw_chronic(rng: random.Random, condition: Condition, *, year: int) -> ChronicCondition:
+    status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
+    return ChronicCondition(condition, year, draw_medication(rng, condition.medications), status)
+
+
+def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:
+    last = min(last_year, dob.year + 42) if diagnosis.id == "abortion" else last_year
+    year = max(dob.year + 16, rng.randint(min(dob.year + 17, last), last))
+    age = year - dob.year
+    return SensitiveDiagnosis(
+        diagnosis=diagnosis,
+        year=year,
+        age=age,
+        history=rng.choice(diagnosis.histories).format(year=year, age=age),
+        problem=rng.choice(diagnosis.problems).format(year=year) if rng.random() < 0.6 else None,
+        medication=draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
+    )
+
+
+def draw_medication(rng: random.Random, choices: tuple[str, ...]) -> str:
+    """Return one of `"name {d} unit sig|dose,dose"` with a dose filled in."""
+    wording, doses = rng.choice(choices).split("|")
+    return wording.format(d=rng.choice(doses.split(",")))
+
+
+def _year_of_adult(rng: random.Random, dob: date, last: int) -> int:
+    return rng.randint(min(dob.year + 18, last), last)
