@@ -1,0 +1,53 @@
+"""The repetition guard: where a generation starts to repeat itself (contract, section 3; paper 3.1).
+
+Works on token ids alone. Engines feed it token by token, so that decoding stops at the repeat; the tokens kept are
+those before the second occurrence begins. vLLM's own `repetition_detection` sees adjacent repeats only, hence this.
+"""
+
+from collections.abc import Sequence
+
+#: Tokens that must recur: "the first 20-gram of generated tokens that occurred before".
+REPEATED_NGRAM = 20
+
+
+class RepetitionGuard:
+    """Watches one generation; occurrences may overlap. Memory: one n-gram a token."""
+
+    def __init__(self, n: int = REPEATED_NGRAM) -> None:
+        if n < 1:
+            raise ValueError("an n-gram has at least one token")
+        self._n = n
+        self._tokens: list[int] = []
+        self._seen: set[tuple[int, ...]] = set()
+        self._repeat_start: int | None = None
+
+    def push(self, token: int) -> bool:
+        """Take the next token; return whether an n-gram has by now occurred twice (nothing is taken after that)."""
+        if self._repeat_start is None:
+            self._tokens.append(token)
+            start = len(self._tokens) - self._n
+            if start >= 0:
+                ngram = tuple(self._tokens[start:])
+                if ngram in self._seen:
+                    self._repeat_start = start
+                self._seen.add(ngram)
+        return self._repeat_start is not None
+
+    @property
+    def repeat_start(self) -> int | None:
+        """Index of the first token of the second occurrence; None where nothing has recurred."""
+        return self._repeat_start
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The tokens before the second occurrence; all of them where nothing has recurred."""
+        return tuple(self._tokens[: self._repeat_start])
+
+
+def first_repeated_ngram(token_ids: Sequence[int], n: int = REPEATED_NGRAM) -> int | None:
+    """Return where the second occurrence of the first recurring n-gram starts; None where none recurs."""
+    guard = RepetitionGuard(n)
+    for token in token_ids:
+        if guard.push(token):
+            return guard.repeat_start
+    return None

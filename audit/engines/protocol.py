@@ -1,0 +1,69 @@
+"""What every engine takes and gives. Knows nothing of models, patients or where results are kept."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+#: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
+FinishReason = Literal["stop", "length", "repetition"]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One prompt to continue greedily."""
+
+    #: Names the request in the output; opaque to engines.
+    key: str
+    #: The prompt on the model's own tokenizer, exactly as the model shall see it.
+    prompt_ids: tuple[int, ...]
+    #: The prompt as text, for engines that are spoken to in text.
+    prompt: str
+    #: At most this many tokens are decoded; at least 1.
+    max_new_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOutput:
+    """One finished generation."""
+
+    key: str
+    #: After the guard, end-of-sequence removed; empty where `text` is given.
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason
+    #: Only from engines that give no token ids (served models), before any guard; None otherwise.
+    text: str | None = None
+
+
+class Engine(Protocol):
+    """A loaded model that decodes greedily."""
+
+    name: str
+    #: Prompt and generation together may hold this many tokens.
+    context_length: int
+
+    def identity(self) -> dict[str, str]:
+        """Return engine, library versions, dtype, device and threads, for `run.json`."""
+        ...
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation as soon as it is finished, in any order."""
+        ...
+
+    def close(self) -> None:
+        """Free the model; the engine cannot be used afterwards."""
+        ...
+
+
+def require_fitting(requests: Sequence[GenerationRequest], *, context_length: int) -> None:
+    """Raise `ValueError` for requests that the plan should have excluded: empty, without budget, too long, double."""
+    for position, request in enumerate(requests):
+        length = len(request.prompt_ids)
+        if length == 0 or request.max_new_tokens < 1:
+            raise ValueError(f"request {position} has an empty prompt or no token budget")
+        if length + request.max_new_tokens > context_length:
+            raise ValueError(
+                f"request {position} takes {length} + {request.max_new_tokens} tokens, "
+                f"more than the model's context of {context_length}"
+            )
+    if len({request.key for request in requests}) != len(requests):
+        raise ValueError("two requests share one key")
