@@ -108,8 +108,8 @@ def _profile(document: dict[str, Any]) -> NoteProfile:
 
 #: The facts that a profile must place (priors/tiers.py uses these ids).
 _FACTS = frozenset(
-    ("name", "dob", "age", "sex", "visit_date", "provider", "practice", "chief_complaint", "hpi")
-    + ("marital_status", "occupation", "children", "medications")
+    {"name", "dob", "age", "sex", "visit_date", "provider", "practice", "chief_complaint", "hpi"}
+    | {"marital_status", "occupation", "children", "medications"}
 )
 _TOP_LEVEL = frozenset(["name", "date_formats", "sections", "ambiguous", "templated", "fields"])
 

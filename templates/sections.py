@@ -36,6 +36,12 @@ def normalize_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def original_offsets(text: str) -> list[int]:
+    """Return for each character of `normalize_newlines(text)`, and for its end, where it starts in `text`."""
+    offsets = [index for index, char in enumerate(text) if not (char == "\n" and index and text[index - 1] == "\r")]
+    return [*offsets, len(text)]
+
+
 class SectionResolver:
     """Finds a profile's headers in notes and says which section a character stands in."""
 

@@ -1,0 +1,160 @@
+"""Attribution of memorized regions to source notes, and the split of stitched ones (paper 3.2.1; contract, section 4).
+
+Owns which note a piece of a region comes from and in how many of the patient's notes it stands. Works on text with
+line feeds only on both sides, and on token boundaries. Knows nothing of sections, rules or other patients.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class RegionText:
+    """The text of one region with line feeds only, and where its tokens stand in it."""
+
+    #: The region's place in the generation.
+    span_tokens: Span
+    text: str
+    #: Characters of `text`, one span a token of the region.
+    token_chars: tuple[Span, ...]
+    #: For each character of `text`, and for its end, the character of the generation at which it starts.
+    generation_chars: tuple[int, ...]
+
+    def slice(self, start: int, end: int) -> str:
+        """Return the text of tokens `start` to `end` of the region."""
+        return self.text[self.token_chars[start].start : self.token_chars[end - 1].end] if start < end else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a region whose text stands verbatim in one of the patient's notes."""
+
+    #: Place in the generation.
+    span_tokens: Span
+    #: With line feeds only.
+    text: str
+    #: Index of the source note among the patient's notes, and the first occurrence's start there (characters).
+    note: int
+    note_start_chars: int
+    #: In how many of the patient's notes the text stands.
+    copy_forward_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedRegion:
+    """A region with the pieces that cover it."""
+
+    span_tokens: Span
+    stitched: bool
+    #: By `span_tokens`; they may overlap.
+    pieces: tuple[Piece, ...]
+    #: Tokens that no piece covers: neither a prefix nor a suffix from there occurs in any note.
+    dropped_tokens: int
+
+
+def region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -> RegionText:
+    r"""Cut a region out of a generation and read `\r\n` and `\r` as `\n` in it.
+
+    `token_chars` are the characters of `text` that each token of the generation stands for. A token that ends between
+    `\r` and `\n` keeps the line feed, and so does the one that begins there: each then reads as its own text would.
+    """
+    begin = token_chars[span_tokens.start].start
+    end = max(token_chars[span_tokens.end - 1].end, begin)
+    raw = text[begin:end]
+    # For each raw position the normalized positions at which its character starts and ends.
+    starts: list[int] = []
+    ends: list[int] = []
+    sources: list[int] = []
+    for index, char in enumerate(raw):
+        if char == "\n" and index > 0 and raw[index - 1] == "\r":
+            starts.append(len(sources) - 1)
+        else:
+            starts.append(len(sources))
+            sources.append(begin + index)
+        ends.append(len(sources))
+    starts.append(len(sources))
+
+    def normalized(span: Span) -> Span:
+        start, stop = max(span.start - begin, 0), max(span.end - begin, 0)
+        return Span(starts[start], ends[stop - 1] if stop > start else starts[start])
+
+    inside = token_chars[span_tokens.start : span_tokens.end]
+    chars = tuple(normalized(span) for span in inside)
+    return RegionText(span_tokens, normalize_newlines(raw), chars, (*sources, end))
+
+
+def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegion:
+    """Attribute a region to its source notes, splitting it where no single note holds it.
+
+    `notes` are the patient's notes with line feeds only, oldest first: the source note of a piece is the last that
+    holds it. A text of no characters (special tokens alone) stands nowhere.
+    """
+    length = len(region.token_chars)
+    whole = _attribute_piece(region, 0, length, notes)
+    if whole is not None:
+        return AttributedRegion(region.span_tokens, False, (whole,), 0)
+    pieces, dropped = split_stitched_region(region, notes)
+    return AttributedRegion(region.span_tokens, True, tuple(pieces), dropped)
+
+
+def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[list[Piece], int]:
+    """Split into the longest prefix and suffix (in tokens) that each stand in some note; the rest likewise.
+
+    Where neither exists the first and last tokens are dropped and counted (contract, section 4). Returns the pieces by
+    place and the number of dropped tokens.
+    """
+    pieces: list[Piece] = []
+    dropped = 0
+    start, end = 0, len(region.token_chars)
+    while start < end:
+        whole = _attribute_piece(region, start, end, notes)
+        if whole is not None:
+            pieces.append(whole)
+            break
+        prefix_end = _longest_prefix(region, start, end, notes)
+        suffix_start = _longest_suffix(region, start, end, notes)
+        for piece_start, piece_end in ((start, prefix_end), (suffix_start, end)):
+            piece = _attribute_piece(region, piece_start, piece_end, notes)
+            if piece is not None:
+                pieces.append(piece)
+        if prefix_end == start and suffix_start == end:
+            dropped += min(2, end - start)
+            start, end = start + 1, end - 1
+        else:
+            start, end = prefix_end, suffix_start
+    return sorted(pieces, key=lambda piece: piece.span_tokens), dropped
+
+
+def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
+    """Return the end of the longest prefix that stands in some note (`start` where none does)."""
+    # A prefix of a text that stands in a note stands there too, so whether it stands is monotone in its length.
+    good, bad = start, end
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if _stands_somewhere(region.slice(start, middle), notes) else (good, middle)
+    return good if region.slice(start, good) else start
+
+
+def _longest_suffix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
+    """Return the start of the longest suffix that stands in some note (`end` where none does)."""
+    good, bad = end, start
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if _stands_somewhere(region.slice(middle, end), notes) else (good, middle)
+    return good if region.slice(good, end) else end
+
+
+def _stands_somewhere(text: str, notes: Sequence[str]) -> bool:
+    return any(text in note for note in notes)
+
+
+def _attribute_piece(region: RegionText, start: int, end: int, notes: Sequence[str]) -> Piece | None:
+    text = region.slice(start, end)
+    holders = [index for index, note in enumerate(notes) if text in note] if text else []
+    if not holders:
+        return None
+    place = Span(region.span_tokens.start + start, region.span_tokens.start + end)
+    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), len(holders))

@@ -1,0 +1,193 @@
+"""Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; contract, section 4).
+
+Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of how they
+were made, nor of figures over many of them (memorization_figures.py).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.attribution import AttributedRegion, Piece, attribute_region, region_text
+from clinaudit.audit.composition import NoteReader, NoteText, SegmentPlace, TokenLabel, compose_piece
+from clinaudit.audit.matching import Windows, covered_tokens, find_matches, merge_overlapping_matches, windows_of
+from clinaudit.audit.specificity import count_patients
+from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.priors.corpus import Corpus
+from clinaudit.reports.results import Arm
+from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One generation, as it is analysed."""
+
+    generation_id: str
+    patient_id: str
+    arm: Arm
+    tier: str
+    diagnoses: tuple[str, ...]
+    #: None where it is not known (`analyze`): then there is no echo.
+    prompt: str | None
+    text: str
+    token_ids: tuple[int, ...]
+    #: Characters of `text` each token stands for.
+    token_chars: tuple[Span, ...]
+    finish_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedPiece:
+    """A piece with its labels, before K is known."""
+
+    region_id: int
+    piece: Piece
+    #: Characters of the generated text.
+    span_chars: Span
+    stitched: bool
+    note_id: str
+    labels: tuple[TokenLabel, ...]
+    segments: tuple[SegmentPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedGeneration:
+    """A generation with its regions attributed and composed, before K is known."""
+
+    generation: Generation
+    #: One flag a token.
+    memorized: tuple[bool, ...]
+    #: One flag a token: memorized, and inside a window that also stands in the prompt.
+    echo: tuple[bool, ...]
+    regions: tuple[AttributedRegion, ...]
+    pieces: tuple[LocatedPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlags:
+    """What one memorized token is; pieces may overlap, and it is revealing or specific if it is so in any."""
+
+    section: str
+    revealing: bool
+    single_patient: bool
+    echo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedGeneration:
+    """A generation with everything that section 4 says of it."""
+
+    located: LocatedGeneration
+    #: K of each piece of `located.pieces`.
+    patient_counts: tuple[int, ...]
+    #: One a memorized token, in order.
+    tokens: tuple[TokenFlags, ...]
+
+    @property
+    def attributable_tokens(self) -> int:
+        """Memorized tokens that are revealing, in a K = 1 piece, and not prompt echo (the headline's numerator)."""
+        return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
+
+
+class PatientText:
+    """One patient's own notes: the windows of their ids, and the notes as their template reads them."""
+
+    def __init__(self, notes: Sequence[tuple[str, str]], tokenizer: ModelTokenizer, reader: NoteReader, n: int) -> None:
+        texts = [text for _, text in notes]
+        # A note with carriage returns is matched as it stands and with line feeds, so that neither hides a match.
+        texts += [normalize_newlines(text) for text in texts if "\r" in text]
+        self.windows: Windows = windows_of(tokenizer.encode_many(texts), n=n)
+        self.texts = [normalize_newlines(text) for _, text in notes]
+        self._notes = notes
+        self._reader = reader
+        self._read: dict[int, NoteText] = {}
+
+    def note(self, index: int) -> NoteText:
+        """Return a note as its template reads it, read once."""
+        if index not in self._read:
+            self._read[index] = self._reader.read(*self._notes[index])
+        return self._read[index]
+
+
+def locate_generation(
+    generation: Generation, patient: PatientText, *, prompt_windows: Windows, n: int
+) -> LocatedGeneration:
+    """Find, attribute and compose the memorized regions of one generation."""
+    length = len(generation.token_ids)
+    matches = find_matches(generation.token_ids, patient.windows, n=n)
+    memorized = covered_tokens(matches, length=length)
+    in_prompt = covered_tokens(find_matches(generation.token_ids, prompt_windows, n=n), length=length)
+    regions: list[AttributedRegion] = []
+    pieces: list[LocatedPiece] = []
+    for region_id, span in enumerate(merge_overlapping_matches(matches)):
+        region = region_text(generation.text, generation.token_chars, span)
+        attributed = attribute_region(region, patient.texts)
+        regions.append(attributed)
+        for piece in attributed.pieces:
+            note = patient.note(piece.note)
+            labels, segments = compose_piece(piece, region, note)
+            start, end = piece.span_tokens
+            chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
+            pieces.append(
+                LocatedPiece(region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments))
+            )
+    echo = tuple(own and given for own, given in zip(memorized, in_prompt, strict=True))
+    return LocatedGeneration(generation, tuple(memorized), echo, tuple(regions), tuple(pieces))
+
+
+def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
+    """Return what each memorized token is, over all pieces that hold it.
+
+    A token that no piece holds (dropped by the split) is not templated, so it counts as revealing, but no K is known
+    of it, so it is not patient specific; its section is that of no note: `unassigned`.
+    """
+    flags: dict[int, TokenFlags] = {}
+    for piece, count in zip(located.pieces, patient_counts, strict=True):
+        for index, label in zip(range(*piece.piece.span_tokens), piece.labels, strict=True):
+            known = flags.get(index)
+            flags[index] = TokenFlags(
+                section=known.section if known else label.section,
+                revealing=not label.templated or (known is not None and known.revealing),
+                single_patient=count == 1 or (known is not None and known.single_patient),
+                echo=located.echo[index],
+            )
+    dropped = TokenFlags("unassigned", revealing=True, single_patient=False, echo=False)
+    return tuple(flags.get(index, dropped) for index, memorized in enumerate(located.memorized) if memorized)
+
+
+def analyze_generations(
+    generations: Iterable[Generation],
+    corpus: Corpus,
+    *,
+    tokenizer: ModelTokenizer,
+    reader: NoteReader,
+    n: int,
+    advance: Callable[[int], None],
+) -> Iterator[AnalyzedGeneration]:
+    """Analyse generations against their patients' own notes; `advance(1)` is called for each one located.
+
+    K counts distinct patients among the train split and the target. All generations are held until K is known, since
+    one scan of the corpus serves them all.
+    """
+    by_patient: dict[str, list[Generation]] = {}
+    for generation in generations:
+        by_patient.setdefault(generation.patient_id, []).append(generation)
+    located: list[LocatedGeneration] = []
+    for patient_id, own in by_patient.items():
+        notes = [(note.note_id, note.text) for note in corpus.notes_of(patient_id)]
+        patient = PatientText(notes, tokenizer, reader, n)
+        for generation in own:
+            prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
+            located.append(locate_generation(generation, patient, prompt_windows=windows_of([prompt_ids], n=n), n=n))
+            advance(1)
+    counts = _train_counts(located, corpus)
+    for item in located:
+        outside = item.generation.arm != "train"
+        patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
+        yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
+
+
+def _train_counts(located: Sequence[LocatedGeneration], corpus: Corpus) -> Mapping[str, int]:
+    texts = {piece.piece.text for item in located for piece in item.pieces}
+    train = ([note.text for note in corpus.notes_of(patient_id)] for patient_id in corpus.patient_ids("train"))
+    return count_patients(texts, train)

@@ -1,0 +1,160 @@
+"""The prompts: what an adversary at each tier types, per patient and diagnosis (paper 3.1, Appendix A; contract 3).
+
+Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets. Knows nothing of the model but the length of
+its context and how it counts tokens.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clinaudit.priors.diagnoses import Diagnosis, refers_to
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.tiers import Fact, Tier
+from clinaudit.templates.profile import NoteProfile
+
+#: The literal that ends a background prior (Appendix A).
+BACKGROUND_ENDING = "patient note:"
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """One prompt of one patient at one tier, or the reason why there is none."""
+
+    patient_id: str
+    arm: str
+    tier: str
+    #: Diagnoses whose disclosure this prompt serves; an excluded row names those it does not serve.
+    diagnoses: tuple[str, ...]
+    prompt: str
+    max_new_tokens: int
+    excluded: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    prompt: str
+    #: What the model would go on to write, if the prompt is a fragment of a note.
+    rest: str | None
+
+
+class PromptWriter:
+    """Writes the priors of patients."""
+
+    def __init__(
+        self,
+        profile: NoteProfile,
+        *,
+        panel: Sequence[Diagnosis],
+        count_prompt_tokens: Callable[[str], int],
+        count_note_tokens: Callable[[str], int],
+        max_new_tokens: int,
+        context_length: int,
+    ) -> None:
+        self._labels = {fact: profile.fields[fact].label for fact in Fact}
+        self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
+        self._count_prompt_tokens = count_prompt_tokens
+        self._count_note_tokens = count_note_tokens
+        self._max_new_tokens = max_new_tokens
+        self._context_length = context_length
+
+    def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str]) -> list[Prior]:
+        """Return the priors of one patient at one tier: one row a distinct prompt, one an exclusion.
+
+        Equal prompts for several diagnoses are one row. An exclusion for a diagnosis takes the patient out of that
+        diagnosis' disclosure figures only: the prompt itself stays, for memorization.
+        """
+        if not any(facts.known(fact) for fact in tier.distinguishing):
+            return [self._excluded(facts, tier, diagnoses, "", "no distinguishing fact")]
+        by_prompt: dict[str, list[str]] = {}
+        drafts: dict[str, _Draft] = {}
+        rows: list[Prior] = []
+        for diagnosis_id in diagnoses or (None,):
+            diagnosis = self._panel[diagnosis_id] if diagnosis_id is not None else None
+            named = (diagnosis.id,) if diagnosis else ()
+            draft = self._draft(facts, tier, diagnosis)
+            if isinstance(draft, str):
+                rows.append(self._excluded(facts, tier, named, "", draft))
+                continue
+            drafts[draft.prompt] = draft
+            served = by_prompt.setdefault(draft.prompt, [])
+            reason = _reference_reason(facts, tier, diagnosis, draft.prompt) if diagnosis else None
+            if reason is not None:
+                rows.append(self._excluded(facts, tier, named, draft.prompt, reason))
+            else:
+                served.extend(named)
+        for prompt, served in by_prompt.items():
+            rows.append(self._budgeted(facts, tier, served, drafts[prompt]))
+        return rows
+
+    def _draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> _Draft | str:
+        """Return the prompt for a diagnosis, or the reason why there is none."""
+        if tier.is_fragment:
+            return self._fragment(facts, tier)
+        lines: list[str] = []
+        for fact in tier.facts:
+            if fact is Fact.MEDICATIONS:
+                kept = [item for item in facts.medications if diagnosis is None or not refers_to(item, diagnosis)]
+                if not kept:
+                    return "no medication left after scrubbing"
+                lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
+            elif fact in facts.values:
+                lines.append(f"{self._labels[fact]}: {' '.join(facts.values[fact].split())}")
+        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), None)
+
+    def _fragment(self, facts: PatientFacts, tier: Tier) -> _Draft | str:
+        held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in facts.in_note)
+        from_table = [
+            f"{self._labels[fact]}: {facts.values[fact]}\n"
+            for fact in tier.facts
+            if fact in facts.values and fact not in facts.in_note
+        ]
+        end = held[-1].end if held else 0
+        header = next((item.span_chars for item in facts.headers if item.span_chars.start >= end), None)
+        if header is None:
+            return "no header follows the last field"
+        slices = [facts.note[start:stop] for start, stop in held]
+        own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
+        prompt = "".join(from_table) + own_words + facts.note[slice(*header)]
+        return _Draft(prompt, facts.note[header.end :])
+
+    def _budgeted(self, facts: PatientFacts, tier: Tier, served: Sequence[str], draft: _Draft) -> Prior:
+        budget = self._max_new_tokens
+        if draft.rest is not None:
+            budget = min(budget, self._count_note_tokens(draft.rest))
+        if budget == 0:
+            return self._excluded(facts, tier, served, draft.prompt, "nothing follows the last field")
+        if self._count_prompt_tokens(draft.prompt) + budget > self._context_length:
+            return self._excluded(facts, tier, served, draft.prompt, "exceeds the model's context")
+        return Prior(facts.patient_id, facts.arm, tier.id, tuple(served), draft.prompt, budget, False, None)
+
+    @staticmethod
+    def _excluded(facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
+        return Prior(facts.patient_id, facts.arm, tier.id, tuple(diagnoses), prompt, 0, True, reason)
+
+
+def _reference_reason(facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
+    """Return why a prompt gives the diagnosis away by itself, or None where it does not."""
+    for fact, reason in (
+        (Fact.CHIEF_COMPLAINT, "the chief complaint refers to the diagnosis"),
+        (Fact.HPI, "the history of present illness refers to the diagnosis"),
+    ):
+        if fact in tier.facts and refers_to(facts.values.get(fact, ""), diagnosis):
+            return reason
+    return "the prompt refers to the diagnosis" if refers_to(prompt, diagnosis) else None
+
+
+def write_priors(
+    targets: Mapping[str, Sequence[str]],
+    *,
+    facts: Mapping[str, PatientFacts],
+    tiers: Sequence[Tier],
+    writer: PromptWriter,
+) -> list[Prior]:
+    """Return the priors of all targets (patient id -> diagnoses of the cohorts it is in), by patient and tier."""
+    return [
+        prior
+        for patient_id in sorted(targets)
+        for tier in tiers
+        for prior in writer.write(facts[patient_id], tier, targets[patient_id])
+    ]
