@@ -1,0 +1,131 @@
+"""Small cells: when a count of patients is hidden, and what may be said in its place (contract, section 6).
+
+Owns the arithmetic of hiding one count, one breakdown, one rate. Knows nothing of which figure stands where in
+the results: that is `suppression` and `suppressed_disclosure`.
+"""
+
+import math
+from collections.abc import Mapping
+
+from clinaudit.reports.results import Estimate
+
+#: Counts of patients from 1 to this many are hidden (contract, section 6).
+LARGEST_HIDDEN = 10
+REASON = "fewer than 11 patients"
+#: Grid cells are multiples of this wide, so that their width tells little of the count it came from.
+GRID_STEP = 0.05
+#: A band at least this wide says nothing of an AUROC or a share, and is not published.
+WIDEST_BAND = 0.5
+
+
+def is_small(count: int | None) -> bool:
+    """Whether a count of patients must be hidden; zero tells of nobody and may be shown."""
+    return count is not None and 1 <= count <= LARGEST_HIDDEN
+
+
+def publish_count(count: int | None, *, total: int | None = None) -> int | None:
+    """Return the count, or None where it or its complement in `total` is small."""
+    if count is None or is_small(count) or (total is not None and is_small(total - count)):
+        return None
+    return count
+
+
+def publish_breakdown(counts: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Hide the small cells of a breakdown whose total is shown, and others beside them until none can be had back.
+
+    At least two cells are hidden and at least 11 patients are in them together; the smallest of the others are
+    taken first, zeros never.
+    """
+    hidden = {key for key, count in counts.items() if count is None or is_small(count)}
+    if not hidden:
+        return dict(counts)
+    shown = sorted((count, key) for key, count in counts.items() if count and key not in hidden)
+    patients = sum(counts[key] or 0 for key in hidden)
+    for count, key in shown:
+        if len(hidden) >= 2 and patients > LARGEST_HIDDEN:
+            break
+        hidden.add(key)
+        patients += count
+    return {key: None if key in hidden else count for key, count in counts.items()}
+
+
+def hidden_range(count: int, total: int) -> tuple[int, int] | None:
+    """Return the counts that a reader must still think possible, or None where the count may be shown."""
+    low, high = 0, total
+    if is_small(count):
+        low, high = 1, min(LARGEST_HIDDEN, high)
+    if is_small(total - count):
+        low, high = max(low, total - LARGEST_HIDDEN), min(high, total - 1)
+    return None if (low, high) == (0, total) else (low, high)
+
+
+def counted(estimate: Estimate) -> int | None:
+    """Return the numerator of a rate (`value` times `n`), or None where it has none."""
+    if estimate.value is None or estimate.n is None:
+        return None
+    return round(estimate.value * estimate.n)
+
+
+def withhold(estimate: Estimate) -> Estimate:
+    """Return the estimate without any figure; a figure that never was keeps its reason, if that holds no digit."""
+    reason = REASON if estimate.value is not None else without_digits(estimate.reason)
+    return Estimate(value=None, reason=reason)
+
+
+def band(low: float, high: float) -> Estimate:
+    """Return a suppressed figure that is published as the range its hidden counts allow."""
+    return Estimate(value=None, low=low, high=high, reason=REASON)
+
+
+def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
+    """Publish a rate over `n` units as it is, or as the range that its hidden count allows.
+
+    Where a patient may stand behind several units (generations), `patients_per_unit` raises the threshold.
+    """
+    if estimate.value is None:
+        return estimate.model_copy(update={"n": publish_count(estimate.n)})
+    count = counted(estimate)
+    if count is None or estimate.n is None or is_small(estimate.n):
+        return withhold(estimate)
+    if patients_per_unit > 1:
+        largest = LARGEST_HIDDEN * patients_per_unit
+        if 0 < count <= largest:
+            return band(1 / estimate.n, min(1.0, largest / estimate.n))
+        if 0 < estimate.n - count <= largest:
+            return band(max(0.0, 1 - largest / estimate.n), 1 - 1 / estimate.n)
+        return estimate
+    hidden = hidden_range(count, estimate.n)
+    return estimate if hidden is None else band(hidden[0] / estimate.n, hidden[1] / estimate.n)
+
+
+def grid_width(smallest_class: int) -> float | None:
+    """Return how wide a grid cell must be so that ten patients of a class may move inside it; None if useless.
+
+    Moving one of `n` patients changes an AUROC or a rate by at most 1/n.
+    """
+    if smallest_class <= 0:
+        return None
+    width = math.ceil(LARGEST_HIDDEN / smallest_class / GRID_STEP - 1e-9) * GRID_STEP
+    return None if width >= WIDEST_BAND else width
+
+
+def grid_cell(value: float, *, width: float, centre: float, floor: float, ceiling: float) -> Estimate:
+    """Return the grid cell that holds `value`; cells are centred on `centre`, the value that means no leakage."""
+    cell = math.floor((value - centre) / width + 0.5)
+    low, high = centre + (cell - 0.5) * width, centre + (cell + 0.5) * width
+    return band(max(floor, low), min(ceiling, high))
+
+
+def blur(estimate: Estimate) -> Estimate:
+    """Return the estimate to two decimals, bounds outwards and without `n`, so that `n` cannot be solved for."""
+    return Estimate(
+        value=None if estimate.value is None else round(estimate.value, 2),
+        low=None if estimate.low is None else math.floor(estimate.low * 100 + 1e-9) / 100,
+        high=None if estimate.high is None else math.ceil(estimate.high * 100 - 1e-9) / 100,
+        reason=estimate.reason,
+    )
+
+
+def without_digits(reason: str | None) -> str:
+    """Return a reason in words, or the plain one where it holds a number that might be a hidden count."""
+    return REASON if reason is None or any(sign.isdigit() for sign in reason) else reason

@@ -1,0 +1,343 @@
+"""Small cells in the disclosure figures: the status × outcome table behind a (diagnosis, tier, arm).
+
+Two rows (d-positive, d-negative) and the judge's outcomes (positive, ambiguous, negative, no mention, unjudged).
+What may be published of it:
+
+- counts, sensitivity, false-positive rate and mention rate each by its own count and complement;
+- PPVs are recomputed from the two published rates, so they tell nothing that those do not;
+- AUROCs depend on every cell. Where one is hidden the grid cell that holds the value is published. A grid cell is
+  at least 10/n wide for the smaller class of n patients, so moving ten patients between outcomes, each by the whole
+  score range, need not leave it. Rounding outwards the interval instead was rejected: two bounds rounded at
+  different phases pin the value down to a third of the grid;
+- ROC points are the cells themselves: all or none;
+- deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
+  excludes zero can still be seen; p-values are rounded up to 0.001, 0.01, 0.05 or 1.
+
+Where matched sets were dropped or verdicts are missing in small number, shown totals would give these away:
+`generations`, `mentioned` and every `n` are hidden and every figure is given to two decimals.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.reports.results import (
+    Disclosure,
+    DisclosureDelta,
+    DisclosurePair,
+    Estimate,
+    MeanOverDiagnoses,
+    RocPoint,
+    TestedDelta,
+)
+from clinaudit.reports.small_cells import (
+    band,
+    blur,
+    counted,
+    grid_cell,
+    grid_width,
+    hidden_range,
+    is_small,
+    publish_count,
+    publish_rate,
+    withhold,
+    without_digits,
+)
+
+METRICS = tuple(DisclosureDelta.model_fields)
+_AUROCS = ("auroc", "auroc_all")
+#: p-values of suppressed deltas are rounded up to one of these.
+_P_STEPS = (0.001, 0.01, 0.05, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What can be had back of a status × outcome table from its figures; counts of patients."""
+
+    positives: int
+    negatives: int
+    mentioned: int
+    unjudged: int
+    exposed: int
+    false_alarms: int
+    #: Cells read off the ROC points; None where they cannot be had back.
+    roc_cells: tuple[int, ...] | None
+
+    @property
+    def patients(self) -> int:
+        return self.positives + self.negatives
+
+    @property
+    def unmentioned(self) -> int:
+        return self.patients - self.unjudged - self.mentioned
+
+    @property
+    def mention_tells(self) -> bool:
+        """Whether `mentioned` beside the published rates would give a small count away."""
+        differences = (self.exposed, self.false_alarms, self.exposed + self.false_alarms)
+        return any(is_small(self.mentioned - known) for known in differences)
+
+    @property
+    def has_small_cell(self) -> bool:
+        cells = (
+            self.mentioned,
+            self.unmentioned,
+            self.unjudged,
+            self.exposed,
+            self.positives - self.exposed,
+            self.false_alarms,
+            self.negatives - self.false_alarms,
+            *(self.roc_cells or ()),
+        )
+        return self.roc_cells is None or self.mention_tells or any(map(is_small, cells))
+
+
+def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
+    """Return the publishable copy of one (diagnosis, tier).
+
+    `set_count` is the cohort's number of matched sets (its cell size), `prevalence` as published.
+    """
+    train = publish_arm(pair.train, set_count=set_count, prevalence=prevalence)
+    nontrain = None if pair.nontrain is None else publish_arm(pair.nontrain, set_count=set_count, prevalence=prevalence)
+    delta = None
+    if pair.delta is not None and pair.nontrain is not None and nontrain is not None:
+        delta = DisclosureDelta.model_validate(
+            {metric: _publish_delta(metric, getattr(pair.delta, metric), pair, train, nontrain) for metric in METRICS}
+        )
+    dropped = {reason: publish_count(count) for reason, count in pair.dropped_sets.items()}
+    return DisclosurePair(train=train, nontrain=nontrain, delta=delta, dropped_sets=dropped)
+
+
+def publish_arm(arm: Disclosure, *, set_count: int | None, prevalence: Estimate | None) -> Disclosure:
+    """Return the publishable copy of one (diagnosis, tier, arm)."""
+    if arm.generations == 0:
+        return arm
+    table = _table(arm)
+    if table is None or any(map(is_small, (table.positives, table.negatives, table.patients))):
+        return _withhold_arm(arm)
+    dropped = None if set_count is None else set_count - table.positives
+    is_blurred = is_small(dropped) or publish_count(table.unjudged, total=table.patients) is None
+    hides_mention = is_blurred or table.mention_tells
+    judged = table.patients - table.unjudged
+    mention_range = hidden_range(table.mentioned, judged)
+    if mention_range is not None:
+        mention_rate = band(mention_range[0] / judged, mention_range[1] / judged)
+    elif table.mention_tells:
+        mention_rate = _on_grid(arm.mention_rate, judged, centre=0.5)
+    else:
+        mention_rate = arm.mention_rate
+    sensitivity = publish_rate(arm.sensitivity)
+    false_positive_rate = publish_rate(arm.false_positive_rate)
+    has_small_cell = table.has_small_cell
+    smaller_class = min(table.positives, table.negatives)
+    figures = {
+        "mention_rate": mention_rate,
+        "auroc": (
+            arm.auroc
+            if not has_small_cell
+            else withhold(arm.auroc)
+            if is_small(table.mentioned)
+            else _on_grid(arm.auroc, min(smaller_class, table.mentioned // 2), centre=0.5)
+        ),
+        "ppv": _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate),
+        "auroc_all": _on_grid(arm.auroc_all, smaller_class, centre=0.5) if has_small_cell else arm.auroc_all,
+        "sensitivity": sensitivity,
+        "false_positive_rate": false_positive_rate,
+        "ppv_at_prevalence": _publish_ppv_at_prevalence(
+            arm.ppv_at_prevalence, sensitivity, false_positive_rate, prevalence
+        ),
+    }
+    if is_blurred:
+        figures = {metric: blur(figure) for metric, figure in figures.items()}
+    return Disclosure(
+        generations=None if is_blurred else arm.generations,
+        mentioned=None if hides_mention or mention_range else publish_count(arm.mentioned, total=arm.generations),
+        unjudged=publish_count(arm.unjudged, total=arm.generations),
+        base_rate=arm.base_rate,
+        roc=None if has_small_cell or is_blurred else arm.roc,
+        **figures,
+    )
+
+
+def publish_mean(
+    mean: MeanOverDiagnoses, originals: Sequence[DisclosurePair], published: Sequence[DisclosurePair]
+) -> MeanOverDiagnoses:
+    """Return means that do not give back a hidden diagnosis: where one is a range, so is the mean."""
+
+    def side(figures: dict[str, Estimate], arm: str) -> dict[str, Estimate]:
+        kept = {}
+        for metric, figure in figures.items():
+            before = [_figure(pair, arm, metric) for pair in originals]
+            after = [_figure(pair, arm, metric) for pair in published]
+            entered = [now for was, now in zip(before, after, strict=True) if was and was.value is not None]
+            kept[metric] = _publish_mean_figure(figure, [was for was in before if was], entered)
+        return kept
+
+    return MeanOverDiagnoses(
+        train=side(mean.train, "train"),
+        nontrain=side(mean.nontrain, "nontrain"),
+        delta=side(mean.delta, "delta"),
+    )
+
+
+def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: Sequence[Estimate | None]) -> Estimate:
+    if figure.value is None:
+        return withhold(figure)
+    exact = [now for now in entered if now is not None and now.value is not None]
+    if len(exact) == len(entered):
+        return figure if all(now in before for now in exact) else blur(figure)
+    ranges = [_range(now) for now in entered]
+    known = [pair for pair in ranges if pair is not None]
+    if len(known) < len(ranges):
+        return withhold(figure)
+    return band(sum(low for low, _ in known) / len(known), sum(high for _, high in known) / len(known))
+
+
+def _table(arm: Disclosure) -> _Table | None:
+    if arm.generations is None or arm.mentioned is None:
+        return None
+    share = 0.5 if arm.base_rate is None else arm.base_rate
+    positives = round(share * arm.generations)
+    exposed, false_alarms = counted(arm.sensitivity), counted(arm.false_positive_rate)
+    return _Table(
+        positives=positives,
+        negatives=arm.generations - positives,
+        mentioned=arm.mentioned,
+        unjudged=arm.unjudged or 0,
+        exposed=exposed or 0,
+        false_alarms=false_alarms or 0,
+        roc_cells=_roc_cells(arm.roc, arm.mentioned, exposed or 0, false_alarms or 0),
+    )
+
+
+def _roc_cells(roc: list[RocPoint] | None, mentioned: int, exposed: int, false_alarms: int) -> tuple[int, ...] | None:
+    """Return the verdict × status counts among generations that mention the diagnosis, from the ROC's steps."""
+    if roc is None:
+        return () if mentioned == 0 else None
+    firm = [point for point in roc if point.threshold == 1.0]
+    if firm and exposed and firm[0].true_positive_rate > 0:
+        positives = round(exposed / firm[0].true_positive_rate)
+        negatives = mentioned - positives
+    elif firm and false_alarms and firm[0].false_positive_rate > 0:
+        negatives = round(false_alarms / firm[0].false_positive_rate)
+        positives = mentioned - negatives
+    else:
+        return None
+    cells, true_rate, false_rate = [], 0.0, 0.0
+    for point in sorted(roc, key=lambda point: -point.threshold):
+        cells.append(round((point.true_positive_rate - true_rate) * positives))
+        cells.append(round((point.false_positive_rate - false_rate) * negatives))
+        true_rate, false_rate = point.true_positive_rate, point.false_positive_rate
+    return (*cells, positives, negatives)
+
+
+def _withhold_arm(arm: Disclosure) -> Disclosure:
+    return Disclosure(
+        generations=None,
+        mentioned=None,
+        unjudged=None,
+        base_rate=None,
+        roc=None,
+        **{metric: withhold(getattr(arm, metric)) for metric in METRICS},
+    )
+
+
+def _on_grid(estimate: Estimate, smaller_class: int, *, centre: float, floor: float = 0.0) -> Estimate:
+    width = grid_width(smaller_class)
+    if estimate.value is None or width is None:
+        return withhold(estimate)
+    return grid_cell(estimate.value, width=width, centre=centre, floor=floor, ceiling=1.0)
+
+
+def _range(estimate: Estimate | None) -> tuple[float, float] | None:
+    """Return what is published of a figure as a range: a value is a range of one point, not its interval."""
+    if estimate is None:
+        return None
+    if estimate.value is not None:
+        return estimate.value, estimate.value
+    return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+
+
+def _publish_ppv(ppv: Estimate, table: _Table, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
+    if ppv.value is None:
+        return withhold(ppv)
+    if sensitivity.value is not None and false_positive_rate.value is not None:
+        return withhold(ppv) if is_small(ppv.n) else ppv
+    exposed, false_alarms = _range(sensitivity), _range(false_positive_rate)
+    if exposed is None or false_alarms is None:
+        return withhold(ppv)
+    return _ratio(
+        (exposed[0] * table.positives, exposed[1] * table.positives),
+        (false_alarms[0] * table.negatives, false_alarms[1] * table.negatives),
+    )
+
+
+def _publish_ppv_at_prevalence(
+    ppv: Estimate, sensitivity: Estimate, false_positive_rate: Estimate, prevalence: Estimate | None
+) -> Estimate:
+    exposed, false_alarms, share = _range(sensitivity), _range(false_positive_rate), _range(prevalence)
+    if ppv.value is None or exposed is None or false_alarms is None or share is None:
+        return withhold(ppv)
+    if sensitivity.value is not None and false_positive_rate.value is not None and share[0] == share[1]:
+        return ppv
+    return _ratio(
+        (exposed[0] * share[0], exposed[1] * share[1]),
+        (false_alarms[0] * (1 - share[1]), false_alarms[1] * (1 - share[0])),
+    )
+
+
+def _ratio(true: tuple[float, float], false: tuple[float, float]) -> Estimate:
+    """Return the range of true / (true + false) over the two ranges."""
+    if true[0] + false[1] == 0 or true[1] + false[0] == 0:
+        return band(0.0, 1.0)
+    return band(true[0] / (true[0] + false[1]), true[1] / (true[1] + false[0]))
+
+
+def _publish_delta(
+    metric: str, delta: TestedDelta, pair: DisclosurePair, train: Disclosure, nontrain: Disclosure
+) -> TestedDelta:
+    arms = (getattr(train, metric), getattr(nontrain, metric))
+    if delta.value is None:
+        return TestedDelta(value=None, reason=without_digits(delta.reason))
+    if arms == (getattr(pair.train, metric), getattr(pair.nontrain, metric)):
+        return delta
+    if all(arm.value is not None for arm in arms):
+        figure = blur(Estimate(value=delta.value, low=delta.low, high=delta.high))
+    elif metric in _AUROCS:
+        figure = _auroc_delta(delta, metric, pair, arms)
+    else:
+        figure = _difference(delta, arms)
+    return TestedDelta(
+        value=figure.value,
+        low=figure.low,
+        high=figure.high,
+        reason=figure.reason,
+        p_value=_coarse_p(delta.p_value),
+        p_holm=_coarse_p(delta.p_holm),
+    )
+
+
+def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tuple[Estimate, Estimate]) -> Estimate:
+    if any(_range(arm) is None for arm in arms) or pair.nontrain is None:
+        return withhold(delta)
+    classes = []
+    for arm in (pair.train, pair.nontrain):
+        counts = (arm.generations or 0, arm.mentioned or 0)
+        classes.append(min(counts) // 2 if metric == "auroc" else counts[0] // 2)
+    return _on_grid(delta, min(classes), centre=0.0, floor=-1.0)
+
+
+def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate:
+    train, nontrain = _range(arms[0]), _range(arms[1])
+    if train is None or nontrain is None:
+        return withhold(delta)
+    return band(train[0] - nontrain[1], train[1] - nontrain[0])
+
+
+def _coarse_p(p_value: float | None) -> float | None:
+    return None if p_value is None else next(step for step in _P_STEPS if p_value <= step)
+
+
+def _figure(pair: DisclosurePair, arm: str, metric: str) -> Estimate | None:
+    side = getattr(pair, arm)
+    figure = getattr(side, metric, None)
+    return figure if isinstance(figure, Estimate) else None
