@@ -1,0 +1,131 @@
+"""Intervals and multiplicity: Wilson, Clopper-Pearson and its fractional form, bootstrap over patients, Holm.
+
+Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
+(contract, sections 4 to 6). A figure computed on nothing is null with a reason, never 0.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri
+
+from clinaudit.reports.results import Estimate
+
+#: Two-sided error of every interval.
+ALPHA = 0.05
+#: 97.5% point of the normal distribution.
+Z = float(ndtri(1 - ALPHA / 2))
+#: Bootstrap resamples (contract, section 4).
+RESAMPLES = 2000
+
+#: Resampled cells held in memory at a time (8 bytes each).
+_CHUNK_CELLS = 2_000_000
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Return a share with its Wilson (1927) score interval; null where there are no trials."""
+    if not trials:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    _check_count(successes, trials)
+    share = successes / trials
+    low, high = wilson_bounds(share, trials)
+    return Estimate(value=share, low=low, high=high, n=trials)
+
+
+def wilson_bounds(share: float, trials: int) -> tuple[float, float]:
+    """Return the Wilson interval of `share` (0..1) of `trials` > 0."""
+    shrink = 1 + Z**2 / trials
+    middle = (share + Z**2 / (2 * trials)) / shrink
+    half = Z * math.sqrt(share * (1 - share) / trials + Z**2 / (4 * trials**2)) / shrink
+    # At 0 and at 1 the formula gives the end itself but for rounding.
+    low = 0.0 if share <= 0 else max(0.0, middle - half)
+    high = 1.0 if share >= 1 else min(1.0, middle + half)
+    return low, high
+
+
+def clopper_pearson(successes: int, trials: int) -> Estimate:
+    """Return a share with its exact (Clopper-Pearson 1934) interval, which never collapses; null without trials."""
+    if not trials:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    _check_count(successes, trials)
+    return mean_with_beta_bounds(float(successes), trials)
+
+
+def mean_with_beta_bounds(total: float, count: int) -> Estimate:
+    """Return the mean `total / count` of values in [0, 1] with Beta quantiles, as the gate uses them.
+
+    Clopper-Pearson with the fractional sum as its count: low Beta(a/2; s, n-s+1), high Beta(1-a/2; s+1, n-s). Of all
+    variables in [0, 1] with one mean, the 0/1 one varies most, so that the interval is wide rather than narrow.
+    `count` is the number of independent values, that is of patients.
+    """
+    if not count:
+        return Estimate(value=None, n=0, reason="there was nothing to average")
+    # A sum of floats may pass its bounds by rounding, but by no more.
+    if not -1e-9 <= total <= count + 1e-9:
+        raise ValueError("a sum of values in [0, 1] lies outside its possible range")
+    total = min(max(total, 0.0), float(count))
+    low = 0.0 if total <= 0 else float(betaincinv(total, count - total + 1, ALPHA / 2))
+    high = 1.0 if total >= count else float(betaincinv(total + 1, count - total, 1 - ALPHA / 2))
+    return Estimate(value=total / count, low=low, high=high, n=count)
+
+
+def bootstrap_mean_over_patients(
+    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """Return the 95% percentile interval of `sum(sums) / sum(counts)`, resampling patients.
+
+    `sums` and `counts`, one a patient: the sum of its generations' values and the number of its generations. Patients
+    without a generation have no place here. Raises `ValueError` on no patient or a count below 1.
+    """
+    sums = np.asarray(sums, dtype=np.float64)
+    counts = np.asarray(counts, dtype=np.int64)
+    if sums.ndim != 1 or sums.shape != counts.shape or not sums.size:
+        raise ValueError("sums and counts must hold one number for each of at least one patient")
+    if counts.min() < 1:
+        raise ValueError("every patient must have at least one generation")
+    rng = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    step = max(1, _CHUNK_CELLS // sums.size)
+    for start in range(0, resamples, step):
+        stop = min(start + step, resamples)
+        drawn = rng.integers(0, sums.size, size=(stop - start, sums.size))
+        means[start:stop] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = percentile_interval(means)
+    return low, high
+
+
+def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 2.5% and 97.5% points of resampled figures (1-D, finite)."""
+    low, high = np.quantile(resampled, (ALPHA / 2, 1 - ALPHA / 2))
+    return float(low), float(high)
+
+
+def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return the 95% interval of `first - second` from two independent shares' Wilson intervals (Newcombe 1998)."""
+    if None in (first.value, first.low, first.high, second.value, second.low, second.high):
+        raise ValueError("both shares need a value and an interval")
+    a, a_low, a_high = float(first.value or 0), float(first.low or 0), float(first.high or 0)
+    b, b_low, b_high = float(second.value or 0), float(second.low or 0), float(second.high or 0)
+    difference = a - b
+    return (
+        difference - math.hypot(a - a_low, b_high - b),
+        difference + math.hypot(a_high - a, b - b_low),
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return Holm's (1979) adjusted p-values, in the order given."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def _check_count(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError("a count of successes lies outside 0 to the number of trials")

@@ -1,0 +1,88 @@
+"""Nearest-neighbour matching of two groups, 1:1: psmpy's propensity scores as in the paper, or optimal assignment.
+
+Owns the adapters to psmpy and scipy. Knows nothing of diagnoses or arms: two groups in, pairs of row numbers out.
+psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
+"""
+
+import contextlib
+import io
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matcher = Literal["psm", "optimal"]
+Covariates = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Pairs (row of the first group, row of the second), and each row's propensity of being in the first group."""
+
+    pairs: tuple[tuple[int, int], ...]
+    first_propensity: NDArray[np.float64]
+    second_propensity: NDArray[np.float64]
+
+
+def match(first: Covariates, second: Covariates, *, matcher: Matcher) -> Matching:
+    """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
+
+    Every row of the smaller group, whichever it is, gets a partner. The outcome depends on the order of rows where
+    scores tie: give a fixed order.
+    """
+    if len(first) == len(second) == 1:
+        # psmpy fails on a single pair, about which there is nothing to decide.
+        return Matching(((0, 0),), np.array([0.5]), np.array([0.5]))
+    both = np.vstack([first, second])
+    spread = both.std(axis=0)
+    # z-scores: psmpy penalizes unscaled coefficients, so that the unit of a covariate would matter. A constant stays 0.
+    scaled = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    if matcher == "psm":
+        return _match_by_propensity(scaled, len(first))
+    return _match_optimally(scaled, len(first))
+
+
+def _match_by_propensity(scaled: Covariates, first_count: int) -> Matching:
+    """psmpy (Kline and Luo 2022): logistic propensity, then a KD-tree on its logit, smaller group to larger."""
+    import pandas as pd
+
+    frame = pd.DataFrame(scaled, columns=[f"x{i}" for i in range(scaled.shape[1])])
+    frame["row"] = np.arange(len(frame))
+    frame["first"] = (frame["row"] < first_count).astype(int)
+    # psmpy warns on import and on unmatched rows, and prints: neither is for our users.
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from psmpy import PsmPy
+
+        psm = PsmPy(frame, treatment="first", indx="row", exclude=[])
+        # balance=True crashes on small or equal groups and depends on the order of rows.
+        psm.logistic_ps(balance=False)
+        scores = psm.predicted_data.set_index("row").sort_index()
+        # No caliper: Austin's 0.2 SD of the logit lost a third of a demo cohort and still left |SMD| of 0.39; balance
+        # is restored afterwards by `clinaudit.audit.balance`, which lost a tenth and left at most 0.1.
+        psm.kdtree_matched(matcher="propensity_logit", replacement=False, caliper=None)
+    pairs = []
+    for one, other in zip(psm.matched_ids["row"], psm.matched_ids["matched_ID"], strict=True):
+        low, high = sorted((int(one), int(other)))
+        pairs.append((low, high - first_count))
+    propensity = scores["propensity_score"].to_numpy(dtype=np.float64)
+    return Matching(tuple(sorted(pairs)), propensity[:first_count], propensity[first_count:])
+
+
+def _match_optimally(scaled: Covariates, first_count: int) -> Matching:
+    """Least total squared distance on z-scored covariates (Rosenbaum 1989); propensity by the same logistic model."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+    from sklearn.linear_model import LogisticRegression
+
+    rows, columns = linear_sum_assignment(cdist(scaled[:first_count], scaled[first_count:], "sqeuclidean"))
+    in_first = np.arange(len(scaled)) < first_count
+    model = LogisticRegression(solver="liblinear").fit(scaled, in_first)
+    propensity = model.predict_proba(scaled)[:, 1]
+    pairs = tuple((int(row), int(column)) for row, column in zip(rows, columns, strict=True))
+    return Matching(pairs, propensity[:first_count], propensity[first_count:])
