@@ -13,6 +13,7 @@ from clinaudit.priors.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.reading import find_file, printable
 from clinaudit.priors.records import Record, is_encodable, iter_records
+from clinaudit.templates.errors import BadInputError
 
 Value = TypeVar("Value")
 
@@ -46,8 +47,12 @@ def read_generations(path: Path, *, known_patients: Collection[str], tiers: Coll
     Raises `BadInputError` that lists everything wrong, by row and column and without content, and `StorageError`
     where the system refuses the file.
     """
-    file = find_file(path, printable(path.name))
     problems = Problems()
+    name = printable(path.name)
+    try:
+        file = find_file(path, name)
+    except BadInputError as error:
+        raise BadInputError(f"the generations {name} cannot be read", [f"{name}: {error.message}"]) from None
     if file.format == "csv":
         problems.add(file.name, "generations are read from .jsonl or .parquet: CSV has no lists")
         problems.raise_any("the generations")

@@ -15,6 +15,7 @@ from clinaudit.priors.patient import Note, Patient, Split
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.reading import DataFile, digest_file, find_file, printable, stat_input
 from clinaudit.priors.tables import SCHEMAS, Table, find_tables, read_table
+from clinaudit.templates.errors import BadInputError
 
 __all__ = ["Corpus", "Note", "Patient", "Split", "read_corpus"]
 
@@ -80,11 +81,15 @@ def read_corpus(path: Path) -> Corpus:
     """
     problems = Problems()
     shown = printable(str(path))
+    files: dict[str, DataFile] = {}
     misnamed: list[str] = []
-    if stat.S_ISDIR(stat_input(path, shown).st_mode):
-        files, misnamed = find_tables(path, problems)
-    else:
-        files = {"notes": find_file(path, printable(path.name))}
+    try:
+        if stat.S_ISDIR(stat_input(path, shown).st_mode):
+            files, misnamed = find_tables(path, problems)
+        else:
+            files = {"notes": find_file(path, printable(path.name))}
+    except BadInputError as error:
+        problems.add(printable(path.name) or shown, error.message)
     tables = {
         schema.name: read_table(files[schema.name], schema, problems) for schema in SCHEMAS if schema.name in files
     }

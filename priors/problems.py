@@ -20,10 +20,9 @@ class Problems:
         """Note that `what` is wrong in `file`; row counts from 1 without a header, 0 is the file as a whole."""
         self._lines.setdefault((file, row, column), what)
 
-    def merge(self, others: "Problems") -> None:
-        """Take over what `others` holds."""
-        for place, what in others._lines.items():
-            self._lines.setdefault(place, what)
+    def overrule(self, others: "Problems") -> None:
+        """Take over what `others` holds, in place of what is known of the same cells."""
+        self._lines.update(others._lines)
 
     def listed(self) -> tuple[str, ...]:
         """Return one line a problem, in order of file and row: `notes.csv, row 3, column text: is blank`."""

@@ -67,15 +67,16 @@ def printable(text: str) -> str:
 
 
 def stat_input(path: Path, name: str) -> os.stat_result:
-    """Return the status of `path`, links followed; raises `BadInputError` if there is no such file."""
+    """Return the status of `path`, links followed; raises `BadInputError` (what is wrong alone) if there is none."""
     try:
         return path.stat()
     except ValueError:
-        raise BadInputError(f"{name}: is not a file name") from None
+        raise BadInputError("is not a file name") from None
     except OSError as error:
         if error.errno in _MISSING:
-            what = "is a link to nothing" if path.is_symlink() else "does not exist"
-            raise BadInputError(f"{name}: {what}") from None
+            is_link = error.errno != errno.ENAMETOOLONG and path.is_symlink()
+            what = "is a link to nothing" if is_link else "does not exist"
+            raise BadInputError(what) from None
         raise unreadable(name, error) from None
 
 
@@ -86,15 +87,15 @@ def unreadable(name: str, error: OSError) -> StorageError:
 
 
 def find_file(path: Path, name: str) -> DataFile:
-    """Return the data file at `path` without opening it; raises `BadInputError` if it cannot be one."""
+    """Return the data file at `path` without opening it; raises `BadInputError` (what is wrong alone) if it is none."""
     status = stat_input(path, name)
     if not stat.S_ISREG(status.st_mode):
-        raise BadInputError(f"{name}: is not a regular file")
+        raise BadInputError("is not a regular file")
     endings = [ending for ending in FILE_ENDINGS if path.name.endswith(ending)]
     if not endings:
-        raise BadInputError(f"{name}: its name must end in one of {', '.join(FILE_ENDINGS)}")
+        raise BadInputError(f"its name must end in one of {', '.join(FILE_ENDINGS)}")
     if status.st_size == 0:
-        raise BadInputError(f"{name}: is empty")
+        raise BadInputError("is empty")
     data_format, compression = FILE_ENDINGS[endings[0]]
     return DataFile(path, name, data_format, compression, _identity(status))
 

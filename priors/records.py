@@ -137,7 +137,7 @@ def _refuse_constant(name: str) -> object:
 def _iter_parquet(file: DataFile, columns: frozenset[str]) -> Iterator[tuple[int, Record]]:
     open_file(file).close()  # polars opens the path itself; this says in our words why it could not
     try:
-        scan = pl.scan_parquet(file.path, glob=False, hive_partitioning=False)
+        scan = pl.scan_parquet(file.path.absolute(), glob=False, hive_partitioning=False)
         schema = scan.collect_schema()
         wanted = [name for name in schema if name in columns]
         frame = scan.select(_plain(name, schema[name]) for name in wanted).collect()

@@ -154,7 +154,7 @@ def _counted(file: DataFile, schema: Schema, problems: Problems, table: Table) -
     parsing = Problems()
     yield from iter_records(file, columns=schema.columns, problems=parsing)
     table.complete = not len(parsing)
-    problems.merge(parsing)
+    problems.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
 
 
 def _read_row(file: DataFile, schema: Schema, number: int, record: Record, problems: Problems) -> Row:
