@@ -7,14 +7,40 @@ is not plainly one of the two is refused. Knows nothing of what is sent.
 import ipaddress
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from clinaudit.templates.errors import UnsafeError
+from clinaudit.templates.errors import UnsafeError, UsageError
 
 #: Letters, digits, dots and hyphens, with a letter in the last label: a name no resolver reads as a number
 #: (`127.1`, `0x7f.1` and `2130706433` are addresses to some, names to others). RFC 1123, 2.1.
 _HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+
+#: What a MODEL starts with that is served rather than a directory.
+_SERVED_PREFIX = "openai:"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model behind an endpoint that speaks the OpenAI completions protocol."""
+
+    base_url: str
+    #: The name the server knows the model by.
+    name: str
+
+
+def parse_served_model(model: str) -> ServedModel | None:
+    """Read `openai:BASE_URL#MODEL_NAME`; None for anything else (a directory). Raises `UsageError` if half given."""
+    if not model.startswith(_SERVED_PREFIX):
+        return None
+    base_url, mark, name = model.removeprefix(_SERVED_PREFIX).partition("#")
+    if not base_url or not mark or not name.strip():
+        raise UsageError(
+            "a served MODEL is openai:BASE_URL#MODEL_NAME, such as openai:http://127.0.0.1:8000/v1#my-model"
+        )
+    return ServedModel(base_url=base_url, name=name)
 
 
 def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:

@@ -84,7 +84,8 @@ def inspect_model(path: Path) -> ModelFiles:
     settings = _optional_json(directory, "tokenizer_config.json")
     for name, content in (("config.json", config), ("tokenizer_config.json", settings)):
         _refuse_custom_code(directory / name, content)
-    text = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
+    nested = config.get("text_config")  # models that also see images keep the language model's settings there
+    text: dict[str, Any] = nested if isinstance(nested, dict) else config
     configs = [directory / name for name in _CONFIG_FILES if (directory / name).is_file()]
     indexes = [directory / _INDEX] if len(weights) > 1 or (directory / _INDEX).is_file() else []
     return ModelFiles(
@@ -141,7 +142,8 @@ def _weights(directory: Path) -> tuple[Path, ...]:
         # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
         if [file.name for file in files] != ["model.safetensors"]:
             raise BadInputError(
-                f"without {_INDEX} the weights must be one file, model.safetensors, in {directory}; save the model again"
+                f"without {_INDEX} the weights must be one file, model.safetensors, in {directory}; "
+                "save the model again"
             )
     for file in files:
         _check_safetensors(file)

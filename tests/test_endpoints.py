@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.endpoints import require_approved
-from clinaudit.templates.errors import UnsafeError
+from clinaudit.audit.endpoints import ServedModel, parse_served_model, require_approved
+from clinaudit.templates.errors import UnsafeError, UsageError
 
 APPROVED = ("models.example.org", "10.0.0.7", "2001:db8::1", "a.localhost")
 
@@ -120,3 +120,16 @@ def test_no_message_repeats_a_password():
 def test_blank_approvals_approve_nothing():
     with pytest.raises(UnsafeError):
         require_approved("http:///v1", approved_hosts=("", " "))
+
+
+def test_served_models():
+    assert parse_served_model("models/openai") is None
+    assert parse_served_model("openai:http://[::1]:8000/v1#org/model:7b#a") == ServedModel(
+        "http://[::1]:8000/v1", "org/model:7b#a"
+    )
+
+
+@pytest.mark.parametrize("model", ["openai:", "openai:http://127.0.0.1/v1", "openai:#m", "openai:http://h/v1# "])
+def test_half_a_served_model_is_a_usage_error(model):
+    with pytest.raises(UsageError, match="BASE_URL#MODEL_NAME"):
+        parse_served_model(model)

@@ -60,7 +60,7 @@ class TransformersEngine:
             self._threads_before = torch.get_num_threads()
             torch.set_num_threads(threads)
             try:
-                loaded = AutoModelForCausalLM.from_pretrained(
+                loaded: Any = AutoModelForCausalLM.from_pretrained(
                     str(model.directory),
                     dtype=torch.float32 if self._device.type == "cpu" else "auto",
                     use_safetensors=True,
