@@ -1,8 +1,8 @@
 """Records of a CSV, JSONL or Parquet file, one mapping a row, nothing guessed and nothing dropped.
 
-Owns the three formats; knows nothing of which tables there are. The text formats are parsed by the standard
-library: polars' readers fill a short CSV row with nulls, and name no row for a malformed line, in a message that
-quotes it. Parquet is scanned lazily by polars, so that columns nobody asked for are never read.
+Owns CSV and JSONL, and hands Parquet to its own module; knows nothing of which tables there are. The text formats
+are parsed by the standard library: polars' readers fill a short CSV row with nulls, and name no row for a malformed
+line, in a message that quotes it.
 
 Rows count from 1 without the header; a blank line counts as a row that holds no record. What cannot be parsed is
 added to `problems`, and reading goes on where the format lets it.
@@ -12,10 +12,9 @@ import csv
 import json
 from collections.abc import Collection, Iterator, Mapping
 
-import polars as pl
-
+from clinaudit.priors.parquet import iter_parquet
 from clinaudit.priors.problems import Problems
-from clinaudit.priors.reading import DataFile, iter_lines, open_file
+from clinaudit.priors.reading import DataFile, iter_lines
 from clinaudit.templates.errors import BadInputError
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
@@ -39,7 +38,7 @@ def iter_records(file: DataFile, *, columns: Collection[str], problems: Problems
         elif file.format == "jsonl":
             yield from _iter_jsonl(file, wanted, problems)
         else:
-            yield from _iter_parquet(file, wanted)
+            yield from iter_parquet(file, wanted)
     except BadInputError as error:
         problems.add(file.name, error.message)
 
@@ -132,25 +131,3 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
-
-
-def _iter_parquet(file: DataFile, columns: frozenset[str]) -> Iterator[tuple[int, Record]]:
-    open_file(file).close()  # polars opens the path itself; this says in our words why it could not
-    try:
-        scan = pl.scan_parquet(file.path.absolute(), glob=False, hive_partitioning=False)
-        schema = scan.collect_schema()
-        wanted = [name for name in schema if name in columns]
-        frame = scan.select(_plain(name, schema[name]) for name in wanted).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
-        raise BadInputError("is not a Parquet file that can be read") from None
-    if not wanted:
-        # Without a column polars gives no rows, and a missing column must not read as an empty table.
-        yield 1, {}
-    yield from enumerate(frame.iter_rows(named=True), start=1)
-
-
-def _plain(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not."""
-    if isinstance(dtype, pl.Date | pl.Datetime):
-        return pl.col(name).dt.to_string("iso:strict")
-    return pl.col(name)
