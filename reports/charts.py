@@ -1,0 +1,260 @@
+"""The charts as inline SVG: rows of plain values in, the text of an `<svg>` out.
+
+Owns marks, scales and sizes. Knows nothing of results: `figures` chooses rows and captions. The same rows give the
+same bytes; the SVG names no address but XML namespaces. Altair is imported where it is used.
+"""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clinaudit.reports.palette import (
+    ARMS,
+    COMPOSITION,
+    GRID,
+    INK,
+    MUTED_INK,
+    PAPER,
+    RULE,
+    TIER_DASHES,
+    TIERS,
+)
+
+Row = Mapping[str, str | float | None]
+
+_PANEL_WIDTH = 190
+_BAND_OPACITY = 0.38
+_ARM_NAMES = ("train", "nontrain")
+
+
+def draw_tier_estimates(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str) -> str:
+    """Figures 2 and 8: one panel a measure, one line a tier, train over nontrain.
+
+    Rows: panel, tier, arm, value, low, high; without a value, `low` to `high` is drawn as a band.
+    """
+    import altair as alt
+
+    y = alt.Y("tier:N", sort=list(tiers), title=None, axis=alt.Axis(labelLimit=250, labelPadding=8))
+    offset = alt.YOffset("arm:N", sort=list(_ARM_NAMES), scale=alt.Scale(paddingOuter=0.25))
+    colour = alt.Color("arm:N", scale=_arm_scale(alt), legend=alt.Legend(title=None, orient="top", symbolOpacity=1))
+    shape = alt.Shape("arm:N", scale=alt.Scale(domain=list(_ARM_NAMES), range=["circle", "diamond"]), legend=None)
+    low = alt.X(
+        "low:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )
+    base = alt.Chart(_data(alt, rows))
+    layers = alt.layer(
+        base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
+        .mark_bar(height=9, opacity=_BAND_OPACITY)
+        .encode(y=y, yOffset=offset, x=low, x2="high:Q", color=colour),
+        base.transform_filter("isValid(datum.value) && isValid(datum.low)")
+        .mark_rule(strokeWidth=2)
+        .encode(y=y, yOffset=offset, x=low, x2="high:Q", color=colour),
+        base.transform_filter("isValid(datum.value)")
+        .mark_point(filled=True, size=55, opacity=1)
+        .encode(y=y, yOffset=offset, x=alt.X("value:Q"), color=colour, shape=shape),
+    ).properties(width=_PANEL_WIDTH, height=alt.Step(17))
+    chart = layers.facet(column=alt.Column("panel:N", sort=list(panels), title=None), spacing=34)
+    return _svg(chart, label)
+
+
+def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str) -> str:
+    """Figure 4: memorized tokens by note section, split by content and patient specificity.
+
+    Rows: section, kind (one of `palette.COMPOSITION`), tokens, order.
+    """
+    import altair as alt
+
+    chart = (
+        alt.Chart(_data(alt, rows))
+        .mark_bar(stroke=INK, strokeWidth=0.4)
+        .encode(
+            y=alt.Y("section:N", sort=list(sections), title=None, axis=alt.Axis(labelLimit=220)),
+            x=alt.X("tokens:Q", title="memorized tokens", axis=alt.Axis(format="~s", tickCount=6)),
+            color=alt.Color(
+                "kind:N",
+                scale=alt.Scale(domain=list(COMPOSITION), range=list(COMPOSITION.values())),
+                legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=240),
+            ),
+            order=alt.Order("order:Q"),
+        )
+        .properties(width=520, height=alt.Step(24))
+    )
+    return _svg(chart, label)
+
+
+def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str) -> str:
+    """Figures 9 and 10: one panel a diagnosis, one line a tier.
+
+    Rows: panel, tier, and either x, y, order (a point of a curve) or x, x2, y, y2 (the box of a suppressed curve).
+    """
+    import altair as alt
+
+    base = alt.Chart(_data(alt, rows))
+    rate = alt.Axis(format="%", values=[0, 0.5, 1])
+    x = alt.X("x:Q", title="false-positive rate", scale=alt.Scale(domain=[0, 1]), axis=rate)
+    y = alt.Y("y:Q", title="true-positive rate", scale=alt.Scale(domain=[0, 1]), axis=rate)
+    count = len(tiers)
+    colour = alt.Color(
+        "tier:N",
+        scale=alt.Scale(domain=list(tiers), range=list(TIERS[:count])),
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            columns=2,
+            labelLimit=260,
+            symbolType="stroke",
+            symbolStrokeWidth=3,
+            symbolOpacity=1,
+        ),
+    )
+    dash = alt.StrokeDash(
+        "tier:N",
+        scale=alt.Scale(domain=list(tiers), range=[list(dash) for dash in TIER_DASHES[:count]]),
+        legend=None,
+    )
+    curves = base.transform_filter("!isValid(datum.x2)")
+    layers = alt.layer(
+        base.transform_aggregate(rows="count()", groupby=["panel"])
+        .transform_calculate(x="0", x2="1", y="0", y2="1")
+        .mark_rule(color=RULE, strokeDash=[2, 3])
+        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
+        base.transform_filter("isValid(datum.x2)")
+        .mark_rect(fillOpacity=0.16, strokeWidth=1.2)
+        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=colour),
+        curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("order:Q")),
+    ).properties(width=_PANEL_WIDTH, height=_PANEL_WIDTH)
+    return _svg(_wrap(alt, layers, panels), label)
+
+
+def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], title: str, label: str) -> str:
+    """Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, their mean first.
+
+    Rows: panel, tier (its number), value, low, high; without a value, `low` to `high` is drawn as a band.
+    """
+    import altair as alt
+
+    base = alt.Chart(_data(alt, rows))
+    x = alt.X("tier:N", sort=list(tiers), title="tier", axis=alt.Axis(labelAngle=0))
+    reach = max((abs(float(row[end] or 0)) for row in rows for end in ("value", "low", "high")), default=0.1)
+    domain = [-min(1.0, reach + 0.05), min(1.0, reach + 0.05)]
+    low = alt.Y("low:Q", title=title, scale=alt.Scale(domain=domain, nice=True), axis=alt.Axis(format="+.1f"))
+    layers = alt.layer(
+        base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
+        .mark_bar(width=16, color=ARMS["train"], opacity=_BAND_OPACITY)
+        .encode(x=x, y=low, y2="high:Q"),
+        base.transform_aggregate(rows="count()", groupby=["panel"])
+        .transform_calculate(low="0")
+        .mark_rule(color=RULE, strokeDash=[4, 3])
+        .encode(y=low),
+        base.transform_filter("isValid(datum.value) && isValid(datum.low)")
+        .mark_rule(strokeWidth=2, color=ARMS["train"])
+        .encode(x=x, y=low, y2="high:Q"),
+        base.transform_filter("isValid(datum.value)")
+        .mark_point(filled=True, size=55, color=ARMS["train"], opacity=1)
+        .encode(x=x, y=alt.Y("value:Q")),
+    ).properties(width=_PANEL_WIDTH, height=130)
+    return _svg(_wrap(alt, layers, panels), label)
+
+
+def draw_bars(rows: Sequence[Row], *, names: Sequence[str], x_title: str, y_title: str, label: str) -> str:
+    """Figure 12: one bar a bin. Rows: name, value."""
+    import altair as alt
+
+    chart = (
+        alt.Chart(_data(alt, rows))
+        .mark_bar(color=COMPOSITION["revealing, this patient only"], size=34)
+        .encode(
+            x=alt.X("name:N", sort=list(names), title=x_title, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title=y_title, axis=alt.Axis(tickCount=5)),
+        )
+        .properties(width=max(200, 70 * len(names)), height=180)
+    )
+    return _svg(chart, label)
+
+
+def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[str], label: str) -> str:
+    """Table 4 as a love plot: |SMD| by diagnosis, one panel a contrast, one shape a covariate.
+
+    Rows: panel (contrast), name (diagnosis), covariate, value.
+    """
+    import altair as alt
+
+    base = alt.Chart(_data(alt, rows))
+    x = alt.X("value:Q", title="|SMD|", axis=alt.Axis(values=[0, 0.1, 0.25, 0.5, 1]))
+    covariates = ["age", "sex", "notes"]
+    limits = [
+        base.transform_aggregate(rows="count()", groupby=["panel"])
+        .transform_calculate(value=str(limit))
+        .mark_rule(color=RULE, strokeDash=dash)
+        .encode(x=x)
+        for limit, dash in ((0.1, [2, 3]), (0.25, [1, 0]))
+    ]
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=x,
+        y=alt.Y("name:N", sort=list(names), title=None),
+        shape=alt.Shape(
+            "covariate:N",
+            scale=alt.Scale(domain=covariates, range=["circle", "square", "triangle-up"]),
+            legend=alt.Legend(title=None, orient="top"),
+        ),
+        color=alt.Color(
+            "covariate:N",
+            scale=alt.Scale(domain=covariates, range=[TIERS[5], ARMS["train"], TIERS[2]]),
+            legend=alt.Legend(title=None, orient="top"),
+        ),
+    )
+    layers = alt.layer(*limits, points).properties(width=_PANEL_WIDTH, height=alt.Step(20))
+    chart = layers.facet(column=alt.Column("panel:N", sort=list(panels), title=None), spacing=22)
+    return _svg(chart, label)
+
+
+def _arm_scale(alt: Any) -> Any:
+    return alt.Scale(domain=list(_ARM_NAMES), range=[ARMS[arm] for arm in _ARM_NAMES])
+
+
+def _data(alt: Any, rows: Sequence[Row]) -> Any:
+    return alt.Data(values=[dict(row) for row in rows])
+
+
+def _wrap(alt: Any, layers: Any, panels: Sequence[str]) -> Any:
+    # Panels are sorted by their place: facets sort by name otherwise.
+    return layers.facet(facet=alt.Facet("panel:N", sort=list(panels), title=None), columns=3, spacing=18)
+
+
+def _svg(chart: Any, label: str) -> str:
+    """Convert to SVG; the root gets `role="img"` and the label, the marks' own ARIA attributes stay out."""
+    import vl_convert
+
+    document = chart.configure(**_theme()).to_dict()
+    svg: str = vl_convert.vegalite_to_svg(document)
+    name = html.escape(label, quote=True)
+    return re.sub(r"<svg ", f'<svg role="img" aria-label="{name}" ', svg, count=1)
+
+
+def _theme() -> dict[str, Any]:
+    axis = {
+        "labelColor": INK,
+        "titleColor": MUTED_INK,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": RULE,
+        "tickColor": RULE,
+        "labelOverlap": False,
+    }
+    return {
+        "aria": False,
+        "background": PAPER,
+        "font": "sans-serif",
+        "padding": 8,
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisY": {"grid": True},
+        "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": "bold", "labelLimit": 240},
+        "legend": {"labelColor": INK, "labelFontSize": 12, "symbolSize": 80},
+    }

@@ -1,0 +1,289 @@
+"""The figures of the report: a chart, what to conclude from it, and its data as a table.
+
+Owns which numbers a chart shows and how they are captioned. A figure without anything to draw says so in words.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from clinaudit.reports.charts import (
+    Row,
+    draw_balance,
+    draw_bars,
+    draw_composition,
+    draw_deltas,
+    draw_roc,
+    draw_tier_estimates,
+)
+from clinaudit.reports.findings import (
+    HEADLINE_TIER,
+    composition_caption,
+    delta_caption,
+    gradient_caption,
+    memorization_at,
+)
+from clinaudit.reports.palette import COMPOSITION
+from clinaudit.reports.results import Disclosure, Estimate, Results, SectionComposition
+from clinaudit.reports.tables import Table, memorization_table, numbered, tiers_of
+from clinaudit.reports.wording import (
+    METRICS,
+    NOT_MEASURED,
+    figure,
+    is_share,
+    is_suppressed,
+    label,
+    number,
+    percent,
+    tier_number,
+    tier_title,
+)
+
+#: Sections drawn before the rest are pooled (the paper's Figure 4 shows ten).
+_SECTIONS_DRAWN = 10
+_REST = "All other sections"
+_MEAN = "Mean over diagnoses"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart ready for the page; `svg` is empty where there is nothing to draw, and the caption says why."""
+
+    id: str
+    title: str
+    caption: str
+    svg: str
+    table: Table
+
+
+def memorization_figure(results: Results) -> Figure:
+    """Figures 2 and 8, and the attributable fraction beside them."""
+    panels = {
+        "Memorized": "memorized_fraction",
+        "Patient-attributable": "attributable_fraction",
+        "Hit rate": "hit_rate",
+    }
+    rows: list[Row] = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            for panel, name in panels.items():
+                rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(getattr(figures, name))})
+    caption = gradient_caption(results)
+    tiers = [numbered(tier) for tier in tiers_of(results) if tier in results.memorization]
+    svg = ""
+    if _is_drawable(rows):
+        svg = draw_tier_estimates(rows, panels=list(panels), tiers=tiers, label=caption)
+    return Figure("memorization", "Verbatim memorization by tier", caption, svg, memorization_table(results))
+
+
+def composition_figure(results: Results, *, names: Mapping[str, str]) -> Figure:
+    """Figure 4, at the headline tier in train; `names` are the note sections' titles."""
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    sections = sorted(figures.sections if figures else (), key=lambda s: (-sum(_kinds(s).values()), s.section))
+    totals = {kind: sum(_kinds(section)[kind] for section in sections) for kind in COMPOSITION}
+    drawn = {names.get(s.section, label(s.section)): _kinds(s) for s in sections[:_SECTIONS_DRAWN]}
+    rest = sections[_SECTIONS_DRAWN:]
+    if rest:
+        drawn[_REST] = {kind: sum(_kinds(section)[kind] for section in rest) for kind in COMPOSITION}
+    rows: list[Row] = [
+        {"section": section, "kind": kind, "tokens": tokens, "order": order}
+        for section, kinds in drawn.items()
+        for order, (kind, tokens) in enumerate(kinds.items())
+    ]
+    caption = composition_caption(totals)
+    if figures is not None and is_suppressed(figures.templated_share):
+        caption = "Composition by section is suppressed: fewer than 11 patients have a memorized region."
+    svg = draw_composition(rows, sections=list(drawn), label=caption) if sum(totals.values()) else ""
+    table = Table(
+        "Memorized tokens by note section",
+        ("Section", *(label(kind) for kind in COMPOSITION)),
+        tuple((section, *(f"{kinds[kind]:,}" for kind in COMPOSITION)) for section, kinds in drawn.items()),
+    )
+    title = f"What the memorized text is, by note section ({tier_title(HEADLINE_TIER)}, train)"
+    return Figure("composition", title, caption, svg, table)
+
+
+def _kinds(section: SectionComposition) -> dict[str, int]:
+    counts = (
+        section.revealing_single,
+        section.revealing_shared,
+        section.templated_single,
+        section.templated_shared,
+    )
+    return dict(zip(COMPOSITION, counts, strict=True))
+
+
+def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure:
+    """Figures 9 and 10; a suppressed curve is drawn as the box of its published rates over all patients."""
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    curves = boxes = 0
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        for tier in tiers_of(results):
+            pair = tiers.get(tier)
+            side: Disclosure | None = None if pair is None else getattr(pair, arm)
+            if side is None:
+                continue
+            place = {"panel": label(diagnosis), "tier": numbered(tier)}
+            rates = (figure(side.sensitivity, share=True), figure(side.false_positive_rate, share=True))
+            if side.roc:
+                curves += 1
+                points = [(0.0, 0.0)] + [
+                    (point.false_positive_rate, point.true_positive_rate)
+                    for point in sorted(side.roc, key=lambda point: -point.threshold)
+                ]
+                rows += [{**place, "x": x, "y": y, "order": order} for order, (x, y) in enumerate(points)]
+                curve = ", ".join(f"({number(x)}, {number(y)})" for x, y in points)
+            else:
+                box = _box(side)
+                boxes += box is not None
+                rows += [] if box is None else [{**place, **box}]
+                curve = "suppressed" if is_suppressed(side.auroc) or box else NOT_MEASURED
+            listed.append((label(diagnosis), numbered(tier), *rates, curve))
+    caption = _roc_caption(arm, curves, boxes)
+    panels = list(dict.fromkeys(str(row["panel"]) for row in rows))
+    tiers_drawn = [numbered(tier) for tier in tiers_of(results)]
+    svg = draw_roc(rows, panels=panels, tiers=tiers_drawn, label=caption) if rows else ""
+    heads = ("Diagnosis", "Tier", "Sensitivity", "False-positive rate", "Curve among mentions (FPR, TPR)")
+    table = Table(f"Operating points, {arm}", heads, tuple(listed))
+    return Figure(f"roc-{arm}", f"ROC by diagnosis, {arm}", caption, svg, table)
+
+
+def _box(side: Disclosure) -> dict[str, float] | None:
+    ends = [_ends(side.false_positive_rate, exact=True), _ends(side.sensitivity, exact=True)]
+    (x, x2), (y, y2) = ((end["low"], end["high"]) for end in ends)
+    if x is None or x2 is None or y is None or y2 is None:
+        return None
+    return {"x": x, "x2": x2, "y": y, "y2": y2}
+
+
+def _roc_caption(arm: str, curves: int, boxes: int) -> str:
+    if not curves and not boxes:
+        return f"ROC in {arm} was {NOT_MEASURED} or is suppressed for every diagnosis and tier."
+    parts = []
+    if curves:
+        parts.append(
+            f"{curves} {'curves' if curves > 1 else 'curve'} among the generations that mention the diagnosis; the"
+            " dotted diagonal is chance."
+        )
+    if boxes:
+        parts.append(
+            f"{boxes} {'curves are' if boxes > 1 else 'curve is'} suppressed and drawn as a box instead:"
+            " sensitivity and false-positive rate over all patients, as wide as the hidden counts allow."
+            " A box wholly above the diagonal means recovery better than chance."
+        )
+    return " ".join(parts)
+
+
+def delta_figure(results: Results, *, metric: str) -> Figure:
+    """Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, the mean first."""
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    share = is_share(metric)
+    series: dict[str, dict[str, Estimate | None]] = {
+        _MEAN: {tier: mean.delta.get(metric) for tier, mean in results.disclosure.mean.items()}
+    }
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        series[label(diagnosis)] = {
+            tier: None if pair.delta is None else getattr(pair.delta, metric) for tier, pair in tiers.items()
+        }
+    for panel, deltas in series.items():
+        for tier in tiers_of(results):
+            if tier in deltas:
+                rows.append({"panel": panel, "tier": tier_number(tier), **_ends(deltas[tier])})
+                listed.append((panel, numbered(tier), figure(deltas[tier], share=share, signed=True)))
+    at_headline = {
+        name: deltas.get(HEADLINE_TIER) for name, deltas in series.items() if name != _MEAN and HEADLINE_TIER in deltas
+    }
+    caption = delta_caption(at_headline, METRICS[metric])
+    svg = ""
+    if _is_drawable(rows):
+        svg = draw_deltas(
+            rows,
+            panels=list(series),
+            tiers=[tier_number(tier) for tier in tiers_of(results)],
+            title="train minus nontrain",
+            label=caption,
+        )
+    table = Table(f"{METRICS[metric]}, train minus nontrain", ("Diagnosis", "Tier", "Difference"), tuple(listed))
+    return Figure(f"delta-{metric.replace('_', '-')}", f"Train minus nontrain: {METRICS[metric]}", caption, svg, table)
+
+
+def copy_forward_figure(results: Results) -> Figure:
+    """Figure 12, at the headline tier in train."""
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    bins = figures.copy_forward if figures else []
+    total = sum(bin_.pieces for bin_ in bins)
+    repeated = total - sum(bin_.pieces for bin_ in bins if bin_.notes == "1")
+    if total:
+        caption = (
+            f"{percent(repeated / total)} of the patient-specific, clinically revealing pieces stand in more than one"
+            " of the patient's notes: text carried forward from visit to visit."
+        )
+    elif figures is not None and is_suppressed(figures.stitched_share):
+        caption = "Copy-forward is suppressed: fewer than 11 patients have a memorized region."
+    else:
+        caption = f"Copy-forward was {NOT_MEASURED}: there is no patient-specific, clinically revealing piece."
+    svg = ""
+    if total:
+        svg = draw_bars(
+            [{"name": bin_.notes, "value": bin_.pieces} for bin_ in bins],
+            names=[bin_.notes for bin_ in bins],
+            x_title="notes of the patient that hold the text",
+            y_title="pieces",
+            label=caption,
+        )
+    rows = tuple((bin_.notes, f"{bin_.pieces:,}") for bin_ in bins)
+    title = f"Copy-forward ({tier_title(HEADLINE_TIER)}, train)"
+    return Figure("copy-forward", title, caption, svg, Table("Pieces by notes", ("Notes", "Pieces"), rows))
+
+
+def balance_figure(results: Results) -> Figure:
+    """Table 4 as a love plot."""
+    rows: list[Row] = []
+    listed = []
+    flagged = poor = 0
+    for diagnosis, cohort in results.cohorts.items():
+        for row in cohort.balance:
+            flagged += row.flag != "balanced"
+            poor += row.flag == "poorly_matched"
+            value = NOT_MEASURED if row.smd is None else number(row.smd, signed=True)
+            listed.append((label(diagnosis), row.contrast, row.covariate, value, label(row.flag)))
+            if row.smd is not None:
+                rows.append(
+                    {
+                        "panel": row.contrast,
+                        "name": label(diagnosis),
+                        "covariate": row.covariate,
+                        "value": abs(row.smd),
+                    }
+                )
+    caption = f"Balance was {NOT_MEASURED}: there is no matched cohort with balance figures."
+    if listed:
+        caption = (
+            f"{flagged} of {len(listed)} standardized mean differences are flagged (above 0.1, dotted line);"
+            f" {poor} mark a cohort as poorly matched (above 0.25, solid line)."
+        )
+    svg = ""
+    if rows:
+        svg = draw_balance(
+            rows,
+            panels=list(dict.fromkeys(str(row["panel"]) for row in rows)),
+            names=list(dict.fromkeys(str(row["name"]) for row in rows)),
+            label=caption,
+        )
+    heads = ("Diagnosis", "Contrast", "Covariate", "SMD", "Flag")
+    return Figure("balance", "Balance of the matched cohorts", caption, svg, Table("Balance", heads, tuple(listed)))
+
+
+def _ends(estimate: Estimate | None, *, exact: bool = False) -> dict[str, float | None]:
+    """Return value, low and high; with `exact`, a value is its own low and high."""
+    if estimate is None:
+        return {"value": None, "low": None, "high": None}
+    if exact and estimate.value is not None:
+        return {"value": estimate.value, "low": estimate.value, "high": estimate.value}
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _is_drawable(rows: list[Row]) -> bool:
+    return any(row["value"] is not None or row["low"] is not None for row in rows)

@@ -1,0 +1,226 @@
+"""What the numbers say, in sentences: the plain-language summary and what was not measured.
+
+Owns the wording of conclusions. Works on suppressed results; a missing figure gives a sentence that says so, and no
+sentence claims that there is no leakage.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorization, Results
+from clinaudit.reports.wording import (
+    FACTS,
+    NOT_MEASURED,
+    figure,
+    is_suppressed,
+    join_words,
+    label,
+    percent,
+    tier_title,
+)
+
+#: The tier of the headline: what an appointment reminder shows.
+HEADLINE_TIER = "encounter"
+_SIGNIFICANT = 0.05
+
+
+def memorization_at(results: Results, tier: str, arm: Arm) -> Memorization | None:
+    """Return the memorization figures of a tier in an arm, where there are any."""
+    return results.memorization.get(tier, {}).get(arm)
+
+
+def headline(results: Results) -> list[str]:
+    """Return what an adversary with an appointment reminder could get, and the baseline beside it."""
+    train = memorization_at(results, HEADLINE_TIER, "train")
+    facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
+    estimate = None if train is None else train.attributable_fraction
+    if estimate is None or estimate.value is None:
+        why = figure(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
+        return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
+    sentences = [
+        f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
+        f" which on average {_with_interval(estimate)} is patient-attributable: word for word from that patient's own"
+        " notes, clinically revealing, and in no other patient's notes."
+    ]
+    nontrain = memorization_at(results, HEADLINE_TIER, "nontrain")
+    if nontrain is None:
+        sentences.append(
+            "No comparison with patients outside training exists: this corpus holds none, so how much of it is owed to"
+            f" training was {NOT_MEASURED}."
+        )
+    else:
+        baseline = nontrain.attributable_fraction
+        value = _with_interval(baseline) if baseline.value is not None else figure(baseline, share=True)
+        sentences.append(
+            f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
+            " alone gives."
+        )
+    sentences.append(_diagnosis_sentence(results))
+    return sentences
+
+
+def _diagnosis_sentence(results: Results) -> str:
+    pairs = {
+        diagnosis: tiers[HEADLINE_TIER]
+        for diagnosis, tiers in results.disclosure.by_diagnosis.items()
+        if HEADLINE_TIER in tiers
+    }
+    tested = {
+        diagnosis: pair.delta.auroc_all.p_holm
+        for diagnosis, pair in pairs.items()
+        if pair.delta is not None and pair.delta.auroc_all.p_holm is not None
+    }
+    if not tested:
+        return f"Whether training gives away sensitive diagnoses at this level of access was {NOT_MEASURED}."
+    found = [label(diagnosis) for diagnosis, p in tested.items() if p is not None and p <= _SIGNIFICANT]
+    if not found:
+        return (
+            f"For none of the {len(tested)} sensitive diagnoses tested does this audit show that training raised"
+            " recovery at this level of access; that is not proof of absence."
+        )
+    rest = len(tested) - len(found)
+    others = f" For the other {rest} it does not show it, which is not proof of absence." if rest else ""
+    return (
+        f"Training itself raised the recovery of {join_words(found)} at this level of access (one-sided test, adjusted"
+        f" over all tests, p at most 0.05).{others}"
+    )
+
+
+def not_measured(results: Results) -> list[str]:
+    """Return what the audit could not or did not measure, a sentence each; what lies outside it last."""
+    gaps = []
+    if results.corpus is not None and not results.corpus.counterfactual:
+        gaps.append(
+            "There are no patients outside training: no train-minus-nontrain figure exists, and nothing here can be"
+            " attributed to training."
+        )
+    if not results.memorization:
+        gaps.append("Verbatim memorization.")
+    missing = [tier.id for tier in TIERS if results.memorization and tier.id not in results.memorization]
+    if missing:
+        gaps.append(f"Memorization at {join_words([tier_title(tier) for tier in missing])}.")
+    gaps += _memorization_gaps(results)
+    gaps += _disclosure_gaps(results)
+    for diagnosis, cohort in results.cohorts.items():
+        if cohort.status == "unavailable":
+            gaps.append(f"{label(diagnosis)}: no matched cohort ({cohort.reason or 'no reason was recorded'}).")
+    failed = {stage: units.failed for stage, units in results.completeness.items() if units.failed}
+    if failed:
+        stages = join_words([f"{count} of {label(stage).lower()}" for stage, count in failed.items()])
+        gaps.append(f"Units of work that failed: {stages}.")
+    if results.decision is None:
+        gaps.append("No policy was applied: there is no verdict.")
+    gaps.append(
+        "Paraphrase, matches shorter than the n-gram length, diagnoses outside the panel, sampled (non-greedy) text and"
+        " attacks that see the model's weights or probabilities are outside this audit."
+    )
+    return gaps
+
+
+def _memorization_gaps(results: Results) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for tier, arms in results.memorization.items():
+        for arm, figures in arms.items():
+            estimate = figures.attributable_fraction
+            if estimate.value is None:
+                reasons.setdefault(figure(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
+    return [f"Memorization at {join_words(places)}: {reason}." for reason, places in reasons.items()]
+
+
+def _disclosure_gaps(results: Results) -> list[str]:
+    pairs = [pair for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values()]
+    if not pairs:
+        return ["Disclosure of sensitive diagnoses."]
+    missing = Counter(_absence(pair) for pair in pairs)
+    total = len(pairs)
+    gaps = [
+        f"AUROC over all patients for {count} of {total} pairs of diagnosis and tier: {reason}."
+        for reason, count in sorted(missing.items())
+        if reason
+    ]
+    hidden = sum(1 for pair in pairs if is_suppressed(pair.train.auroc_all))
+    if hidden:
+        gaps.append(
+            f"Measured but published only as a band or not at all, because fewer than 11 patients stand behind a part"
+            f" of it: the AUROC of {hidden} of {total} pairs of diagnosis and tier."
+        )
+    return gaps
+
+
+def _absence(pair: DisclosurePair) -> str:
+    estimate = pair.train.auroc_all
+    if estimate.value is not None or is_suppressed(estimate):
+        return ""
+    return estimate.reason or "no reason was recorded"
+
+
+def _with_interval(estimate: Estimate) -> str:
+    value = percent(estimate.value or 0.0)
+    if estimate.low is None or estimate.high is None:
+        return value
+    return f"{value} (95% interval {percent(estimate.low)} to {percent(estimate.high)})"
+
+
+def gradient_caption(results: Results) -> str:
+    """Return what the memorization chart shows, from its own numbers."""
+    at = {
+        tier: arms["train"].memorized_fraction.value
+        for tier, arms in results.memorization.items()
+        if "train" in arms and arms["train"].memorized_fraction.value is not None
+    }
+    ladder = [tier.id for tier in TIERS if tier.id in at]
+    if len(ladder) < 2:
+        return f"The gradient over tiers was {NOT_MEASURED}."
+    first, last = at[ladder[0]] or 0.0, at[ladder[-1]] or 0.0
+    moves = "rises" if last > first else "does not rise"
+    text = (
+        f"In train the share of a generation that stands word for word in the patient's notes {moves} from"
+        f" {percent(first)} ({tier_title(ladder[0])}) to {percent(last)} ({tier_title(ladder[-1])})."
+    )
+    return text + _headline_gap(results)
+
+
+def _headline_gap(results: Results) -> str:
+    train = memorization_at(results, HEADLINE_TIER, "train")
+    nontrain = memorization_at(results, HEADLINE_TIER, "nontrain")
+    if train is None or nontrain is None:
+        return " There is no nontrain arm to compare with." if train is not None else ""
+    inside, outside = train.attributable_fraction, nontrain.attributable_fraction
+    if inside.value is None or outside.value is None:
+        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in both arms."
+    apart = inside.low is not None and outside.high is not None and inside.low > outside.high
+    verdict = "the intervals do not overlap" if apart else "the intervals overlap"
+    return (
+        f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {percent(inside.value)} in train and"
+        f" {percent(outside.value)} in nontrain; {verdict}."
+    )
+
+
+def composition_caption(totals: Mapping[str, int]) -> str:
+    """Return what the composition chart shows; `totals` are tokens by kind, in the palette's order."""
+    total = sum(totals.values())
+    if total == 0:
+        return f"Composition by section was {NOT_MEASURED}: no memorized token has a section."
+    templated = sum(tokens for kind, tokens in totals.items() if kind.startswith("templated"))
+    single = totals.get("revealing, this patient only", 0)
+    return (
+        f"Of the memorized tokens {percent(single / total)} are clinically revealing and in no other patient's notes;"
+        f" {percent(templated / total)} are template text."
+    )
+
+
+def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
+    """Return what a delta chart shows at the headline tier; `values` are its deltas by diagnosis."""
+    positive = [
+        label(diagnosis)
+        for diagnosis, delta in values.items()
+        if delta is not None and delta.low is not None and delta.low > 0
+    ]
+    known = [delta for delta in values.values() if delta is not None and delta.low is not None]
+    place = tier_title(HEADLINE_TIER)
+    if not known:
+        return f"At {place} the difference was {NOT_MEASURED} or is suppressed for every diagnosis."
+    if not positive:
+        return f"At {place} no diagnosis has an interval or band of {metric} wholly above zero."
+    return f"At {place} the interval or band lies above zero for {join_words(positive)} ({metric})."

@@ -1,0 +1,103 @@
+"""The report page: suppressed results and the run's provenance in, one self-contained HTML text out.
+
+Owns the order of the parts. The page holds no script, names no outside resource, and every text from outside is
+escaped by jinja2. Drawing is `figures`, sentences are `findings`, tables are `tables`.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clinaudit.reports.figures import (
+    balance_figure,
+    composition_figure,
+    copy_forward_figure,
+    delta_figure,
+    memorization_figure,
+    roc_figure,
+)
+from clinaudit.reports.findings import headline, not_measured
+from clinaudit.reports.results import Arm, Results
+from clinaudit.reports.tables import (
+    cohorts_table,
+    completeness_table,
+    corpus_tables,
+    counts_table,
+    disclosure_table,
+    ladder,
+    metric_table,
+    provenance_table,
+    regions_table,
+    rules_table,
+    training_table,
+)
+from clinaudit.reports.wording import STATUSES
+
+_HERE = Path(__file__).parent
+_TEMPLATE = "report.html.j2"
+_STYLE = "report.css"
+#: Table 1 of the paper, and the figure that the default policy limits.
+_METRICS_SHOWN = ("auroc_all", "auroc", "ppv", "mention_rate")
+_DELTAS_SHOWN = ("auroc_all", "auroc", "ppv")
+
+
+def render_page(
+    results: Results, provenance: Mapping[str, object], *, sections: Mapping[str, str] | None = None
+) -> str:
+    """Return `report.html` for results that are already suppressed.
+
+    `provenance` is the content of `run.json`; `sections` titles the note sections (default: ids as words).
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = Markup  # our own charts; their texts are escaped by the drawing library
+    has_both = any(pair.nontrain for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values())
+    arms: tuple[Arm, ...] = ("train", "nontrain") if has_both else ("train",)
+    decision = results.decision
+    status = None if decision is None else STATUSES[decision.status]
+    page = environment.get_template(_TEMPLATE).render(
+        style=Markup((_HERE / _STYLE).read_text(encoding="utf-8")),
+        decision=decision,
+        status_word="No verdict" if status is None else status[0],
+        status_sign="–" if status is None else status[1],
+        rule_counts=_rule_counts(results),
+        headline=headline(results),
+        gaps=not_measured(results),
+        ladder=ladder(),
+        memorization=memorization_figure(results),
+        composition=composition_figure(results, names=sections or {}),
+        regions=regions_table(results),
+        copy_forward=copy_forward_figure(results),
+        has_disclosure=bool(results.disclosure.by_diagnosis),
+        metrics=[metric_table(results, metric) for metric in _METRICS_SHOWN],
+        deltas=[delta_figure(results, metric=metric) for metric in _DELTAS_SHOWN],
+        rocs=[roc_figure(results, arm=arm) for arm in arms],
+        disclosure=disclosure_table(results),
+        counts=counts_table(results),
+        cohorts=cohorts_table(results),
+        balance=balance_figure(results),
+        corpus=[] if results.corpus is None else corpus_tables(results.corpus),
+        labels=None if results.corpus is None else results.corpus.labels,
+        completeness=completeness_table(results),
+        rules=None if decision is None else rules_table(decision),
+        training=training_table(results),
+        warnings=[*results.warnings, *(results.corpus.warnings if results.corpus else ())],
+        provenance=provenance_table(provenance),
+        schema_version=results.schema_version,
+    )
+    return page if page.endswith("\n") else page + "\n"
+
+
+def _rule_counts(results: Results) -> str:
+    if results.decision is None:
+        return "no policy was applied"
+    statuses: list[str] = [rule.status for rule in results.decision.rules]
+    parts = (("fail", "failed"), ("inconclusive", "inconclusive"), ("pass", "passed"))
+    return ", ".join(f"{statuses.count(status)} {word}" for status, word in parts) + f" of {len(statuses)} rules"

@@ -1,0 +1,29 @@
+"""The colours of the charts. Each stands at least 3:1 against the chart's paper (WCAG 1.4.11), and those that meet in
+one chart stay apart under the common kinds of colour blindness; a unit test computes both.
+
+Charts stand on a light card in dark mode too, so there is one palette.
+"""
+
+PAPER = "#ffffff"
+INK = "#1b2733"
+MUTED_INK = "#4f5b67"
+#: Grid lines carry no data and may be faint.
+GRID = "#e3e8ec"
+
+#: Train against nontrain.
+ARMS = {"train": "#b04a00", "nontrain": "#3c6e9f"}
+
+#: Tiers in order of access, light to dark; lines also differ by dash.
+TIERS = ("#8f8a2f", "#6f9137", "#2c8d76", "#1f7596", "#3d4f94", "#2c1e50")
+TIER_DASHES: tuple[tuple[int, ...], ...] = ((1, 2), (3, 2), (6, 2), (6, 2, 1, 2), (10, 2), (1, 0))
+
+#: Figure 4: clinically revealing in orange, templated in blue; patient specific (K = 1) dark, shared light.
+COMPOSITION = {
+    "revealing, this patient only": "#8a3700",
+    "revealing, shared": "#e07b22",
+    "templated, this patient only": "#0f3f66",
+    "templated, shared": "#5d93c4",
+}
+
+#: Thresholds and zero lines.
+RULE = "#6b7680"

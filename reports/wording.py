@@ -1,0 +1,142 @@
+"""Words and numbers as readers see them: names of tiers, diagnoses and metrics; a figure, or why there is none.
+
+Owns every phrase that more than one output uses. A figure without a value is never shown as 0 or "None".
+"""
+
+import math
+from typing import Protocol
+
+from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.reports.results import Estimate
+from clinaudit.reports.small_cells import REASON
+
+TIER_TITLES = {
+    "public": "Public demographics",
+    "public_name": "Demographics and name",
+    "public_name_meds": "Demographics, name, medications",
+    "encounter": "Appointment details",
+    "encounter_cc": "Appointment and chief complaint",
+    "encounter_cc_hpi": "Appointment, complaint and history",
+}
+FACTS = {
+    Fact.AGE: "age",
+    Fact.SEX: "sex",
+    Fact.MARITAL_STATUS: "marital status",
+    Fact.OCCUPATION: "occupation",
+    Fact.CHILDREN: "number of children",
+    Fact.NAME: "name",
+    Fact.MEDICATIONS: "current medications (less those that reveal the diagnosis)",
+    Fact.DOB: "date of birth",
+    Fact.VISIT_DATE: "visit date",
+    Fact.PROVIDER: "provider",
+    Fact.PRACTICE: "practice",
+    Fact.CHIEF_COMPLAINT: "chief complaint",
+    Fact.HPI: "history of present illness",
+}
+METRICS = {
+    "mention_rate": "Mention rate",
+    "auroc": "AUROC among mentions",
+    "ppv": "PPV among mentions",
+    "auroc_all": "AUROC over all patients",
+    "sensitivity": "Sensitivity",
+    "false_positive_rate": "False-positive rate",
+    "ppv_at_prevalence": "PPV at prevalence",
+}
+#: Word and sign of each status: colour never stands alone.
+STATUSES = {
+    "pass": ("Pass", "✓"),
+    "fail": ("Fail", "✗"),
+    "incomplete": ("Incomplete", "…"),
+    "inconclusive": ("Inconclusive", "?"),
+}
+_ACRONYMS = {"hiv", "ptsd", "adhd", "copd", "hpi", "ros", "std", "sti"}
+SUPPRESSED = f"suppressed: {REASON}"
+NOT_MEASURED = "not measured"
+
+
+def tier_title(tier: str) -> str:
+    """Return a tier's title; an id that is not one of the six is given as it stands."""
+    return TIER_TITLES.get(tier, tier)
+
+
+def tier_number(tier: str) -> str:
+    """Return the tier's place on the ladder, 1 to 6, or its id."""
+    return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)
+
+
+def label(identifier: str) -> str:
+    """Return an identifier as words: `past_medical_history` as "Past medical history", `hiv` as "HIV"."""
+    words = [word.upper() if word in _ACRONYMS else word for word in identifier.replace("_", " ").split(" ")]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def join_words(words: list[str]) -> str:
+    """Join words with commas and a last "and"."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+
+
+def count(number: int | None) -> str:
+    """Return a count with thousands apart, or that it is suppressed."""
+    return SUPPRESSED if number is None else f"{number:,}"
+
+
+def percent(value: float, *, signed: bool = False) -> str:
+    """Return a share as a percentage, to one decimal below 10% and above 90%."""
+    digits = 1 if abs(value) < 0.0995 or 0.9 < abs(value) < 1 else 0
+    text = f"{100 * value:{'+' if signed else ''}.{digits}f}%".replace("-", "−")
+    return text.replace("−0.0%", "0.0%").replace("−0%", "0%").replace("+0.0%", "0.0%")
+
+
+def number(value: float, *, signed: bool = False) -> str:
+    """Return a figure that is no share (an AUROC, a length) to two decimals, or one from 100 on."""
+    digits = 1 if abs(value) >= 100 else 2
+    text = f"{value:{'+' if signed else ''},.{digits}f}".replace("-", "−")
+    return text.replace("−0.00", "0.00") if math.isclose(value, 0, abs_tol=0.005) else text
+
+
+def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = False) -> str:
+    """Return a figure with its interval, its band if suppressed, or the reason why there is none."""
+    if estimate is None:
+        return NOT_MEASURED
+    render = percent if share else number
+    if estimate.value is not None:
+        text = render(estimate.value, signed=signed)
+        if estimate.low is not None and estimate.high is not None:
+            text += f" ({_between(render, estimate.low, estimate.high, signed)})"
+        return text
+    if estimate.reason == REASON:
+        if estimate.low is None or estimate.high is None:
+            return SUPPRESSED
+        return f"{_between(render, estimate.low, estimate.high, signed)} ({SUPPRESSED})"
+    return f"{NOT_MEASURED}: {estimate.reason or 'no reason was recorded'}"
+
+
+def short_figure(estimate: Estimate | None, *, share: bool = False, signed: bool = False) -> str:
+    """Return a figure for a narrow cell: the value, the band in brackets, or a word."""
+    if estimate is None:
+        return NOT_MEASURED
+    render = percent if share else number
+    if estimate.value is not None:
+        return render(estimate.value, signed=signed)
+    if estimate.low is not None and estimate.high is not None:
+        return f"[{_between(render, estimate.low, estimate.high, signed)}]"
+    return "suppressed" if estimate.reason == REASON else NOT_MEASURED
+
+
+def is_suppressed(estimate: Estimate | None) -> bool:
+    """Whether a figure was measured and is hidden."""
+    return estimate is not None and estimate.value is None and estimate.reason == REASON
+
+
+def is_share(metric: str) -> bool:
+    """Whether a disclosure metric is a share of patients or generations rather than an AUROC."""
+    return not metric.startswith("auroc")
+
+
+class _Render(Protocol):
+    def __call__(self, value: float, *, signed: bool = False) -> str: ...
+
+
+def _between(render: _Render, low: float, high: float, signed: bool) -> str:
+    return f"{render(low, signed=signed)} to {render(high, signed=signed)}"
