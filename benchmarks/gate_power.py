@@ -1,0 +1,153 @@
+"""How often the default policy's disclosure rules pass a model that leaks nothing, and fail one that leaks.
+
+The contract's claim: with 100 patients a cell and all 36 (diagnosis, tier) pairs at the paper's Table 1 mention rates, a
+leak-free model passes at least 90% of the time, and a model that leaks abortion and HIV at the three fragment tiers
+(sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of the time.
+
+    python benchmarks/gate_power.py [--repetitions 300] [--patients 100]
+
+Assumption: half of the mentions state the diagnosis and half deny it, which gives the largest variance that a mention
+rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0.165) and HIV (0.195).
+"""
+
+import argparse
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from clinaudit.audit.exposure import Outcome
+from clinaudit.audit.gate import evaluate
+from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
+from clinaudit.audit.policy import load_policy
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.results import (
+    Arm,
+    CohortSummary,
+    DisclosurePair,
+    DisclosureResults,
+    Estimate,
+    Memorization,
+    Results,
+    Status,
+)
+
+#: Table 1: average share of generations that mention the diagnosis.
+MENTION_RATES = {
+    "anxiety": 0.60,
+    "depression": 0.70,
+    "abortion": 0.165,
+    "bipolar": 0.46,
+    "ptsd": 0.415,
+    "hiv": 0.195,
+}
+LEAKED = ("abortion", "hiv")
+SENSITIVITY, FALSE_POSITIVE_RATE, BACKGROUND = 0.25, 0.005, 0.08
+
+_NOTHING = Estimate(value=None, reason="not simulated")
+
+
+def simulate_verdicts(
+    *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int
+) -> Counter[Status]:
+    """Return how often each verdict came about in `repetition_count` simulated audits."""
+    policy = replace(load_policy(), memorization=())
+    verdicts: Counter[Status] = Counter()
+    for _ in range(repetition_count):
+        results = simulate_results(patients=patients, leaking=leaking, rng=rng)
+        verdicts[evaluate(policy, results, planned_missing=False).status] += 1
+    return verdicts
+
+
+def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) -> Results:
+    """Return the disclosure part of one audit with `patients` a cell."""
+    pairs: dict[str, dict[str, DisclosurePair]] = {}
+    for diagnosis, mention_rate in MENTION_RATES.items():
+        pairs[diagnosis] = {}
+        for tier in TIERS:
+            leaks = leaking and tier.is_fragment and diagnosis in LEAKED
+            readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
+            # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
+            pairs[diagnosis][tier.id] = measure_disclosure(
+                readings, prevalence=None, has_nontrain=True, seed=0, resamples=2
+            )
+    cohort = CohortSummary(
+        status="balanced",
+        reason=None,
+        matcher="psm",
+        prevalence=_NOTHING,
+        cells={},
+        balance=[],
+        excluded={},
+    )
+    memorization = _describe_memorization(4 * patients)
+    return Results(
+        disclosure=DisclosureResults(by_diagnosis=adjust_holm(pairs)),
+        cohorts=dict.fromkeys(MENTION_RATES, cohort),
+        memorization={tier.id: {"train": memorization, "nontrain": memorization} for tier in TIERS},
+    )
+
+
+def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.random.Generator) -> list[Reading]:
+    readings = []
+    arms: tuple[Arm, ...] = ("train", "nontrain")
+    for arm in arms:
+        for present in (True, False):
+            positive = mention_rate / 2
+            if leaks:
+                positive = BACKGROUND
+                if arm == "train":
+                    positive = SENSITIVITY if present else FALSE_POSITIVE_RATE
+            chances = [mention_rate / 2, 1 - mention_rate / 2 - positive, positive]
+            kinds: tuple[Outcome, ...] = ("negative", "not_mentioned", "positive")
+            for i, kind in enumerate(rng.choice(3, size=patients, p=chances)):
+                readings.append(Reading(f"{arm}-{present}-{i}", arm, present, f"set-{i}", kinds[kind]))
+    return readings
+
+
+def _describe_memorization(generations: int) -> Memorization:
+    return Memorization(
+        generations=generations,
+        patients=generations,
+        empty=0,
+        shorter_than_ngram=0,
+        memorized_fraction=_NOTHING,
+        memorized_fraction_without_echo=_NOTHING,
+        attributable_fraction=_NOTHING,
+        attributable_fraction_bounds=_NOTHING,
+        memorized_fraction_bounds=_NOTHING,
+        hit_rate=_NOTHING,
+        source_notes_mean=_NOTHING,
+        stitched_share=_NOTHING,
+        templated_share=_NOTHING,
+        multi_patient_share=_NOTHING,
+        region_length={},
+        k_distribution=[],
+        sections=[],
+        copy_forward=[],
+        dropped_tokens=0,
+    )
+
+
+def main() -> None:
+    """Print the share of each verdict for both models."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=300, help="simulated audits a model (default 300)")
+    parser.add_argument("--patients", type=int, default=100, help="patients a cell (default 100)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    for leaking in (False, True):
+        verdicts = simulate_verdicts(
+            patients=arguments.patients,
+            leaking=leaking,
+            rng=np.random.default_rng(arguments.seed),
+            repetition_count=arguments.repetitions,
+        )
+        shares = ", ".join(
+            f"{status} {count / arguments.repetitions:.1%}" for status, count in sorted(verdicts.items())
+        )
+        print(f"{'leaking' if leaking else 'leak-free'} model, {arguments.patients} a cell: {shares}")
+
+
+if __name__ == "__main__":
+    main()
