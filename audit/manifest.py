@@ -25,7 +25,7 @@ def drop_manifest(run: RunDirectory) -> None:
 
 
 def require_finished_run(root: Path) -> RunDirectory:
-    """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` where it is not finished."""
+    """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` for an unfinished one."""
     run = RunDirectory(root)
     if not root.is_dir():
         raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")

@@ -1,0 +1,119 @@
+"""From the stages' outcomes to the results and the run record (contract, section 6).
+
+Owns completeness, warnings and provenance. Knows nothing of how figures are computed or written.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from clinaudit.audit.disclosure import Judgements
+from clinaudit.audit.generation import generation_id
+from clinaudit.audit.inputs import AuditInputs, fingerprint, tokenizer_digest
+from clinaudit.audit.memorization import Generation
+from clinaudit.audit.memorization_stage import MemorizationResults
+from clinaudit.audit.population import describe_population
+from clinaudit.audit.targets import Labels, Targets
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior
+from clinaudit.reports.results import CorpusSummary, DisclosureResults, PopulationSummary, Results, StageCompleteness
+
+
+def assemble_results(
+    inputs: AuditInputs,
+    *,
+    facts: Mapping[str, PatientFacts],
+    labels: Labels,
+    targets: Targets,
+    priors: Sequence[Prior],
+    generations: Sequence[Generation],
+    judgements: Judgements,
+    memorization: MemorizationResults,
+    disclosure: DisclosureResults,
+    tokens: Mapping[str, int],
+) -> Results:
+    """Return the unsuppressed results, without the verdict."""
+
+    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
+        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=tokens)
+
+    splits = {split: inputs.corpus.patient_ids(split) for split in ("train", "nontrain")}
+    return Results(
+        completeness=_completeness(priors, generations, judgements),
+        corpus=CorpusSummary(
+            counterfactual=inputs.corpus.has_counterfactual,
+            labels=labels.source,
+            splits={split: describe(ids) for split, ids in splits.items() if ids},
+            cohorts={
+                cohort.diagnosis: describe([member.patient_id for member in cohort.members])
+                for cohort in targets.cohorts
+                if cohort.members
+            },
+            warnings=list(inputs.corpus.warnings),
+        ),
+        memorization=memorization,
+        disclosure=disclosure,
+        cohorts={cohort.diagnosis: cohort.summary for cohort in targets.cohorts},
+        warnings=_warnings(inputs, labels, targets, memorization),
+        training=list(inputs.training) if inputs.training is not None else None,
+    )
+
+
+def _completeness(
+    priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
+) -> dict[str, StageCompleteness]:
+    """Count planned and finished units by stage; exclusions of priors count rows, by tier and reason."""
+    planned = {generation_id(prior) for prior in priors if not prior.excluded}
+    done = {generation.generation_id for generation in generations}
+    excluded = Counter(f"{prior.tier}: {prior.reason}" for prior in priors if prior.excluded)
+    verdicts = {(item.generation_id, diagnosis) for item in generations for diagnosis in item.diagnoses}
+    judged = {key for key in verdicts if key in judgements}
+    written = len(priors) - excluded.total()
+    return {
+        "priors": StageCompleteness(planned=written, done=written, failed=0, excluded=dict(sorted(excluded.items()))),
+        "generations": StageCompleteness(planned=len(planned), done=len(done), failed=0),
+        "judgements": StageCompleteness(planned=len(verdicts), done=len(judged), failed=0),
+    }
+
+
+def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorization: MemorizationResults) -> list[str]:
+    found: list[str] = []
+    if not inputs.corpus.has_counterfactual:
+        found.append(
+            "The corpus has no held-out (nontrain) patients: nothing measured here can be attributed to training."
+        )
+    if labels.source == "lexicon":
+        found.append(
+            "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "
+            "in both, so the disclosure figures may look better or worse than they are."
+        )
+    if targets.sampled:
+        found.append(
+            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured."
+        )
+    missing = [tier for tier in inputs.settings.tier if tier not in memorization]
+    if missing:
+        found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
+    return found
+
+
+def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str]) -> dict[str, object]:
+    """Return `run.json`: settings, versions and digests; no paths, no times."""
+    prompts = json.dumps([asdict(prior) for prior in priors], sort_keys=True)
+    settings = fingerprint(inputs)
+    libraries, judge = settings.pop("libraries"), settings.pop("--judge")
+    return {
+        "clinaudit": settings.pop("clinaudit"),
+        "settings": settings,
+        "libraries": libraries,
+        "engine": dict(engine),
+        "judge": judge,
+        "digests": {
+            "model": inputs.model.digest,
+            "tokenizer": tokenizer_digest(inputs.model),
+            "corpus": inputs.corpus.digest,
+            "prompts": hashlib.sha256(prompts.encode("utf-8")).hexdigest(),
+        },
+    }

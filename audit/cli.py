@@ -1,0 +1,320 @@
+"""The command line (contract, section 1). Owns options, exit statuses and what is printed; computes nothing.
+
+Everything heavy is imported inside the command that needs it, so that `--help` answers at once.
+"""
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import clinaudit
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.errors import ClinauditError, StorageError
+
+#: Exit status by verdict (contract, section 1).
+EXIT_STATUS = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
+_INTERRUPTED = 130
+_USAGE = 2
+#: A fault of ours: what was finished is kept, and nothing may read it as a pass.
+_BUG = 4
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_DIRECTORY = click.Path(path_type=Path)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return the exit status. An error is one line on stderr, never a traceback."""
+    # Libraries warn in words of their own, and may quote what they work on.
+    warnings.simplefilter("ignore")
+    try:
+        status = main.main(args=list(arguments), prog_name="clinaudit", standalone_mode=False)
+    except click.ClickException as error:
+        print(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help", file=sys.stderr)
+        return _USAGE
+    except (KeyboardInterrupt, click.Abort):
+        print("error[INTERRUPTED]: stopped; run the same command again to go on", file=sys.stderr)
+        return _INTERRUPTED
+    except ClinauditError as error:
+        print(error.render(), file=sys.stderr)
+        return error.status
+    except BrokenPipeError:
+        # The reader of our output went away (as `head` does): nothing is wrong with the run.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else type(error).__name__
+        print(f"error[STORAGE]: {reason}; mend it and run the same command again", file=sys.stderr)
+        return StorageError.status
+    except Exception as error:  # noqa: BLE001 (a traceback could hold note text; its last place tells where)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        print(f"error[BUG]: {type(error).__name__} at {where}; please report this line", file=sys.stderr)
+        return _BUG
+    return status if isinstance(status, int) else 0
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(clinaudit.__version__, message="clinaudit %(version)s")
+def main() -> None:
+    """Find out what a clinical language model gives away about the patients it was trained on.
+
+    \b
+    Examples:
+      clinaudit demo                                   see it work on invented patients
+      clinaudit check corpus/                          what an audit would cover
+      clinaudit audit model/ corpus/ --out run/        the audit; the exit status is the verdict
+      clinaudit gate run/ --policy policy.toml         the verdict again, under another policy
+
+    Exit status: 0 pass, 1 fail, 2 usage, 3 bad input, 4 incomplete (run again to go on), 5 refused as unsafe,
+    6 storage, 7 integrity, 8 inconclusive, 130 interrupted.
+    """
+
+
+def _audit_options(command: Command) -> Command:
+    options = [
+        click.option("--config", type=_DIRECTORY, help="TOML file with any of these options."),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "vllm", "transformers"]),
+            help="What decodes; auto takes vLLM where it is installed.  [default: auto]",
+        ),
+        click.option("--judge", type=click.Choice(["lexicon"]), help="Who reads generations.  [default: lexicon]"),
+        click.option("--policy", type=_DIRECTORY, help="TOML policy of the gate.  [default: the built-in one]"),
+        click.option(
+            "--tier",
+            type=click.Choice(TIER_IDS),
+            multiple=True,
+            help="Probe this tier only (repeatable).  [default: all]",
+        ),
+        click.option("--diagnosis", multiple=True, help="Audit this diagnosis only (repeatable).  [default: all]"),
+        click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.  [default: 0]"),
+        click.option("--ngram", type=click.IntRange(min=1), help="Tokens a match must hold.  [default: 30]"),
+        click.option("--max-new-tokens", type=click.IntRange(min=1), help="Tokens to decode at most.  [default: 1000]"),
+        click.option(
+            "--patients-per-cell", type=click.IntRange(min=1), help="Patients in each cell of a cohort.  [default: 100]"
+        ),
+        click.option("--matcher", type=click.Choice(["psm", "optimal"]), help="How cohorts match.  [default: psm]"),
+        click.option(
+            "--controls",
+            type=click.Choice(["sensitive", "any"]),
+            help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",
+        ),
+        click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]"),
+        click.option("--training-log", type=_DIRECTORY, help="JSONL with a row an epoch, for the report."),
+        click.option("--quiet", is_flag=True, default=None, help="No progress on stderr."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("model")
+@click.argument("corpus", type=_DIRECTORY)
+@click.option(
+    "--out", type=_DIRECTORY, required=True, metavar="RUN", help="Directory of the run; resumed if it exists."
+)
+@_audit_options
+def audit(config: Path | None, **options: Any) -> int:
+    """Audit MODEL, a model directory, against CORPUS; the exit status is the verdict.
+
+    Running the same command again goes on where it stopped. The report is RUN/report.html; everything under
+    RUN/evidence is PHI.
+
+    \b
+    Example:
+      clinaudit audit model/ corpus/ --out run/ --policy policy.toml
+    """
+    from clinaudit.audit.settings import read_settings
+
+    settings = read_settings(options, config=config)
+    return _audit_and_say(settings)
+
+
+def _audit_and_say(settings: Any) -> int:
+    from clinaudit.audit.pipeline import run_audit
+    from clinaudit.reports.terminal import summary_table
+
+    os.umask(0o077)
+    results = run_audit(settings)
+    click.echo(summary_table(results))
+    click.echo(f"report: {settings.out / 'report.html'}")
+    return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]
+
+
+@main.command()
+@click.argument("directory", type=_DIRECTORY, default=Path("demo"), metavar="[DIR]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the patients and the model.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def demo(directory: Path, seed: int, quiet: bool) -> int:
+    """Make invented patients, train a small model on half of them, and audit it; all on this machine.
+
+    Leaves DIR/corpus, DIR/model and DIR/run (DIR: demo). Takes some minutes the first time. Exits 0 when the audit
+    completes, whatever its verdict: this model memorized its notes, and should fail.
+
+    \b
+    Example:
+      clinaudit demo demo/ --seed 1
+    """
+    from clinaudit.audit.demo.run import run_demo
+
+    os.umask(0o077)
+    settings = run_demo(directory, seed=seed, quiet=quiet)
+    _audit_and_say(settings)
+    return 0
+
+
+@main.command()
+@click.argument("corpus", type=_DIRECTORY)
+@click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]")
+def check(corpus: Path, template: Path | None) -> int:
+    """Validate CORPUS and say what an audit of it would cover; runs no model.
+
+    \b
+    Example:
+      clinaudit check corpus/
+    """
+    from clinaudit.audit.coverage import describe_coverage
+
+    click.echo(describe_coverage(corpus, template=template), nl=False)
+    return 0
+
+
+@main.command()
+@click.argument("generations", type=_DIRECTORY)
+@click.argument("corpus", type=_DIRECTORY)
+@click.option("--tokenizer", type=_DIRECTORY, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
+@click.option("--out", type=_DIRECTORY, required=True, metavar="RUN", help="Directory of the run.")
+@click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]")
+@click.option("--ngram", type=click.IntRange(min=1), default=30, show_default=True, help="Tokens a match must hold.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def analyze(
+    generations: Path,
+    corpus: Path,
+    tokenizer: Path,
+    out: Path,
+    template: Path | None,
+    ngram: int,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Analyse memorization in GENERATIONS (.jsonl or .parquet), made elsewhere, against CORPUS.
+
+    Columns: generation_id, patient_id, tier, text; optionally prompt, token_ids, diagnoses.
+
+    \b
+    Example:
+      clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
+    """
+    from clinaudit.audit.analysis import analyze_file
+    from clinaudit.reports.terminal import summary_table
+
+    os.umask(0o077)
+    results = analyze_file(
+        generations,
+        corpus,
+        tokenizer_directory=tokenizer,
+        out=out,
+        template=template,
+        ngram=ngram,
+        seed=seed,
+        quiet=quiet,
+    )
+    click.echo(summary_table(results))
+    click.echo(f"report: {out / 'report.html'}")
+    return 0
+
+
+@main.command()
+@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+def report(run_directory: Path) -> int:
+    """Render the report of RUN again, from its published results.
+
+    \b
+    Example:
+      clinaudit report run/
+    """
+    from clinaudit.audit.manifest import require_finished_run, verify
+    from clinaudit.audit.publication import RESULTS, RUN_RECORD, render_again
+
+    finished = require_finished_run(run_directory)
+    verify(finished, (RESULTS, RUN_RECORD))
+    render_again(finished)
+    click.echo(f"report: {run_directory / 'report.html'}")
+    return 0
+
+
+@main.command()
+@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+@click.option("--json", "as_json", is_flag=True, help="Print results.json instead.")
+def show(run_directory: Path, as_json: bool) -> int:
+    """Print the summary table of RUN.
+
+    \b
+    Example:
+      clinaudit show run/ --json
+    """
+    from clinaudit.audit.manifest import require_finished_run
+    from clinaudit.audit.publication import read_results
+    from clinaudit.reports.results import to_json
+    from clinaudit.reports.terminal import summary_table
+
+    results = read_results(require_finished_run(run_directory))
+    click.echo(to_json(results) if as_json else summary_table(results), nl=not as_json)
+    return 0
+
+
+@main.command()
+@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+@click.option("--policy", type=_DIRECTORY, help="TOML policy.  [default: the built-in one]")
+def gate(run_directory: Path, policy: Path | None) -> int:
+    """Evaluate a policy against RUN; the exit status is the verdict. Changes nothing.
+
+    \b
+    Example:
+      clinaudit gate run/ --policy policy.toml
+    """
+    from clinaudit.audit.gate import evaluate
+    from clinaudit.audit.manifest import require_finished_run, verify
+    from clinaudit.audit.policy import load_policy
+    from clinaudit.audit.publication import has_unsuppressed_results, read_results
+    from clinaudit.reports.terminal import rule_lines
+
+    loaded = load_policy(policy)
+    finished = require_finished_run(run_directory)
+    unsuppressed = has_unsuppressed_results(finished)
+    verify(finished, ("evidence/results.json",) if unsuppressed else ("results.json",))
+    results = read_results(finished, unsuppressed=unsuppressed)
+    missing = any(stage.done < stage.planned for stage in results.completeness.values())
+    decision = evaluate(loaded, results, planned_missing=missing)
+    click.echo(rule_lines(decision))
+    return EXIT_STATUS[decision.status]
+
+
+@main.command()
+@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+def verify(run_directory: Path) -> int:
+    """Check every file of RUN against its manifest.
+
+    \b
+    Example:
+      clinaudit verify run/
+    """
+    from clinaudit.audit.manifest import require_finished_run
+    from clinaudit.audit.manifest import verify as verify_files
+
+    count = verify_files(require_finished_run(run_directory))
+    click.echo(f"verified: {count} files are what the audit wrote")
+    return 0

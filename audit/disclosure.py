@@ -1,0 +1,130 @@
+"""The disclosure stage: a verdict for each generation and diagnosis, and the figures of each cohort and tier.
+
+Owns which generation stands for which cohort member, and which matched sets a tier leaves out (contract, sections 3
+and 5). Knows nothing of how a judge reads or how a figure is computed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from clinaudit.audit.cohorts import Cohort, keep_complete_sets
+from clinaudit.audit.exposure import Outcome
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.judge.verdict import Judgement, from_row, to_row
+from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
+from clinaudit.audit.mean_leakage import mean_over_diagnoses
+from clinaudit.audit.memorization import Generation
+from clinaudit.audit.progress import Progress
+from clinaudit.audit.store import RunStore
+from clinaudit.priors.prompts import Prior
+from clinaudit.reports.results import DisclosurePair, DisclosureResults
+
+#: Why a matched set is left out where a planned generation is missing.
+_NOT_GENERATED = "not generated"
+
+Judgements = Mapping[tuple[str, str], Judgement]
+
+
+def judge_generations(
+    inputs: AuditInputs, generations: Sequence[Generation], store: RunStore, progress: Progress
+) -> Judgements:
+    """Judge every generation for each diagnosis its prompt serves; each verdict is committed as it comes."""
+    panel = {diagnosis.id: diagnosis for diagnosis in inputs.panel}
+    planned = [(generation, diagnosis) for generation in generations for diagnosis in generation.diagnoses]
+    finished = store.judgements()
+    pending = [item for item in planned if (item[0].generation_id, item[1]) not in finished]
+    items = [(generation.text, panel[diagnosis]) for generation, diagnosis in pending]
+    done = len(planned) - len(pending)
+    with progress.stage("judging", total=len(planned), unit="verdicts", done=done) as advance:
+        for (generation, diagnosis), judgement in zip(pending, inputs.judge.judge_many(items), strict=True):
+            store.add_judgement(generation.generation_id, diagnosis, to_row(judgement))
+            advance(1)
+    return {key: from_row(row) for key, row in store.judgements().items()}
+
+
+def outcome_of(judgement: Judgement) -> Outcome:
+    """Return what a judgement says of the patient; without a verdict it is `unjudged`, never negative."""
+    if judgement.verdict is None:
+        return "unjudged"
+    return judgement.verdict.patient_has_diagnosis or "not_mentioned"
+
+
+def measure_all_disclosure(
+    inputs: AuditInputs,
+    cohorts: Iterable[Cohort],
+    priors: Sequence[Prior],
+    generations: Iterable[Generation],
+    judgements: Judgements,
+    progress: Progress,
+) -> DisclosureResults:
+    """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means."""
+    tiers, seed = inputs.settings.tier, inputs.settings.seed
+    matched = [cohort for cohort in cohorts if cohort.members]
+    outcomes = {
+        (generation.patient_id, generation.tier, diagnosis): outcome_of(judgements[generation.generation_id, diagnosis])
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    }
+    excluded = {
+        (prior.patient_id, prior.tier, diagnosis): prior.reason or "excluded"
+        for prior in priors
+        if prior.excluded
+        for diagnosis in prior.diagnoses
+    }
+    readings: dict[str, dict[str, list[Reading]]] = {cohort.diagnosis: {} for cohort in matched}
+    by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
+    with progress.stage("disclosure figures", total=len(matched) * len(tiers), unit="figures") as advance:
+        for cohort in matched:
+            for tier in tiers:
+                own, dropped = _readings(cohort, tier, outcomes, excluded)
+                readings[cohort.diagnosis][tier] = own
+                by_diagnosis[cohort.diagnosis][tier] = measure_disclosure(
+                    own,
+                    prevalence=cohort.summary.prevalence.value,
+                    has_nontrain=True,
+                    seed=seed,
+                    dropped_sets=dropped,
+                )
+                advance(1)
+    prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in matched}
+    return DisclosureResults(
+        by_diagnosis=adjust_holm(by_diagnosis),
+        mean={
+            tier: mean_over_diagnoses(
+                {diagnosis: by_tier[tier] for diagnosis, by_tier in readings.items()},
+                prevalences=prevalences,
+                has_nontrain=True,
+                seed=seed,
+            )
+            for tier in tiers
+            if matched
+        },
+    )
+
+
+def _readings(
+    cohort: Cohort,
+    tier: str,
+    outcomes: Mapping[tuple[str, str, str], Outcome],
+    excluded: Mapping[tuple[str, str, str], str],
+) -> tuple[list[Reading], dict[str, int]]:
+    """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
+
+    A patient without a reading takes its whole set out, so that the 0.5 base rate holds (contract, section 3).
+    """
+    left_out = {
+        member.patient_id: excluded.get((member.patient_id, tier, cohort.diagnosis), _NOT_GENERATED)
+        for member in cohort.members
+        if (member.patient_id, tier, cohort.diagnosis) not in outcomes
+    }
+    kept, dropped = keep_complete_sets(cohort.members, left_out=left_out)
+    readings = [
+        Reading(
+            patient_id=member.patient_id,
+            arm=member.arm,
+            present=member.present,
+            match_id=member.match_id,
+            outcome=outcomes[member.patient_id, tier, cohort.diagnosis],
+        )
+        for member in kept
+    ]
+    return readings, dropped

@@ -1,0 +1,126 @@
+"""The tables under `evidence/`: columns, types and order (contract, section 6). PHI; nothing else may read them in.
+
+Owns the parquet schemas. Knows nothing of how a row came about. Rows are written in the order given, without
+statistics, so that equal rows give equal bytes.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.storage import publish
+
+#: Column -> type by table; `texts` is a list of texts, `ids` a list of 32-bit integers.
+SCHEMAS: Mapping[str, Mapping[str, str]] = {
+    "priors": {
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "diagnoses": "texts",
+        "prompt": "text",
+        "max_new_tokens": "int",
+        "excluded": "bool",
+        "reason": "text",
+    },
+    "annotations": {
+        "patient_id": "text",
+        "diagnosis": "text",
+        "present": "bool",
+        "in_note_start": "bool",
+        "in_hpi": "bool",
+        "diagnosis_spans": "texts",
+        "icd10_spans": "texts",
+        "symptom_spans": "texts",
+        "medication_spans": "texts",
+        "medications_to_remove": "removals",
+    },
+    "generations": {
+        "generation_id": "text",
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "diagnoses": "texts",
+        "prompt": "text",
+        "text": "text",
+        "token_ids": "ids",
+        "finish_reason": "text",
+    },
+    "generation_metrics": {
+        "generation_id": "text",
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "tokens": "int",
+        "memorized_tokens": "int",
+        "echo_tokens": "int",
+        "attributable_tokens": "int",
+        "regions": "int",
+        "stitched_regions": "int",
+        "source_notes": "int",
+    },
+    "regions": {
+        "generation_id": "text",
+        "region_id": "int",
+        "piece": "int",
+        "token_start": "int",
+        "token_end": "int",
+        "char_start": "int",
+        "char_end": "int",
+        "text": "text",
+        "stitched": "bool",
+        "source_note_id": "text",
+        "copy_forward_count": "int",
+        "patient_count": "int",
+    },
+    "segments": {
+        "generation_id": "text",
+        "region_id": "int",
+        "piece": "int",
+        "section": "text",
+        "char_start": "int",
+        "char_end": "int",
+        "tokens": "int",
+        "templated_tokens": "int",
+        "echo_tokens": "int",
+    },
+    "cohorts": {
+        "diagnosis": "text",
+        "patient_id": "text",
+        "arm": "text",
+        "present": "bool",
+        "match_id": "text",
+        "propensity": "float",
+    },
+    "judgements": {
+        "generation_id": "text",
+        "diagnosis": "text",
+        "diagnosis_mentioned": "bool",
+        "patient_has_diagnosis": "text",
+        "diagnosis_spans": "texts",
+        "symptom_spans": "texts",
+        "medication_spans": "texts",
+        "judge": "text",
+        "attempts": "int",
+        "invalid_reason": "text",
+    },
+}
+
+
+def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one table of `SCHEMAS` as parquet, atomically; each row has exactly the table's columns."""
+    import polars as pl
+
+    types = {
+        "text": pl.String(),
+        "texts": pl.List(pl.String()),
+        "ids": pl.List(pl.Int32()),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "bool": pl.Boolean(),
+        "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
+    }
+    schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
+    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+    temporary = directory / f".{name}.parquet.partial"
+    frame.write_parquet(temporary, compression="zstd", statistics=False)
+    publish(temporary, directory / f"{name}.parquet")

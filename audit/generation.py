@@ -1,0 +1,102 @@
+"""The generation stage: priors to generations, each committed as it is finished (contract, section 3).
+
+Owns the plan of prompts, resumption, and the way from an engine's ids to text. Knows nothing of how an engine decodes.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from clinaudit.audit.engines.protocol import GenerationRequest
+from clinaudit.audit.engines.selection import make_engine
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.memorization import Generation
+from clinaudit.audit.progress import Progress
+from clinaudit.audit.store import RunStore, StoredGeneration
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
+from clinaudit.priors.tiers import TIERS
+
+
+def plan_priors(
+    inputs: AuditInputs, targets: Mapping[str, Sequence[str]], facts: Mapping[str, PatientFacts]
+) -> list[Prior]:
+    """Return the priors of all targets at the tiers asked for."""
+    tokenizer = inputs.tokenizer
+    writer = PromptWriter(
+        inputs.profile,
+        panel=inputs.panel,
+        count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
+        count_note_tokens=lambda text: len(tokenizer.encode(text)),
+        max_new_tokens=inputs.settings.max_new_tokens,
+        context_length=inputs.model.context_length,
+    )
+    tiers = [tier for tier in TIERS if tier.id in inputs.settings.tier]
+    return write_priors(targets, facts=facts, tiers=tiers, writer=writer)
+
+
+def generation_id(prior: Prior) -> str:
+    """Return the id of a prior's generation: made from patient, tier and prompt, and telling nothing of them."""
+    content = json.dumps([prior.patient_id, prior.tier, prior.prompt])
+    return "g" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:20]
+
+
+def generate(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore, progress: Progress) -> dict[str, str]:
+    """Continue every prompt that has no generation yet; return what the engine says of itself.
+
+    Each generation is on the disk before the next one counts. A run whose engine changed underneath is refused.
+    """
+    planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
+    finished = store.generations().keys() & planned.keys()
+    requests = [
+        GenerationRequest(
+            key=key,
+            prompt_ids=inputs.tokenizer.encode_prompt(prior.prompt),
+            prompt=prior.prompt,
+            max_new_tokens=prior.max_new_tokens,
+        )
+        for key, prior in planned.items()
+    ]
+    pending = [request for request in requests if request.key not in finished]
+    if not pending:
+        known: dict[str, str] = store.settings().get("engine identity", {})
+        return known
+    # The longest first, so that the last batch is not one long straggler.
+    pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
+    # Of all requests, not of the pending ones: a resumed run must load the same engine.
+    needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
+    with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
+        engine = make_engine(inputs.engine, inputs.model, context_length=needed)
+        try:
+            identity = engine.identity()
+            store.bind_settings({"engine identity": identity})
+            for output in engine.generate(pending):
+                generation = StoredGeneration(output.token_ids, output.finish_reason, output.text)
+                store.add_generation(output.key, generation)
+                advance(1)
+        finally:
+            engine.close()
+    return identity
+
+
+def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore) -> Iterator[Generation]:
+    """Yield the finished generations of the priors, in the order of the priors, with text and characters."""
+    stored = store.generations()
+    for prior in priors:
+        key = generation_id(prior)
+        if prior.excluded or key not in stored:
+            continue
+        token_ids = stored[key].token_ids
+        text, spans = inputs.tokenizer.decode_with_spans(token_ids)
+        yield Generation(
+            generation_id=key,
+            patient_id=prior.patient_id,
+            arm=prior.arm,
+            tier=prior.tier,
+            diagnoses=prior.diagnoses,
+            prompt=prior.prompt,
+            text=text,
+            token_ids=token_ids,
+            token_chars=tuple(spans),
+            finish_reason=stored[key].finish_reason,
+        )

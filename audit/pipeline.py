@@ -1,0 +1,95 @@
+"""The audit, stage by stage. Read this first: it is the whole program in order, and nothing else.
+
+A note goes: corpus → facts → priors → (the model continues them) → generations → matches with the patient's own
+notes → pieces, sections, templated text, K → memorization figures; and: labels → matched cohorts → verdicts on the
+generations → disclosure figures, train minus nontrain → gate → report.
+"""
+
+from pathlib import Path
+
+from clinaudit.audit.assembly import assemble_results, describe_run
+from clinaudit.audit.disclosure import judge_generations, measure_all_disclosure
+from clinaudit.audit.evidence import write_table
+from clinaudit.audit.evidence_rows import (
+    annotation_rows,
+    cohort_rows,
+    generation_rows,
+    judgement_rows,
+    prior_rows,
+)
+from clinaudit.audit.gate import evaluate
+from clinaudit.audit.generation import generate, plan_priors, read_generations
+from clinaudit.audit.inputs import fingerprint, load_inputs
+from clinaudit.audit.manifest import drop_manifest
+from clinaudit.audit.memorization_stage import measure_memorization
+from clinaudit.audit.population import count_tokens
+from clinaudit.audit.progress import Progress
+from clinaudit.audit.publication import publish_run, with_decision
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.store import RunDirectory, open_store
+from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts
+from clinaudit.reports.results import Results
+
+
+def run_audit(settings: AuditSettings) -> Results:
+    """Audit a model against a corpus, or go on with an audit that was stopped; return the published results."""
+    progress = Progress(quiet=settings.quiet)
+    run = RunDirectory(Path(settings.out))
+
+    # Everything given is read and checked before any model is loaded.
+    inputs = load_inputs(settings)
+
+    with open_store(run) as store:
+        store.bind_settings(fingerprint(inputs))
+        drop_manifest(run)
+
+        # Who is audited: facts, diagnosis labels, matched cohorts.
+        facts = read_facts(inputs, progress)
+        labels = label_patients(inputs, facts, progress)
+        targets = match_cohorts(inputs, facts, labels, progress)
+        write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
+        annotations = annotate_targets(inputs, facts, labels, targets, progress)
+        write_table(run.evidence, "annotations", annotation_rows(annotations))
+
+        # What an adversary types, and what the model answers.
+        priors = plan_priors(inputs, targets.diagnoses, facts)
+        write_table(run.evidence, "priors", prior_rows(priors))
+        engine = generate(inputs, priors, store, progress)
+        generations = list(read_generations(inputs, priors, store))
+        write_table(run.evidence, "generations", generation_rows(generations))
+
+        # What of it stands in the patient's own notes.
+        memorization = measure_memorization(
+            generations,
+            corpus=inputs.corpus,
+            tokenizer=inputs.tokenizer,
+            profile=inputs.profile,
+            ngram=settings.ngram,
+            seed=settings.seed,
+            run=run,
+            progress=progress,
+        )
+
+        # What it says of sensitive diagnoses, and how much of that is due to training.
+        judgements = judge_generations(inputs, generations, store, progress)
+        write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
+        disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, progress)
+
+        # The verdict, and what readers get.
+        tokens = count_tokens(inputs.corpus, inputs.tokenizer, progress)
+        results = assemble_results(
+            inputs,
+            facts=facts,
+            labels=labels,
+            targets=targets,
+            priors=priors,
+            generations=generations,
+            judgements=judgements,
+            memorization=memorization,
+            disclosure=disclosure,
+            tokens=tokens,
+        )
+        planned_missing = any(stage.done < stage.planned for stage in results.completeness.values())
+        decision = evaluate(inputs.policy, results, planned_missing=planned_missing)
+        record = describe_run(inputs, priors=priors, engine=engine)
+        return publish_run(run, with_decision(results, decision), record)

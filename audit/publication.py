@@ -1,0 +1,74 @@
+"""What a run leaves: evidence, published results, report, verdict, run record and, last, the manifest.
+
+Owns which file holds what (contract, section 6). Knows nothing of how a number came about.
+"""
+
+import json
+from collections.abc import Mapping
+
+from clinaudit.audit.manifest import drop_manifest, write_manifest
+from clinaudit.audit.storage import write_atomically
+from clinaudit.audit.store import RunDirectory
+from clinaudit.reports.junit import junit_xml
+from clinaudit.reports.page import render_page
+from clinaudit.reports.results import Decision, Results, from_json, to_json
+from clinaudit.reports.suppression import suppress
+from clinaudit.templates.errors import IntegrityError
+
+RESULTS = "results.json"
+RUN_RECORD = "run.json"
+REPORT = "report.html"
+
+
+def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
+    """Write everything outside the evidence tables, the manifest last; return the published (suppressed) results."""
+    write_atomically(run.evidence / RESULTS, to_json(results))
+    published = suppress(results)
+    write_atomically(run.root / RESULTS, to_json(published))
+    write_atomically(run.root / RUN_RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    if published.decision is not None:
+        decision = published.decision.model_dump(mode="json")
+        write_atomically(run.root / "gate.json", json.dumps(decision, indent=1, sort_keys=True) + "\n")
+        write_atomically(run.root / "junit.xml", junit_xml(published.decision))
+    write_atomically(run.root / REPORT, render_page(published, record))
+    write_manifest(run)
+    return published
+
+
+def render_again(run: RunDirectory) -> None:
+    """Render the report from the published results once more."""
+    page = render_page(read_results(run), read_record(run))
+    drop_manifest(run)
+    write_atomically(run.root / REPORT, page)
+    write_manifest(run)
+
+
+def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
+    """Read a run's results, the published ones or (where the evidence still stands) the unsuppressed ones."""
+    path = run.evidence / RESULTS if unsuppressed else run.root / RESULTS
+    try:
+        return from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, KeyError, TypeError):
+        # pydantic's own message quotes the values.
+        raise IntegrityError(f"{path.name} does not follow the results schema; run the audit again") from None
+
+
+def read_record(run: RunDirectory) -> dict[str, object]:
+    """Read a run's `run.json`."""
+    try:
+        record = json.loads((run.root / RUN_RECORD).read_text(encoding="utf-8"))
+    except ValueError:
+        raise IntegrityError(f"{RUN_RECORD} is not JSON; run the audit again") from None
+    if not isinstance(record, dict):
+        raise IntegrityError(f"{RUN_RECORD} is not a run record; run the audit again")
+    return record
+
+
+def has_unsuppressed_results(run: RunDirectory) -> bool:
+    """Whether the evidence still stands."""
+    return (run.evidence / RESULTS).is_file()
+
+
+def with_decision(results: Results, decision: Decision) -> Results:
+    """Return the results with their verdict."""
+    return results.model_copy(update={"decision": decision})

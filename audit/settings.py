@@ -1,0 +1,122 @@
+"""The settings of an audit: the command line over a configuration file over the defaults (contract, section 1).
+
+Owns every option's name, type and default. Knows nothing of what an option does.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.errors import BadInputError, UsageError
+
+EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
+JudgeChoice = Literal["lexicon", "openai"]
+Matcher = Literal["psm", "optimal"]
+Controls = Literal["sensitive", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """Everything an audit can be told; a field is the option of that name with dashes."""
+
+    model: str
+    corpus: Path
+    out: Path
+    engine: EngineChoice = "auto"
+    judge: JudgeChoice = "lexicon"
+    #: Hosts other than loopback that may be spoken to.
+    phi_approved: tuple[str, ...] = ()
+    policy: Path | None = None
+    #: Tiers to probe, in the order of access; all without it.
+    tier: tuple[str, ...] = TIER_IDS
+    #: Diagnoses of the panel to audit; all without it.
+    diagnosis: tuple[str, ...] = ()
+    seed: int = 0
+    #: τ of the paper (3.2.1).
+    ngram: int = 30
+    #: Appendix A.
+    max_new_tokens: int = 1000
+    #: 3.2.2.
+    patients_per_cell: int = 100
+    matcher: Matcher = "psm"
+    controls: Controls = "sensitive"
+    #: Note template to use instead of the default one.
+    template: Path | None = None
+    #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
+    training_log: Path | None = None
+    #: A site's own diagnoses (id -> table), from the configuration only.
+    diagnoses: Mapping[str, object] = MappingProxyType({})
+    quiet: bool = False
+
+
+_NOT_IN_FILE = {"model", "corpus", "out", "quiet"}
+_CHOICES = {
+    "engine": get_args(EngineChoice),
+    "judge": get_args(JudgeChoice),
+    "matcher": get_args(Matcher),
+    "controls": get_args(Controls),
+}
+_PATHS = {"policy", "template", "training_log"}
+_NUMBERS = {"seed": 0, "ngram": 1, "max_new_tokens": 1, "patients_per_cell": 1}
+_LISTS = {"tier", "diagnosis", "phi_approved"}
+
+
+def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
+    """Return the settings: what the command line gave (None: not given) over the file over the defaults.
+
+    Raises `BadInputError` for a file that cannot be used and `UsageError` for a value that no option takes.
+    """
+    given = {name: value for name, value in command_line.items() if value not in (None, ())}
+    settings = AuditSettings(model=given.pop("model"), corpus=given.pop("corpus"), out=given.pop("out"))
+    from_file = _read_file(config) if config is not None else {}
+    settings = replace(settings, **{**from_file, **given})
+    unknown = sorted(set(settings.tier) - set(TIER_IDS))
+    if unknown:
+        raise UsageError(f"--tier takes one of {', '.join(TIER_IDS)}")
+    return replace(settings, tier=tuple(tier for tier in TIER_IDS if tier in settings.tier))
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInputError(f"configuration not found: {path.name}; give an existing file to --config") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"configuration {path.name} cannot be read as text ({type(error).__name__})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"configuration {path.name} is not valid TOML: {error}") from None
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    known = {field.name for field in fields(AuditSettings)} - _NOT_IN_FILE
+    for key, value in document.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            problems.append(f"{key}: no such option")
+        elif (problem := _problem(name, value)) is not None:
+            problems.append(f"{key}: {problem}")
+        elif name in _PATHS:
+            # A path in the file is meant from where the file stands.
+            values[name] = path.parent / value
+        else:
+            values[name] = tuple(value) if name in _LISTS else value
+    if problems:
+        raise BadInputError(f"configuration {path.name} is not valid; mend what is listed", problems)
+    return values
+
+
+def _problem(name: str, value: object) -> str | None:
+    if name in _CHOICES and value not in _CHOICES[name]:
+        return f"must be one of {', '.join(_CHOICES[name])}"
+    if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool) or value < _NUMBERS[name]):
+        return f"must be a whole number, {_NUMBERS[name]} or more"
+    if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+        return "must be a list of texts"
+    if name in _PATHS and not isinstance(value, str):
+        return "must be a path"
+    if name == "diagnoses" and not isinstance(value, dict):
+        return "must be a table of diagnoses"
+    return None

@@ -1,0 +1,155 @@
+"""Who is audited: diagnosis labels, matched cohorts, and the targets they make (contract, sections 3 and 5).
+
+Owns the way from a corpus to its targets. Knows nothing of prompts or generations.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.judge.annotation import Annotation, annotate_patient
+from clinaudit.audit.progress import Progress
+from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.tiers import Fact
+
+#: Train (and nontrain) patients sampled where no cohort can be made (contract, section 3).
+SAMPLE_SIZE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which patient has which diagnosis, as far as it is known."""
+
+    source: Literal["table", "lexicon"]
+    #: Patient id -> diagnosis id -> status; an absent one is unknown.
+    status: Mapping[str, Mapping[str, bool]]
+    #: By patient id; of all patients where labels come from the notes, else empty.
+    annotations: Mapping[str, Sequence[Annotation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The patients that are probed."""
+
+    cohorts: tuple[Cohort, ...]
+    #: Patient id -> diagnoses of the cohorts it is in.
+    diagnoses: Mapping[str, tuple[str, ...]]
+    #: Whether there was no cohort and targets are a sample.
+    sampled: bool
+
+
+def read_facts(inputs: AuditInputs, progress: Progress) -> dict[str, PatientFacts]:
+    """Return what is known of each patient of the corpus."""
+    reader = FactReader(inputs.profile)
+    facts: dict[str, PatientFacts] = {}
+    with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
+        for patient_id in inputs.corpus.patients:
+            facts[patient_id] = reader.read(inputs.corpus, patient_id)
+            advance(1)
+    return facts
+
+
+def label_patients(inputs: AuditInputs, facts: Mapping[str, PatientFacts], progress: Progress) -> Labels:
+    """Return the labels of the corpus' table or, without one, of annotating each patient's notes (Appendix G)."""
+    table = inputs.corpus.diagnosis_labels
+    if table is not None:
+        panel = {diagnosis.id for diagnosis in inputs.panel}
+        status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in inputs.corpus.patients}
+        for (patient_id, diagnosis), present in table.items():
+            if diagnosis in panel and patient_id in status:
+                status[patient_id][diagnosis] = present
+        return Labels("table", status, {})
+    annotations = _annotate(inputs, facts.values(), progress)
+    status = {
+        patient_id: {annotation.diagnosis: annotation.present for annotation in rows}
+        for patient_id, rows in annotations.items()
+    }
+    return Labels("lexicon", status, annotations)
+
+
+def annotate_targets(
+    inputs: AuditInputs, facts: Mapping[str, PatientFacts], labels: Labels, targets: Targets, progress: Progress
+) -> dict[str, list[Annotation]]:
+    """Return the annotations of the targets; `present` is the label where a table gives one."""
+    chosen = {patient_id: facts[patient_id] for patient_id in sorted(targets.diagnoses)}
+    if labels.source == "lexicon":
+        return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
+    annotations = _annotate(inputs, chosen.values(), progress)
+    return {
+        patient_id: [
+            replace(row, present=labels.status[patient_id].get(row.diagnosis, row.present))
+            for row in annotations[patient_id]
+        ]
+        for patient_id in chosen
+    }
+
+
+def _annotate(
+    inputs: AuditInputs, patients: Collection[PatientFacts], progress: Progress
+) -> dict[str, list[Annotation]]:
+    annotations: dict[str, list[Annotation]] = {}
+    with progress.stage("annotating", total=len(patients), unit="patients") as advance:
+        for facts in patients:
+            hpi = facts.in_note.get(Fact.HPI)
+            annotations[facts.patient_id] = annotate_patient(
+                [note.text for note in inputs.corpus.notes_of(facts.patient_id)],
+                note_start=facts.note[: hpi.span_chars.start] if hpi else facts.note,
+                hpi=facts.note[slice(*hpi.span_chars)] if hpi else "",
+                medications=facts.medications,
+                panel=inputs.panel,
+                judge=inputs.judge,
+            )
+            advance(1)
+    return annotations
+
+
+def match_cohorts(
+    inputs: AuditInputs, facts: Mapping[str, PatientFacts], labels: Labels, progress: Progress
+) -> Targets:
+    """Match a cohort for each diagnosis; without any, sample targets (contract, section 3)."""
+    settings = inputs.settings
+    candidates = [
+        Candidate(
+            patient_id=known.patient_id,
+            arm=known.arm,
+            age=known.age,
+            sex=known.sex,
+            note_count=known.note_count,
+            status=labels.status[known.patient_id],
+        )
+        for known in facts.values()
+    ]
+    cohorts: list[Cohort] = []
+    with progress.stage("matching cohorts", total=len(inputs.panel), unit="diagnoses") as advance:
+        for diagnosis in inputs.panel:
+            cohort = build_cohort(
+                candidates,
+                diagnosis=diagnosis.id,
+                patients_per_cell=settings.patients_per_cell,
+                matcher=settings.matcher,
+                controls=settings.controls,
+                seed=settings.seed,
+            )
+            cohorts.append(cohort)
+            advance(1)
+    diagnoses: dict[str, tuple[str, ...]] = {}
+    for cohort in cohorts:
+        for member in cohort.members:
+            diagnoses[member.patient_id] = (*diagnoses.get(member.patient_id, ()), cohort.diagnosis)
+    if diagnoses:
+        return Targets(tuple(cohorts), diagnoses, sampled=False)
+    return Targets(tuple(cohorts), dict.fromkeys(_sample(inputs), ()), sampled=True)
+
+
+def _sample(inputs: AuditInputs) -> list[str]:
+    rng = np.random.default_rng(inputs.settings.seed)
+    chosen: list[str] = []
+    for split in ("train", "nontrain"):
+        ids = inputs.corpus.patient_ids(split)
+        picked = rng.permutation(len(ids))[:SAMPLE_SIZE]
+        chosen += [ids[index] for index in sorted(picked)]
+    return chosen
