@@ -43,7 +43,7 @@ def draw_tier_estimates(rows: Sequence[Row], *, panels: Sequence[str], tiers: Se
         "low:Q",
         title=None,
         scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
+        axis=alt.Axis(format="%", values=[0, 0.5, 1]),
     )
     base = alt.Chart(_data(alt, rows))
     layers = alt.layer(
@@ -73,11 +73,11 @@ def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str
         .mark_bar(stroke=INK, strokeWidth=0.4)
         .encode(
             y=alt.Y("section:N", sort=list(sections), title=None, axis=alt.Axis(labelLimit=220)),
-            x=alt.X("tokens:Q", title="memorized tokens", axis=alt.Axis(format="~s", tickCount=6)),
+            x=alt.X("tokens:Q", title="memorized tokens", axis=alt.Axis(format=",d", tickCount=5)),
             color=alt.Color(
                 "kind:N",
                 scale=alt.Scale(domain=list(COMPOSITION), range=list(COMPOSITION.values())),
-                legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=240),
+                legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=260, columnPadding=48),
             ),
             order=alt.Order("order:Q"),
         )
@@ -105,7 +105,8 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
             title=None,
             orient="top",
             columns=2,
-            labelLimit=260,
+            columnPadding=48,
+            labelLimit=280,
             symbolType="stroke",
             symbolStrokeWidth=3,
             symbolOpacity=1,
@@ -125,6 +126,9 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
         base.transform_filter("isValid(datum.x2)")
         .mark_rect(fillOpacity=0.16, strokeWidth=1.2)
         .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=colour),
+        base.transform_filter("isValid(datum.x2) && datum.x2 == datum.x && datum.y2 == datum.y")
+        .mark_point(filled=True, size=45, opacity=1)
+        .encode(x=x, y=y, color=colour),
         curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("order:Q")),
     ).properties(width=_PANEL_WIDTH, height=_PANEL_WIDTH)
     return _svg(_wrap(alt, layers, panels), label)
@@ -251,7 +255,8 @@ def _theme() -> dict[str, Any]:
         "aria": False,
         "background": PAPER,
         "font": "sans-serif",
-        "padding": 8,
+        # Browsers may set labels in a wider face than the one measured here: room for it.
+        "padding": {"left": 48, "right": 24, "top": 8, "bottom": 8},
         "view": {"stroke": None},
         "axis": axis,
         "axisY": {"grid": True},

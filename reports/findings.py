@@ -212,15 +212,32 @@ def composition_caption(totals: Mapping[str, int]) -> str:
 
 def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
     """Return what a delta chart shows at the headline tier; `values` are its deltas by diagnosis."""
-    positive = [
-        label(diagnosis)
-        for diagnosis, delta in values.items()
-        if delta is not None and delta.low is not None and delta.low > 0
-    ]
-    known = [delta for delta in values.values() if delta is not None and delta.low is not None]
     place = tier_title(HEADLINE_TIER)
-    if not known:
+    exact = {name: delta for name, delta in values.items() if delta is not None and delta.value is not None}
+    bands = {name: delta for name, delta in values.items() if is_suppressed(delta) and delta and delta.low is not None}
+    if not exact and not bands:
         return f"At {place} the difference was {NOT_MEASURED} or is suppressed for every diagnosis."
-    if not positive:
-        return f"At {place} no diagnosis has an interval or band of {metric} wholly above zero."
-    return f"At {place} the interval or band lies above zero for {join_words(positive)} ({metric})."
+    parts = []
+    if exact:
+        parts.append(f"{_above_zero(exact)} has its 95% interval above zero ({len(exact)} shown)")
+    if bands:
+        parts.append(f"{_above_zero(bands)} has its band above zero ({len(bands)} shown; a band leaves out chance)")
+    return f"{metric} at {place}: {', and '.join(parts)}."
+
+
+def _above_zero(deltas: Mapping[str, Estimate]) -> str:
+    above = [name for name, delta in deltas.items() if delta.low is not None and delta.low > 0]
+    return join_words(above) if above else "no diagnosis"
+
+
+def stitched_caption(results: Results) -> str:
+    """Return how memorized regions join several notes at the headline tier in train."""
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    if figures is None:
+        return f"Stitching was {NOT_MEASURED}."
+    stitched, sources, shared = figures.stitched_share, figures.source_notes_mean, figures.multi_patient_share
+    return (
+        f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes, {figure(stitched, share=True)};"
+        f" source notes of a generation, {figure(sources)}; pieces that other patients' notes hold too,"
+        f" {figure(shared, share=True)}."
+    )

@@ -15,7 +15,7 @@ from clinaudit.reports.figures import (
     memorization_figure,
     roc_figure,
 )
-from clinaudit.reports.findings import headline, not_measured
+from clinaudit.reports.findings import headline, not_measured, stitched_caption
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
     cohorts_table,
@@ -25,9 +25,11 @@ from clinaudit.reports.tables import (
     disclosure_table,
     ladder,
     metric_table,
+    paper_view_table,
     provenance_table,
     regions_table,
     rules_table,
+    shared_table,
     training_table,
 )
 from clinaudit.reports.wording import STATUSES
@@ -35,8 +37,8 @@ from clinaudit.reports.wording import STATUSES
 _HERE = Path(__file__).parent
 _TEMPLATE = "report.html.j2"
 _STYLE = "report.css"
-#: Table 1 of the paper, and the figure that the default policy limits.
-_METRICS_SHOWN = ("auroc_all", "auroc", "ppv", "mention_rate")
+#: The figure that the default policy limits, and Table 1 of the paper; the page folds all but the first two.
+_METRICS_SHOWN = ("auroc_all", "ppv", "auroc", "mention_rate")
 _DELTAS_SHOWN = ("auroc_all", "auroc", "ppv")
 
 
@@ -74,6 +76,9 @@ def render_page(
         memorization=memorization_figure(results),
         composition=composition_figure(results, names=sections or {}),
         regions=regions_table(results),
+        stitched=stitched_caption(results),
+        shared=shared_table(results),
+        paper_view=paper_view_table(results),
         copy_forward=copy_forward_figure(results),
         has_disclosure=bool(results.disclosure.by_diagnosis),
         metrics=[metric_table(results, metric) for metric in _METRICS_SHOWN],

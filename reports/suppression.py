@@ -249,7 +249,6 @@ def _withhold_regions(figures: Memorization) -> dict[str, object]:
         "k_distribution": [],
         "sections": [],
         "copy_forward": [],
-        "dropped_tokens": None,
     }
 
 

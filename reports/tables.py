@@ -116,7 +116,10 @@ _FRACTIONS = (
     ("Without prompt echo", "memorized_fraction_without_echo"),
     ("Patient-attributable", "attributable_fraction"),
     ("Hit rate", "hit_rate"),
+    ("Empty", "empty"),
+    ("Shorter than the n-gram", "shorter_than_ngram"),
 )
+_COUNTS = ("generations", "patients", "empty", "shorter_than_ngram")
 _REGIONS = (
     ("Source notes a generation", "source_notes_mean"),
     ("Stitched regions", "stitched_share"),
@@ -135,6 +138,29 @@ def regions_table(results: Results) -> Table:
     return _by_tier_and_arm(results, "Memorized regions by tier", _REGIONS, lengths=True)
 
 
+def paper_view_table(results: Results) -> Table:
+    """Return the paper's counting beside ours: one row a (patient, cohort)."""
+    rows = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            view = figures.paper_view
+            if view is not None:
+                shares = (figure(view.memorized_fraction, share=True), figure(view.hit_rate, share=True))
+                rows.append((numbered(tier), arm, f"{view.rows:,}", *shares))
+    heads = ("Tier", "Arm", "Rows", "Memorized", "Hit rate")
+    return Table("The paper's counting: one row a patient and cohort", heads, tuple(rows))
+
+
+def shared_table(results: Results) -> Table:
+    """Return how many patients' notes hold the memorized pieces, by tier and arm."""
+    rows = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            rows += [(numbered(tier), arm, bin_.k, f"{bin_.pieces:,}") for bin_ in figures.k_distribution]
+    heads = ("Tier", "Arm", "Patients whose notes hold it", "Pieces")
+    return Table("Memorized pieces by number of patients", heads, tuple(rows))
+
+
 def _by_tier_and_arm(
     results: Results, caption: str, columns: Sequence[tuple[str, str]], *, lengths: bool = False
 ) -> Table:
@@ -151,7 +177,7 @@ def _by_tier_and_arm(
 
 def _memorization_cell(figures: Memorization, name: str) -> str:
     value = getattr(figures, name)
-    return count(value) if name in ("generations", "patients") else figure(value, share=name != "source_notes_mean")
+    return count(value) if name in _COUNTS else figure(value, share=name != "source_notes_mean")
 
 
 def _length(lengths: LengthSummary | None, figures: Memorization) -> str:

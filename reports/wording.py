@@ -82,10 +82,16 @@ def count(number: int | None) -> str:
 
 
 def percent(value: float, *, signed: bool = False) -> str:
-    """Return a share as a percentage, to one decimal below 10% and above 90%."""
-    digits = 1 if abs(value) < 0.0995 or 0.9 < abs(value) < 1 else 0
+    """Return a share as a percentage, to one decimal below 10% and above 99%."""
+    digits = 1 if abs(value) < 0.0995 or 0.99 < abs(value) < 1 else 0
     text = f"{100 * value:{'+' if signed else ''}.{digits}f}%".replace("-", "−")
     return text.replace("−0.0%", "0.0%").replace("−0%", "0%").replace("+0.0%", "0.0%")
+
+
+def _outwards(estimate: Estimate, *, share: bool) -> tuple[float, float]:
+    """Return a band's ends as they are printed: never narrower than they are (AUROCs have two decimals)."""
+    low, high = estimate.low or 0.0, estimate.high or 0.0
+    return (low, high) if share else (math.floor(low * 100 + 1e-9) / 100, math.ceil(high * 100 - 1e-9) / 100)
 
 
 def number(value: float, *, signed: bool = False) -> str:
@@ -108,7 +114,7 @@ def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = Fal
     if estimate.reason == REASON:
         if estimate.low is None or estimate.high is None:
             return SUPPRESSED
-        return f"{_between(render, estimate.low, estimate.high, signed)} ({SUPPRESSED})"
+        return f"{_between(render, *_outwards(estimate, share=share), signed)} ({SUPPRESSED})"
     return f"{NOT_MEASURED}: {estimate.reason or 'no reason was recorded'}"
 
 
@@ -120,7 +126,7 @@ def short_figure(estimate: Estimate | None, *, share: bool = False, signed: bool
     if estimate.value is not None:
         return render(estimate.value, signed=signed)
     if estimate.low is not None and estimate.high is not None:
-        return f"[{_between(render, estimate.low, estimate.high, signed)}]"
+        return f"[{_between(render, *_outwards(estimate, share=share), signed)}]"
     return "suppressed" if estimate.reason == REASON else NOT_MEASURED
 
 

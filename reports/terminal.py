@@ -1,0 +1,91 @@
+"""The summary table in plain text, for `clinaudit show` and the end of an audit. At most 100 columns, no colour.
+
+Works on suppressed results; a figure without a value is a word or its band in brackets, never 0.
+"""
+
+import textwrap
+from collections.abc import Sequence
+
+from clinaudit.reports.findings import HEADLINE_TIER
+from clinaudit.reports.results import Arm, Estimate, Results
+from clinaudit.reports.tables import numbered, tiers_of
+from clinaudit.reports.wording import NOT_MEASURED, STATUSES, is_share, label, short_figure, tier_title
+
+WIDTH = 100
+_ARMS: tuple[Arm, ...] = ("train", "nontrain")
+_MEASURES = (
+    ("memorized", "memorized_fraction"),
+    ("attributable", "attributable_fraction"),
+    ("hit rate", "hit_rate"),
+)
+_DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", "ppv"))
+_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), "�")
+
+
+def summary_table(results: Results) -> str:
+    """Return the summary: verdict, memorization by tier and arm, disclosure deltas at the headline tier."""
+    parts = [_verdict(results), _memorization(results), _disclosure(results)]
+    warnings = [*results.warnings, *(results.corpus.warnings if results.corpus else ())]
+    if warnings:
+        parts.append("\n".join(_wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
+    return "\n\n".join(parts) + "\n"
+
+
+def _verdict(results: Results) -> str:
+    if results.decision is None:
+        return "Verdict: none, no policy was applied"
+    statuses: list[str] = [rule.status for rule in results.decision.rules]
+    word = STATUSES[results.decision.status][0].upper()
+    counts = (
+        f"{len(statuses)} rules: {statuses.count('fail')} failed, {statuses.count('inconclusive')} inconclusive,"
+        f" {statuses.count('pass')} passed"
+    )
+    lines = [_wrap(f"Verdict: {word} ({results.decision.reason})", indent="  "), counts]
+    failed = [rule.id for rule in results.decision.rules if rule.status == "fail"]
+    if failed:
+        lines.append(_wrap(f"Failed: {', '.join(failed)}", indent="  "))
+    return "\n".join(lines)
+
+
+def _memorization(results: Results) -> str:
+    tiers = [tier for tier in tiers_of(results) if tier in results.memorization]
+    if not tiers:
+        return f"Memorization: {NOT_MEASURED}"
+    rows = [["Memorization by tier", "arm", *(title for title, _ in _MEASURES)]]
+    for tier in tiers:
+        for arm in _ARMS:
+            figures = results.memorization[tier].get(arm)
+            if figures is not None:
+                shares = [short_figure(getattr(figures, name), share=True) for _, name in _MEASURES]
+                rows.append([numbered(tier) if arm == "train" else "", arm, *shares])
+    return _grid(rows)
+
+
+def _disclosure(results: Results) -> str:
+    title = f"Train minus nontrain at {tier_title(HEADLINE_TIER)}"
+    rows = [[title, *(name for name, _ in _DELTAS)]]
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        pair = tiers.get(HEADLINE_TIER)
+        delta = None if pair is None else pair.delta
+        figures: list[tuple[str, Estimate | None]] = [
+            (metric, None if delta is None else getattr(delta, metric)) for _, metric in _DELTAS
+        ]
+        shares = [short_figure(figure, share=is_share(metric), signed=True) for metric, figure in figures]
+        rows.append([label(diagnosis), *shares])
+    return _grid(rows) if len(rows) > 1 else f"Sensitive diagnoses: {NOT_MEASURED}"
+
+
+def _grid(rows: Sequence[Sequence[str]]) -> str:
+    cells = [[cell.translate(_CONTROL) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    # What is too wide is cut in the first column: figures are never cut.
+    widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
+    lines = []
+    for row in cells:
+        first = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
+        lines.append("  ".join([first.ljust(widths[0]), *map(str.ljust, row[1:], widths[1:])]).rstrip())
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def _wrap(text: str, *, indent: str) -> str:
+    return textwrap.fill(text.translate(_CONTROL), width=WIDTH, subsequent_indent=indent)
