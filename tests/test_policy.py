@@ -1,0 +1,113 @@
+"""Policies: the one that ships, and every kind of mistake in one's own, told all at once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.policy import DisclosureRule, MemorizationRule, load_policy
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.errors import BadInputError
+
+GOOD = """
+name = "site"
+minimum_patients_per_class = 30
+maximum_short_share = 0.2
+maximum_unjudged_share = 0
+[[memorization]]
+metric = "hit_rate"
+tiers = ["public", "encounter"]
+max = 0.1
+[[disclosure]]
+metric = "auroc_all"
+tiers = ["encounter"]
+diagnoses = ["hiv"]
+max = 0.2
+alpha = 0.01
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "policy.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problems_of(folder: Path, text: str) -> list[str]:
+    with pytest.raises(BadInputError) as caught:
+        load_policy(write(folder, text))
+    return list(caught.value.problems)
+
+
+def test_the_default_policy():
+    policy = load_policy()
+    assert policy.name == "default"
+    assert policy.memorization == (MemorizationRule("attributable_fraction", TIER_IDS, maximum=0.05),)
+    assert policy.disclosure == (DisclosureRule(TIER_IDS, None, maximum=0.25, alpha=0.05),)
+
+
+def test_a_site_policy(tmp_path: Path):
+    policy = load_policy(write(tmp_path, GOOD))
+    assert (policy.name, policy.minimum_patients_per_class, policy.maximum_unjudged_share) == ("site", 30, 0)
+    assert policy.memorization == (MemorizationRule("hit_rate", ("public", "encounter"), maximum=0.1),)
+    assert policy.disclosure == (DisclosureRule(("encounter",), ("hiv",), maximum=0.2, alpha=0.01),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('name = "site"', "", "name: is missing"),
+        ('name = "site"', "name = 3", "name: must be a text that is not empty"),
+        ("= 30", "= 1", "minimum_patients_per_class: must be a whole number of at least 2"),
+        ("= 30", "= true", "minimum_patients_per_class: must be a whole number of at least 2"),
+        ("maximum_short_share = 0.2", "maximum_short_share = 20", "maximum_short_share: must be a number from 0 to 1"),
+        ("maximum_short_share", "max_short", "max_short: is not a key of a policy"),
+        (
+            "hit_rate",
+            "hits",
+            "memorization[1].metric: must be one of attributable_fraction, memorized_fraction, hit_rate",
+        ),
+        ("max = 0.1", "", "memorization[1].max: is missing, and so is min: a rule needs a limit"),
+        ("max = 0.1", "max = nan", "memorization[1].max: must be a number from 0 to 1"),
+        ('"public", "encounter"', '"publik"', f"memorization[1].tiers: 'publik' is none of {', '.join(TIER_IDS)}"),
+        ('["public", "encounter"]', "[]", 'memorization[1].tiers: must be "all" or a list of names'),
+        ("auroc_all", "ppv", "disclosure[1].metric: must be one of auroc_all"),
+        ('["hiv"]', "5", 'disclosure[1].diagnoses: must be "all" or a list of names'),
+        ("max = 0.2", "", "disclosure[1].max: is missing"),
+        ("alpha = 0.01", "alpha = 0", "disclosure[1].alpha: must lie above 0 and be at most 0.5"),
+        ("[[disclosure]]", "[disclosure]", "disclosure: must be written as [[disclosure]]"),
+    ],
+)
+def test_one_mistake_is_told_with_its_key(tmp_path: Path, old: str, new: str, problem: str):
+    assert problem in problems_of(tmp_path, GOOD.replace(old, new))
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path):
+    text = GOOD.replace("= 30", '= "many"').replace("hit_rate", "x").replace("alpha = 0.01", "alfa = 1")
+    assert len(problems_of(tmp_path, text)) == 3
+
+
+def test_a_limit_set_twice_is_refused(tmp_path: Path):
+    rule = '[[memorization]]\nmetric = "hit_rate"\ntiers = "all"\nmax = 0.5\n'
+    assert "memorization: two rules limit hit_rate at public" in problems_of(tmp_path, GOOD + rule)
+
+
+def test_a_policy_without_rules_is_refused(tmp_path: Path):
+    assert "at least one" in problems_of(tmp_path, GOOD.split("[[memorization]]")[0])[0]
+
+
+def test_files_that_are_no_policy(tmp_path: Path):
+    assert problems_of(tmp_path, "name = ")
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    for path, word in (
+        (tmp_path / "latin.toml", "UTF-8"),
+        (tmp_path / "none.toml", "is not a file"),
+        (tmp_path, "is not a file"),
+        (pipe, "is not a file"),
+    ):
+        with pytest.raises(BadInputError, match=word):
+            load_policy(path)
+    with pytest.raises(BadInputError, match="the policies that ship are: default"):
+        load_policy(name="strict")
