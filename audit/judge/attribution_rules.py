@@ -32,7 +32,7 @@ class Rule:
     status: PatientStatus
     #: Searched in the clause before the mention.
     before: str | None = None
-    #: Matched at the very end of the mention.
+    #: Matched from the end of the mention on.
     after: str | None = None
     section: SectionKind | None = None
     #: Found in the clause before the mention, it lifts the rule.
@@ -41,22 +41,31 @@ class Rule:
 
 
 _KIN = (
-    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|dad|parent|son|daughter|child|brother|sister)"
-    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend|fianc[eé]e?"
+    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|dad|parent|son|daughter|child|brother"
+    r"|sister)"
+    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
+    r"|fianc[eé]e?"
     r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa)(?:s|\(s\))?"
 )
-_OF_HIS = r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
+_OF_HIS = (
+    r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
+    r"(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
+)
 # What turns the clause back to the patient after a relative was named.
 _BACK_TO_PATIENT = (
-    r"\b(?:patient|pt|personally|personal)\b|(?:,|\band|\bbut|\bthat|\bwho|\bso)\s+(?:s?he|they|i)\b|,\s*(?:has|is|reports|presents|with)\b"
-    r"|\band\s+(?:has|is|takes|reports)\b|\bs?he(?:'s| is| has| was)\b|\b(?:reports?|states?|says?|notes?|noticed|describes?|concern(?:ed|s)?"
+    r"\b(?:patient|pt|personally|personal)\b|(?:,|\band|\bbut|\bthat|\bwho|\bso)\s+(?:s?he|they|i)\b"
+    r"|,\s*(?:has|is|reports|presents|with)\b"
+    r"|\band\s+(?:has|is|takes|reports)\b|\bs?he(?:'s| is| has| was)\b|\b(?:reports?|states?|says?|notes?"
+    r"|noticed|describes?|concern(?:ed|s)?"
     r"|worried|brings|brought|denies|accompanied)\b|\b(?:his|her|their)\s+own\b"
 )
-_CLINICAL = (TermKind.NAME, TermKind.ICD10, TermKind.SYMPTOM)
 _TEST = (
-    r"(?:test(?:s|ing|ed)?|screen(?:s|er|ing|ed)?|ab|ag|ag/ab|ab/ag|antibody|antibodies|antigen|combo|rapid|panel|serolog(?:y|ies)|rna|dna|pcr|naat"
-    r"|eia|elisa|assay|status|results?|1/2|1|2|4th|gen|generation|and|today|w/|with|reflex|done|obtained|was|were|is|are|came|come|back"
-    r"|by|on|in|history|hx|last|month|year|visit|\d{1,4}(?:[/-]\d{1,4}){1,2}|(?:19|20)\d\d|questionnaire|phq-?[29]|gad-?7|score)"
+    r"(?:test(?:s|ing|ed)?|screen(?:s|er|ing|ed)?|ab|ag|ag/ab|ab/ag|antibody|antibodies|antigen|combo|rapid"
+    r"|panel|serolog(?:y|ies)|rna|dna|pcr|naat"
+    r"|eia|elisa|assay|status|results?|1/2|1|2|4th|gen|generation|and|today|w/|with|reflex|done|obtained|was"
+    r"|were|is|are|came|come|back"
+    r"|by|on|in|history|hx|last|month|year|visit|\d{1,4}(?:[/-]\d{1,4}){1,2}|(?:19|20)\d\d|questionnaire"
+    r"|phq-?[29]|gad-?7|score)"
 )
 _RESULT_GAP = rf"(?:[\s:,/()\-–=]+|{_TEST}\b){{0,14}}"
 _PAUSE = r"\s*(?:$|[.,;)\]\n]|\band\b|\bor\b)"
@@ -65,51 +74,259 @@ _PAUSE = r"\s*(?:$|[.,;)\]\n]|\band\b|\bor\b)"
 RULES: tuple[Rule, ...] = (
     # A drug the patient must not take says nothing of a diagnosis.
     Rule("allergy_section", "ambiguous", section=SectionKind.ALLERGIES),
-    Rule("allergy_phrase", "ambiguous", before=r"\b(?:allerg(?:y|ies|ic)|hypersensitiv\w+)\s+(?:to|:)?[^.]{0,60}$", kinds=(TermKind.MEDICATION,)),
+    Rule(
+        "allergy_phrase",
+        "ambiguous",
+        before=r"\b(?:allerg(?:y|ies|ic)|hypersensitiv\w+)\s+(?:to|:)?[^.]{0,60}$",
+        kinds=(TermKind.MEDICATION,),
+    ),
     Rule("allergy_after", "ambiguous", after=r"\s*\(?allerg(?:y|ies|ic)\b", kinds=(TermKind.MEDICATION,)),
     # Pre- and post-exposure prophylaxis is for people without HIV.
-    Rule("prevention", "ambiguous", before=r"\b(?:prep|pep|pre-?exposure|post-?exposure|prevent\w*|prophyla\w+|exposure to|exposed to|risk (?:of|for|factors?))\b[^.,]{0,60}$"),
-    Rule("prevention_after", "ambiguous", after=r"[^.;,\n]{0,40}?(?:\bfor\s+prep\b|\(prep\)|\bas\s+prep\b|\bpre-?exposure|\bprophylaxis|\bprevention|\bprep\b|\bexposure|\brisk\b)"),
+    Rule(
+        "prevention",
+        "ambiguous",
+        before=r"\b(?:prep|pep|pre-?exposure|post-?exposure|prevent\w*|prophyla\w+|exposure to|exposed to"
+        r"|risk (?:of|for|factors?))\b[^.,]{0,60}$",
+    ),
+    Rule(
+        "prevention_after",
+        "ambiguous",
+        after=r"[^.;,\n]{0,40}?(?:\bfor\s+prep\b|\(prep\)|\bas\s+prep\b|\bpre-?exposure|\bprophylaxis|\bprevention"
+        r"|\bprep\b|\bexposure|\brisk\b)",
+    ),
     # Relatives and partners.
-    Rule("family_section", "ambiguous", section=SectionKind.FAMILY, unless_before=r"\b(?:patient|pt|personal(?:ly)?)\b"),
-    Rule("family_history", "ambiguous", before=r"\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx)\b|\bf(?:am)?hx?\b|\bfam hx\b|\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b", unless_before=rf"(?:{_BACK_TO_PATIENT})"),
-    Rule("family_holder", "ambiguous", before=rf"\b{_KIN}(?:'s|’s)?\b(?:\s+side)?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?(?:[:\-–(]|(?:\w+\s+){{0,2}}?(?:has|had|have|having|with|w/|was|were|is|are|suffer\w*|struggl\w*|diagnosed|dx|history|hx|h/o|positive|\+|takes?|took|taking|on|died|also|both|who|got|using|uses|contracted|recently)(?!\w))(?!.*(?:{_BACK_TO_PATIENT}))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$", unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$"),
+    Rule(
+        "family_section", "ambiguous", section=SectionKind.FAMILY, unless_before=r"\b(?:patient|pt|personal(?:ly)?)\b"
+    ),
+    Rule(
+        "family_history",
+        "ambiguous",
+        before=r"\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx)\b"
+        r"|\bf(?:am)?hx?\b|\bfam hx\b|\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b",
+        unless_before=rf"(?:{_BACK_TO_PATIENT})",
+    ),
+    Rule(
+        "family_holder",
+        "ambiguous",
+        before=rf"\b{_KIN}(?:'s|’s)?\b(?!.*(?:{_BACK_TO_PATIENT}))(?:\s+side)?,?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?"
+        rf"(?:[:\-–(]|(?:\w+\s+){{0,2}}?(?:has|had|have|having|with|w/|was|were|is|are|suffer\w*|struggl\w*|diagnosed|dx"
+        rf"|history|hx|h/o|positive|\+|takes?|took|taking|on|died|also|both|who|got|using|uses|contracted"
+        rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
+        unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$",
+    ),
     Rule("family_possessive", "ambiguous", before=rf"\b{_KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
-    Rule("family_after", "ambiguous", after=rf"(?:\s+(?:and|or)\s+\w+)?\s*(?:\b(?:in|of|for|by)\s+{_OF_HIS}|[(\-–:]\s*{_OF_HIS}|\s(?:in|on)\s+(?:his|her|the|their|both)\s+){_KIN}\b(?!\s+(?:reports?|states?|concern))"),
-    Rule("family_partner", "ambiguous", after=rf"[-\s]+(?:(?:positive|infected)\s+)?(?:partner|spouse|husband|wife|boyfriend|girlfriend)\b"),
+    Rule(
+        "family_after",
+        "ambiguous",
+        after=rf"(?:\s+(?:and|or)\s+\w+)?\s*(?:\b(?:in|of|for|by)\s+{_OF_HIS}|[(\-–:]\s*{_OF_HIS}|\s(?:in|on)\s+(?:his"
+        rf"|her|the|their|both)\s+){_KIN}\b(?!\s+(?:reports?|states?|concern))",
+    ),
+    Rule(
+        "family_partner",
+        "ambiguous",
+        after=r"[-\s]+(?:(?:positive|infected)\s+)?(?:partner|spouse|husband|wife|boyfriend|girlfriend)\b",
+    ),
     Rule("family_runs", "ambiguous", after=r"[^.;\n]{0,20}\bruns? in (?:the|his|her|their) family"),
     # A thing that was looked for, and its result.
     Rule("undetectable_load", "positive", after=r"[^.;\n]{0,20}\b(?:viral load|vl)\b"),
+    Rule("checked_box_after", "positive", after=r"\s*(?:\[x\]|☒|☑)\s*$"),
+    Rule("unchecked_box_after", "negative", after=r"\s*(?:\[\s?\]|☐)\s*$"),
     Rule("unchecked_box", "negative", before=r"(?:\[\s?\]|☐|\(-\)|\[-\])\s*$"),
     Rule("checked_box", "positive", before=r"(?:\[x\]|☒|☑|\(\+\)|\[\+\])\s*$"),
-    Rule("result_negative", "negative", after=rf"{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)|undetected|absent|unremarkable|denie[sd])\b|\(-\)|\[-\]|(?<=[a-z)]\s)-ve\b)"),
-    Rule("result_none", "negative", after=rf"\s*(?:[:?=]|\s[-–])\s*(?:no|none|never|n|0|false|absent)\b{_PAUSE}"),
-    Rule("result_ruled_out", "negative", after=r"(?:\s+(?:has|have|had|was|were|is|now|been|disorder|infection|effectively|essentially)){0,4}\s*[,(:-]?\s*(?<!not )(?:ruled out|excluded)\b"),
-    Rule("result_unlikely", "negative", after=r"(?:\s+(?:is|was|seems|felt|to|be|very|highly|considered)){0,4}\s+unlikely\b"),
-    Rule("count_zero", "negative", before=r"(?:^|[\s,:(])(?:0|zero|no)\s+(?:\w+\s+)?$", kinds=(TermKind.NAME,), unless_before=r"\d[.,/]0\s+$"),
-    Rule("count_zero_after", "negative", after=r"\s*[:=x×-]?\s*(?:0(?![\d.,/])|zero\b|none\b)", kinds=(TermKind.NAME,)),
-    Rule("negative_screen", "negative", before=r"\bnegative\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*|evaluation|work-?up)?\s*(?:for|of|on)?\s*$|\b(?:screen\w*|test\w*)\s+(?:was\s+|is\s+)?(?:negative|non-?reactive)\s+(?:for|of)\s+(?:[^.]{0,60}(?:,|\bor|\band)\s*)?$"),
-    Rule("result_positive", "positive", after=rf"{_RESULT_GAP}\b(?<!not )(?:positive|reactive|detected)\b(?!\s+(?:partner|spouse|husband|wife|boyfriend))", unless_before=r"\b(?:no|not|denies|denied|never|without|negative)\b[^.]{0,40}$"),
-    Rule("positive_screen", "positive", before=r"\bpositive\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*)\s*(?:for|of)?\s*$|\b(?:screen|test)(?:s|ed|ing)?\s+positive\s+for\s+$"),
+    Rule(
+        "result_negative",
+        "negative",
+        after=rf"{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)"
+        rf"|nr|undetected|absent|unremarkable|denie[sd])\b|\(-\)|\[-\]|(?<=[a-z)]\s)-ve\b)",
+    ),
+    Rule("result_none", "negative", after=rf"\s*(?:[:?=]+|\s[-–])\s*(?:no|none|never|n|0|0/10|false|absent)\b{_PAUSE}"),
+    Rule(
+        "result_of_list",
+        "negative",
+        after=r"(?:\s*[/,]\s*(?:and |or )?[\w-]+(?: [\w-]+)?){1,8}\s*:\s*(?:all (?:denied|negative|absent)|denie[sd]\b"
+        r"|none\b)",
+    ),
+    Rule("unknown", "ambiguous", after=r"\s*(?:status|history|results?)?\s*(?:is|are|:|-)?\s*(?:unknown|pending)\b"),
+    Rule("questionnaire_none", "negative", after=r"[^.;\n]{0,60}?\bnot at all\b"),
+    Rule(
+        "result_ruled_out",
+        "negative",
+        after=r"(?:\s+(?:has|have|had|was|were|is|now|been|disorder|infection|effectively"
+        r"|essentially)){0,4}\s*[,(:-]?\s*(?<!not )(?:ruled out|excluded)\b",
+    ),
+    Rule(
+        "result_unlikely",
+        "negative",
+        after=r"(?:\s+(?:is|was|seems|felt|to|be|very|highly|considered)){0,4}\s+unlikely\b",
+    ),
+    Rule(
+        "count_zero",
+        "negative",
+        before=r"(?:^|[\s,:(])(?:0|zero|no)\s+(?:\w+\s+)?$",
+        kinds=(TermKind.NAME,),
+        unless_before=r"\d[.,/]0\s+$",
+    ),
+    Rule(
+        "count_zero_after", "negative", after=r"\s*[:=x×-]?\s*(?:0(?!\d|[.,/]\d)|zero\b|none\b)", kinds=(TermKind.NAME,)
+    ),
+    Rule(
+        "negative_screen",
+        "negative",
+        before=r"\bnegative\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*|evaluation|work-?up)?\s*(?:for|of|on)?\s*$"
+        r"|\b(?:screen\w*|test\w*)\s+(?:was\s+|is\s+)?(?:negative|non-?reactive)\s+(?:for|of)\s+(?:[^.]{0,60}(?:,"
+        r"|\bor|\band)\s*)?$",
+    ),
+    Rule(
+        "result_positive",
+        "positive",
+        after=rf"{_RESULT_GAP}\b(?<!not )(?:positive|reactive|detected)\b"
+        r"(?!\s+(?:partner|spouse|husband|wife|boyfriend))",
+        unless_before=r"\b(?:no|not|denies|denied|never|without|negative)\b[^.]{0,40}$",
+    ),
+    Rule(
+        "positive_screen",
+        "positive",
+        before=r"\bpositive\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*)\s*(?:for|of)?\s*$|\b(?:screen|test)(?:s|ed"
+        r"|ing)?\s+positive\s+for\s+$",
+    ),
     # Not about this patient: teaching, screening that is offered or due, what might happen.
-    Rule("education_section", "ambiguous", section=SectionKind.EDUCATION, unless_before=r"\b(?:patient'?s|pt'?s|your|his|her|their)\s+(?:\w+\s+)?$"),
-    Rule("education", "ambiguous", before=r"\b(?:educat\w+|counsel\w+|handouts?|brochures?|pamphlets?|leaflets?|information(?:al)?|reading material\w*|literature|guidance|resources|discuss(?:ed|ion)|review(?:ed)?|advised|talked|teaching|learn)\b(?:\s+(?:was|were|given|provided|patient|pt|her|him|them|sheet|materials?|today|the))*\s+(?:on|about|regarding|re|of|for|related to|concerning)\s+(?:\w+\s+){0,4}?(?:\w+,\s+)*(?:and\s+|or\s+)?$", unless_before=r"\b(?:his|her|their|your|patient'?s|pt'?s|ongoing|worsening|current|known|history of|diagnosis of)\s+(?:\w+\s+)?$"),
-    Rule("education_topic", "ambiguous", after=r"\s+(?:and\s+\w+\s+)?(?:handout|brochure|pamphlet|leaflet|education|information|awareness|hotline|helpline|support group (?:list|information)|fact sheet|literature)\b", unless_before=r"\b(?:his|her|their|your)\s+(?:\w+\s+)?$"),
-    Rule("generic_people", "ambiguous", before=r"\b(?:(?:all|most|many|some|other)\s+)?(?:patients|people|persons|individuals|adults|women|men|adolescents|teens|teenagers|veterans|those|anyone|someone|persons|somebody|population|children)\s+(?:(?:who|that)\s+)?(?:(?:may|can|often|commonly|also)\s+)?(?:with|living with|have|has|had|having|suffer\w*|experienc\w*|diagnosed|at risk|undergoing|seeking|considering|taking|who|get|develop|on)\b[^.]{0,80}$"),
-    Rule("generic_effect", "ambiguous", before=r"\b(?:(?:can|may|might|could)\s+(?:also\s+)?(?:cause|lead to|result in|trigger|worsen|include|increase|contribute to|develop)|side effects?\s+(?:of|include|including|such as|like|may|can)|adverse effects?\s+(?:include|including|such as)|(?:signs|symptoms)(?: and symptoms)? of|warning (?:signs|about|of|for)|is (?:used|indicated|approved) (?:for|to treat)|causes? of)\b[^.]{0,80}$", unless_before=r"\b(?:has|had|having|reports?|endors\w+|presents?|experienc\w+|his|her|their|no|denie[sd]|denying|without|negative|not)\b[^.]{0,60}$"),
-    Rule("hypothetical", "ambiguous", before=r"\b(?:if|should|in case|unless|when(?:ever)?)\s+(?:(?:you|s?he|they|patient|pt|the patient|there)\s+)(?:\w+\s+){0,3}?(?:have|has|experience\w*|develop\w*|notice\w*|feel\w*|become\w*|get\w*|is|are)\b[^.]{0,80}$|\b(?:watch|monitor\w*|observe)\s+(?:closely\s+)?for\b[^.]{0,80}$"),
-    Rule("hypothetical_after", "ambiguous", before=r"\bif\s+(?:any\s+|new\s+|you have\s+)?(?:\w+\s+or\s+)?$", after=r"[^.;\n]{0,30}\b(?:develops?|occurs?|arises?|appears?)\b"),
+    Rule(
+        "education_section",
+        "ambiguous",
+        section=SectionKind.EDUCATION,
+        unless_before=r"\b(?:patient'?s|pt'?s|your|his|her|their)\s+(?:\w+\s+)?$",
+    ),
+    Rule(
+        "education",
+        "ambiguous",
+        before=r"\b(?:educat\w+|counsel\w+|handouts?|brochures?|pamphlets?|leaflets?|information(?:al)?"
+        r"|reading material\w*|literature|guidance|resources|discuss(?:ed|ion)|advised|talked|teaching"
+        r"|learn)\b(?:\s+(?:was|were|given|provided|patient|pt|her|him|them|sheet|materials?|today|the))*\s+(?:on"
+        r"|about|regarding|re|of|for|related to|concerning)\s+(?:\w+\s+){0,4}?(?:\w+,\s+)*(?:and\s+|or\s+)?$",
+        unless_before=r"\b(?:his|her|their|your|patient'?s|pt'?s|ongoing|worsening|current|known|history of"
+        r"|diagnosis of)\s+(?:\w+\s+)?$",
+    ),
+    Rule(
+        "education_topic",
+        "ambiguous",
+        after=r"\s+(?:and\s+\w+\s+)?(?:handout|brochure|pamphlet|leaflet|education|information|awareness|hotline"
+        r"|helpline|options|support group (?:list|information)|fact sheet|literature)\b",
+        unless_before=r"\b(?:his|her|their|your)\s+(?:\w+\s+)?$",
+    ),
+    Rule(
+        "generic_people",
+        "ambiguous",
+        before=r"\b(?:(?:all|most|many|some|other)\s+)?(?:patients|people|persons|individuals|adults|women|men"
+        r"|adolescents|teens|teenagers|veterans|those|anyone|someone|persons|somebody|population"
+        r"|children)\s+(?:(?:who|that)\s+)?(?:(?:may|can|often|commonly|also)\s+)?(?:with|living with|have|has|had"
+        r"|having|suffer\w*|experienc\w*|diagnosed|at risk|undergoing|seeking|considering|taking|who|get|develop"
+        r"|on)\b[^.]{0,80}$",
+    ),
+    Rule(
+        "generic_effect",
+        "ambiguous",
+        before=r"\b(?:(?:can|may|might|could)\s+(?:also\s+)?(?:cause|lead to|result in|trigger|worsen|include|increase"
+        r"|contribute to|develop)|side effects?\s+(?:include|including|such as|like|may|can)"
+        r"|adverse effects?\s+(?:include|including|such as)|(?:signs|symptoms)(?: and symptoms)? of"
+        r"|warning (?:signs|about|of|for)|is (?:used|indicated|approved) (?:for|to treat)|causes? of)\b[^.]{0,80}$",
+        unless_before=r"\b(?:has|had|having|reports?|endors\w+|presents?|experienc\w+|his|her|their|no|denie[sd]|denying|without"
+        r"|negative|not)\b[^.]{0,60}$",
+    ),
+    Rule(
+        "hypothetical",
+        "ambiguous",
+        before=r"\b(?:if|should|in case|unless|when(?:ever)?)\s+(?:(?:you|s?he|they|patient|pt|the patient"
+        r"|there)\s+)(?:\w+\s+){0,3}?(?:have|has|experience\w*|develop\w*|notice\w*|feel\w*|become\w*|get\w*|is"
+        r"|are)\b[^.]{0,80}$|\b(?:watch|monitor\w*|observe)\s+(?:closely\s+)?for\b[^.]{0,80}$",
+    ),
+    Rule(
+        "hypothetical_after",
+        "ambiguous",
+        before=r"\bif\s+(?:any\s+|new\s+|you have\s+)?(?:\w+\s+or\s+)?$",
+        after=r"[^.;\n]{0,30}\b(?:develops?|occurs?|arises?|appears?)\b",
+    ),
+    Rule(
+        "generic_statement",
+        "ambiguous",
+        after=r"\s+(?:is|are)\s+(?:an?\s+)?(?:very\s+)?(?:normal|common|treatable|serious|medical|real)\b",
+    ),
     Rule("public_guidance", "ambiguous", before=r"\b(?:uspstf|cdc|guidelines?|acog|aap)\b[^.]{0,120}$"),
-    Rule("screening", "ambiguous", before=r"\b(?:screen(?:ing|ed|s)?|test(?:ing|ed|s)?|check(?:ed|ing)?|consent\w*|window period)\s+(?:\w+\s+){0,3}?(?:for|of)\s+(?:[^.]{0,60}(?:,|\bor|\band|/)\s*)?$", unless_before=r"\b(?:positive|his|her|their)\s+(?:\w+\s+)?$"),
-    Rule("screening_after", "ambiguous", after=r"(?:\s*(?:and|/|,|or)\s*[\w ]{1,25})?[\s-]+(?:(?:1/2|1|2|ab|ag|ag/ab|antibody|antigen|risk|rapid|panel|4th|gen\w*|annual|routine)\s+){0,4}(?:screen(?:ing|er|s)?|test(?:ing|s)?|assessment tool|questionnaire|serology|vaccine|scale|inventory|index|prevention)\b"),
+    Rule(
+        "screening",
+        "ambiguous",
+        before=r"\b(?:screen(?:ing|ed|s)?|test(?:ing|ed|s)?|check(?:ed|ing)?|consent\w*"
+        r"|window period)\s+(?:\w+\s+){0,3}?(?:for|of)\s+(?:[^.]{0,60}(?:,|\bor|\band|/)\s*)?$",
+        unless_before=r"\b(?:positive|his|her|their)\s+(?:\w+\s+)?$",
+    ),
+    Rule(
+        "screening_after",
+        "ambiguous",
+        after=r"(?:\s*(?:and|/|,|or)\s*[\w ]{1,25})?[\s-]+(?:(?:1/2|1|2|ab|ag|ag/ab|antibody|antigen|risk|rapid|panel"
+        r"|4th|gen\w*|annual|routine)\s+){0,4}(?:screen(?:ing|er|s)?|test(?:ing|s)?|assessment tool|questionnaire"
+        r"|serology|vaccine|scale|inventory|index|prevention)\b",
+    ),
     # Treated, so had: a denial of the treatment's effect, side effects or continuation is no denial of d.
-    Rule("treatment_of", "positive", before=r"\b(?:treat\w*|medications?|meds?|medicines?|therapy|therapist|anything|help|hospitali[sz]\w*|admitted|admissions?|follow(?:ed|s)?[- ]?(?:up)?|refills?|relief)\s+(?:\w+\s+){0,2}?(?:for|of|from)\s+(?:(?:his|her|their|the)\s+)?$", unless_before=r"\b(?:family)\b"),
-    Rule("drug_was_taken", "positive", before=r"\b(?:stop(?:ped|ping)?|discontinu\w+|quit|wean\w+|taper\w+|ran out|run out|running out|missed|missing|forg[oe]t\w*|skipp\w+|no longer|not (?:been )?(?:consistently|regularly)|(?:not|n't|without) (?:toler\w+|respond\w*|help\w*|refill\w*|miss\w*|stop\w*)|(?:no|without|any|denies) (?:side effects?|adverse (?:effects?|reactions?)|problems?|issues|complaints|benefit|relief|improvement|change\w*)|could not tolerate|can ?not tolerate|fail\w*|refills?|resist\w+|non-?complian\w+|non-?adheren\w+)\b[^.]{0,40}$", kinds=(TermKind.MEDICATION,)),
-    Rule("drug_had_effect", "positive", after=r"[^.;\n]{0,25}\b(?:not (?:help\w*|effective|working|tolerated|enough|refilled)|was (?:stopped|discontinued)|discontinued|stopped|side effects?|refill\w*)", kinds=(TermKind.MEDICATION,)),
-    Rule("not_gone", "positive", before=r"\b(?:no longer|no (?:change|improvement|worsening|further|increase|decrease|new|recent (?:change|worsening)|significant change|better|more)|not (?:only|just|worse|better|improv\w*|necessarily)|without (?:change|improvement|worsening|further)|never without)\b[^.,]{0,30}$", kinds=(TermKind.NAME, TermKind.SYMPTOM)),
-    Rule("other_cause", "negative", before=r"\bnot (?:felt to be |thought to be |likely )?(?:due|related|secondary|attributable|attributed) to (?:\w+ ){0,2}$"),
+    Rule(
+        "treatment_of",
+        "positive",
+        before=r"\b(?:treat\w*|medications?|meds?|medicines?|therapy|therapist|anything|help|hospitali[sz]\w*|admitted"
+        r"|admissions?|follow(?:ed|s)?[- ]?(?:up)?|refills?|relief)\s+(?:\w+\s+){0,2}?(?:for|of|from)\s+(?:(?:his"
+        r"|her|their|the)\s+)?$",
+        unless_before=r"\b(?:family)\b",
+    ),
+    Rule(
+        "drug_was_taken",
+        "positive",
+        before=r"\b(?:stop(?:ped|ping)?|discontinu\w+|quit|wean\w+|taper\w+|ran out|run out|running out|missed|missing"
+        r"|forg[oe]t\w*|skipp\w+|no longer|not (?:been )?(?:consistently|regularly)|(?:not|n't"
+        r"|without) (?:toler\w+|respond\w*|help\w*|refill\w*|miss\w*|stop\w*)|(?:no|without|any"
+        r"|denies) (?:side effects?|adverse (?:effects?|reactions?)|problems?|issues|complaints|benefit|relief"
+        r"|improvement|change\w*)|could not tolerate|can ?not tolerate|fail\w*|refills?|resist\w+|non-?complian\w+"
+        r"|non-?adheren\w+)\b[^.]{0,40}$",
+        kinds=(TermKind.MEDICATION,),
+    ),
+    Rule(
+        "drug_had_effect",
+        "positive",
+        after=r"[^.;\n]{0,25}\b(?:not (?:help\w*|effective|working|tolerated|enough|refilled)|was (?:stopped"
+        r"|discontinued)|discontinued|stopped|side effects?|refill\w*)",
+        kinds=(TermKind.MEDICATION,),
+    ),
+    Rule(
+        "not_gone",
+        "positive",
+        before=r"\b(?:no longer|no (?:change|improvement|worsening|further|increase|decrease|new|recent (?:change"
+        r"|worsening)|significant change|better|more)|not (?:only|just|worse|better|improv\w*|necessarily)"
+        r"|without (?:change|improvement|worsening|further)|never without)\b[^.,]{0,30}$",
+        kinds=(TermKind.NAME, TermKind.SYMPTOM),
+    ),
+    Rule(
+        "worse_denied",
+        "positive",
+        before=r"\b(?:denie[sd]|denying|no|without)\s+(?:any\s+)?(?:worsening|exacerbation|recurrence|relapse"
+        r"|change)(?:\s+(?:of|in))?\s+(?:(?:his|her|their)\s+)?$",
+    ),
+    Rule(
+        "never_before",
+        "positive",
+        before=r"\bnever\b",
+        after=r"[^.;\n]{0,20}\b(?:before (?:this|now|last|the|her|his|\d)|until)\b",
+    ),
+    Rule(
+        "other_cause",
+        "negative",
+        before=r"\bnot (?:felt to be |thought to be |likely )?(?:due|related|secondary|attributable"
+        r"|attributed) to (?:\w+ ){0,2}$",
+    ),
     # "No chest pain, anxiety is worse": the list of denials has ended.
-    Rule("asserted_after", "positive", before=r"(?:,|\band|\bbut)\s*(?:\w+\s+)?$", after=r"\s+(?:(?:is|are|was|has been|have been|remains?|seems?|currently|now|has)\s+){0,2}(?:(?:well|poorly|very|much|stably|fairly|not|not well)[- ])?(?:stable|controlled|improv\w+|wors\w+|persist\w*|managed|treated|uncontrolled|ongoing|continu\w+|resolved|present|better|in remission)\b"),
+    Rule(
+        "asserted_after",
+        "positive",
+        before=r"(?:,|\band|\bbut)\s*(?:\w+\s+){0,2}$",
+        after=r"\s+(?:(?:is|are|was|has been|have been|remains?|seems?|currently|now|has)\s+){0,2}"
+        r"(?:(?:well|poorly|very|much|stably|fairly|not|not well)[- ])?"
+        r"(?:stable|controlled|improv\w+|wors\w+|persist\w*|managed|treated|uncontrolled|ongoing|continu\w+|resolved|present|better|in remission)\b",
+    ),
 )
 
 _COMPILED = tuple(
@@ -136,45 +353,3 @@ def first_rule(place: Surroundings) -> Rule | None:
             continue
         return rule
     return None
-
-
-# negspacy's clinical term set, adjusted: what a note uses for a differential ("evaluate for", "r/o"), a choice
-# ("declined", "versus") or a word of its own ("free", "ro") denies nothing.
-NOT_NEGATIONS: dict[str, tuple[str, ...]] = {
-    "preceding_negations": (
-        "declined", "versus", "evaluate for", "symptoms atypical", "rule out", "rule him out", "rule her out",
-        "rule patient out", "rule the patient out", "r/o", "ro", "no cause of",
-    ),
-    "following_negations": ("declined", "free", "was not", "were not", "wasn't", "wasnt", "weren't", "werent"),
-    "termination": ("which", "still", "involving", "yet"),
-}
-EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
-    "pseudo_negations": (
-        "no acute distress", "no apparent distress", "no distress", "not in acute distress", "no known drug allergies",
-        "no known allergies", "without psychotic features", "without psychosis", "without complication",
-        "without complications", "without mention of", "without behavioral disturbance", "without agoraphobia",
-        "without status migrainosus", "not intractable", "not elsewhere classified", "not otherwise specified",
-        "not specified", "no improvement", "no worsening", "no longer", "no recent change", "no new", "not controlled",
-        "not well controlled", "not well-controlled", "not improved", "not improving", "not worse", "not excluded",
-        "cannot rule out", "can not rule out", "cannot be ruled out", "cannot exclude", "can't rule out",
-        "could not rule out", "could not be ruled out", "not be ruled out", "not be excluded", "not sleeping",
-        "not sure", "without relief", "not taking his", "not taking her", "not compliant", "no doubt", "not able to",
-        "unable to rule out", "no side effects", "without side effects", "no chance", "not just", "not ready",
-    ),
-    "preceding_negations": (
-        "ruled out for", "rules out", "negative", "neg for", "neg", "unlikely", "low suspicion for", "nor", "non",
-        "does not have", "lack of", "lacks", "resolved without", "denial of", "hasn't", "hasnt", "haven't", "havent",
-        "hadn't", "hadnt", "doesn’t", "don’t", "didn’t", "hasn’t", "isn’t", "wasn’t", "absent",
-    ),
-    "following_negations": ("was not present", "were not present", "not endorsed", "not reported", "is absent", "are absent"),
-    "termination": (
-        "due to", "because of", "because", "related to", "in the setting of", "as a result of", "caused by",
-        "attributed to", "since", "despite", "positive for", "+ for", "endorses", "endorsing", "admits",
-        "complains of", "complaining of", "presents with", "presenting with", "does have", "does report",
-        "does endorse", "does admit", "other than", "on exam", ", history of", ", has", ", h/o", ", with history",
-        ", currently", ", now on", ", takes", ", taking", ", on", ", reports", ", patient has", ", patient is",
-        ", she has", ", he has", ", they have", ", she is", ", he is", ", pt has", "and has", "and is", "and takes",
-        "and is taking", "and continues", "and reports", "and history of", "and she has", "and he has", "and she is",
-        "and he is", "with known", "with a history of", "; ",
-    ),
-}

@@ -5,6 +5,7 @@ change whom a mention is about. Knows nothing of diagnoses, negation or verdicts
 """
 
 import bisect
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -29,42 +30,64 @@ class SectionKind(StrEnum):
 _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 # A full stop before a blank ends a clause, unless it belongs to an abbreviation.
 _CLAUSE_END = re.compile(
-    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)[.!?]+[\"')\]]*(?=\s)|;",
+    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)[.!]+[\"')\]]*(?=\s)"
+    # A question and its answer are one clause ("Depression? no").
+    r"|\?+[\"')\]]*(?=\s)(?!\s*(?:no|none|never|denie[sd])\b)|;",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
 _HEADER_LIKE = re.compile(r"\s*(?:[\w()/&'-]{1,30}[ \t]+){0,5}[\w()/&'-]{1,30}[ \t]*:")
 _GOES_ON = re.compile(
-    r"(?:,|\b(?:and|or|of|for|no|not|with|without|the|to|in|on|denies|denied|history|negative|his|her|their|an?|by|from"
+    r"(?:,|\b(?:and|or|of|for|no|not|with|without|the|to|in|on|denies|denied|history|negative"
+    r"|his|her|their|an?|by|from"
     r"|is|was|has|had|family|any))\s*$",
     re.IGNORECASE,
 )
 # "Denies the following:" and a list under it.
 _NEGATED_LIST = re.compile(
-    r"\b(?:denie[sd]|denying|negative for|no (?:evidence|history|signs?|symptoms?) of|without|does not have)"
+    r"\b(?:denie[sd]|denying|negative for|no (?:evidence|history|signs?|symptoms?) of|without"
+    r"|does not have)"
     r"(?: (?:any|all))?(?: of)?(?: the)?(?: following)?\s*:\s*$",
     re.IGNORECASE,
 )
 
 # Headers that open a section of a kind of its own; the past/family/social header of Table 2 is mixed, hence OTHER.
 _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
-    (SectionKind.FAMILY, r"(?:pertinent |relevant )?family (?:(?:medical|health|psychiatric|mental health) )?(?:history|hx)"),
+    (
+        SectionKind.FAMILY,
+        r"(?:pertinent |relevant )?family (?:(?:medical|health|psychiatric"
+        r"|mental health) )?(?:history|hx)",
+    ),
     (SectionKind.FAMILY, r"fhx?|fam hx|family hx"),
     (SectionKind.ALLERGIES, r"(?:drug |medication |food )?(?:allergies|allergy)(?: list)?(?: and intolerances)?"),
-    (SectionKind.EDUCATION, r"(?:patient |health )?education(?:al materials?)?|anticipatory guidance|handouts?|resources"),
+    (
+        SectionKind.EDUCATION,
+        r"(?:patient |health )?education(?:al materials?)?|anticipatory guidance|handouts?"
+        r"|resources",
+    ),
     (
         SectionKind.OTHER,
-        r"past medical history / family history / social history|(?:past )?(?:medical|surgical|social|psychiatric"
-        r"|obstetric(?:al)?|gyn(?:a?ecological|ecologic)?|ob|substance abuse|substance use|mental health|birth|sexual) (?:history|hx)"
-        r"|pmhx?|pshx?|shx|history|subjective|objective|cc|chief complaint|hpi|history of present illness|ros"
-        r"|review of systems|physical exam(?:ination)?|exams?|vitals?(?: signs)?|constitutional|genitourinary"
-        r"|integumentary|psychiatric|neurologic(?:al)?|cardiovascular|respiratory|gastrointestinal|musculoskeletal"
-        r"|endocrine|e/n/t|general|eyes|skin|hospitalizations|occupation|marital status|children|hobbies/recreation"
-        r"|exercise|functional status|tobacco/alcohol/supplements|caffeine|alcohol|tobacco|communicable diseases"
+        r"past medical history / family history / social history|(?:past )?(?:medical|surgical"
+        r"|social|psychiatric"
+        r"|obstetric(?:al)?|gyn(?:a?ecological|ecologic)?|ob|substance abuse|substance use"
+        r"|mental health|birth|sexual) (?:history|hx)"
+        r"|pmhx?|pshx?|shx|history|subjective|objective|cc|chief complaint|hpi"
+        r"|history of present illness|ros"
+        r"|review of systems|physical exam(?:ination)?|exams?|vitals?(?: signs)?|constitutional"
+        r"|genitourinary"
+        r"|integumentary|psychiatric|neurologic(?:al)?|cardiovascular|respiratory|gastrointestinal"
+        r"|musculoskeletal"
+        r"|endocrine|e/n/t|general|eyes|skin|hospitalizations|occupation|marital status|children"
+        r"|hobbies/recreation"
+        r"|exercise|functional status|tobacco/alcohol/supplements|caffeine|alcohol|tobacco"
+        r"|communicable diseases"
         r"(?: \(eg stds\))?|(?:current |active )?problems?(?: list)?|current medical providers"
-        r"|preventive health maintenance|health maintenance|immunizations|vaccines?|(?:current |home |active )?medications"
-        r"(?: list)?|prescriptions|lab/test results|labs?|results|assessment(?: and plan| & plan|/plan)?|plan|a/p"
-        r"|patient recommendations|patient instructions|instructions|charge capture|primary diagnosis|diagnos[ei]s"
+        r"|preventive health maintenance|health maintenance|immunizations|vaccines?|(?:current "
+        r"|home |active )?medications"
+        r"(?: list)?|prescriptions|lab/test results|labs?|results|assessment(?: and plan| & plan"
+        r"|/plan)?|plan|a/p"
+        r"|patient recommendations|patient instructions|instructions|charge capture"
+        r"|primary diagnosis|diagnos[ei]s"
         r"|orders|impression|visit date|provider|location",
     ),
 )
@@ -109,7 +132,7 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
         if not inside and bounds[-1] < cut < len(text):
             bounds.append(cut)
     bounds.append(len(text))
-    clauses = [Span(start, end) for start, end in zip(bounds[:-1], bounds[1:], strict=True) if start < end]
+    clauses = [Span(start, end) for start, end in itertools.pairwise(bounds) if start < end]
     return [part for clause in clauses for part in _cut_overlong(text, clause, kept)]
 
 

@@ -14,17 +14,11 @@ from typing import Any
 
 import spacy
 from negspacy.negation import Negex
-from negspacy.termsets import termset
 from spacy.tokens import Span as TokenSpan
 
-from clinaudit.audit.judge.attribution_rules import (
-    EXTRA_NEGATIONS,
-    NOT_NEGATIONS,
-    RULES,
-    Surroundings,
-    first_rule,
-)
+from clinaudit.audit.judge.attribution_rules import RULES, Surroundings, first_rule
 from clinaudit.audit.judge.context import SectionMap, cut_clauses
+from clinaudit.audit.judge.negation_terms import negation_terms
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, load_panel, panel_digest
 from clinaudit.templates.spans import Span
@@ -60,11 +54,9 @@ class LexiconJudge:
 
     def __init__(self, panel: Sequence[Diagnosis] | None = None) -> None:
         self._panel = load_panel() if panel is None else tuple(panel)
-        self._terms = _negation_terms()
+        self._terms = negation_terms()
         self._nlp = spacy.blank("en")
-        self._negex = Negex(
-            self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY]
-        )
+        self._negex = Negex(self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY])
 
     def identity(self) -> dict[str, str]:
         """Return the kind, the digests of lexicon and rules, and the libraries' versions."""
@@ -158,12 +150,3 @@ def _verdict(mentions: Sequence[Mention]) -> Verdict:
 def _texts(mentions: Iterable[Mention], *kinds: TermKind) -> tuple[str, ...]:
     """Return the distinct texts of the mentions of these kinds, in order."""
     return tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))
-
-
-def _negation_terms() -> dict[str, list[str]]:
-    """Return negspacy's clinical term set with our changes, sorted."""
-    terms = termset("en_clinical").get_patterns()
-    return {
-        key: sorted({*phrases, *EXTRA_NEGATIONS.get(key, ())} - set(NOT_NEGATIONS.get(key, ())))
-        for key, phrases in terms.items()
-    }

@@ -1,0 +1,110 @@
+"""Which sensitive diagnoses a patient's notes state, for a corpus without a table of them (paper, Appendix G).
+
+Owns the annotation of one patient. Labels read by a judge share its errors; the report says so.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from clinaudit.audit.judge.verdict import Judge
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
+
+
+@dataclass(frozen=True, slots=True)
+class MedicationRemoval:
+    """An entry of the patient's medication list that reveals a diagnosis, and why."""
+
+    substring: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes."""
+
+    diagnosis: str
+    #: Some note states that the patient has it, by name or code. A symptom or a drug alone does not make it
+    #: present: "do NOT infer from vague language" (Appendix G).
+    present: bool
+    #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug).
+    in_note_start: bool
+    in_hpi: bool
+    #: Names and codes from the notes that state it; symptoms and drugs from any note.
+    diagnosis_spans: tuple[str, ...]
+    icd10_spans: tuple[str, ...]
+    symptom_spans: tuple[str, ...]
+    medication_spans: tuple[str, ...]
+    #: For patients without the diagnosis too: removal from the positives only would itself tell (contract, section 3).
+    medications_to_remove: tuple[MedicationRemoval, ...]
+
+
+def annotate_patient(
+    notes: Sequence[str],
+    *,
+    note_start: str,
+    hpi: str,
+    medications: Sequence[str],
+    panel: Sequence[Diagnosis],
+    judge: Judge,
+) -> list[Annotation]:
+    """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
+
+    An unjudged note counts as not stating the diagnosis.
+    """
+    # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
+    stated = [
+        replace(diagnosis, symptoms=(), medications=(), as_written=_cased_names(diagnosis)) for diagnosis in panel
+    ]
+    judgements = judge.judge_many([(note, diagnosis) for note in notes for diagnosis in stated])
+    named: list[list[str]] = [[] for _ in panel]
+    for index, judgement in enumerate(judgements):
+        verdict = judgement.verdict
+        if verdict is not None and verdict.patient_has_diagnosis == "positive":
+            named[index % len(panel)].extend(verdict.diagnosis_spans)
+    return [
+        _annotation(diagnosis, spans, notes, note_start=note_start, hpi=hpi, medications=medications)
+        for diagnosis, spans in zip(panel, named, strict=True)
+    ]
+
+
+def _annotation(
+    diagnosis: Diagnosis,
+    named: Sequence[str],
+    notes: Sequence[str],
+    *,
+    note_start: str,
+    hpi: str,
+    medications: Sequence[str],
+) -> Annotation:
+    # Told by the absence of a name: alone, "b20" is no code; in brackets in its note it was.
+    codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
+    return Annotation(
+        diagnosis=diagnosis.id,
+        present=bool(named),
+        in_note_start=refers_to(note_start, diagnosis),
+        in_hpi=refers_to(hpi, diagnosis),
+        diagnosis_spans=_distinct(span for span in named if span not in codes),
+        icd10_spans=_distinct(codes),
+        symptom_spans=_spans_in(notes, diagnosis, TermKind.SYMPTOM),
+        medication_spans=_spans_in(notes, diagnosis, TermKind.MEDICATION),
+        medications_to_remove=tuple(
+            MedicationRemoval(entry, f"primarily used for {diagnosis.display}")
+            for entry in dict.fromkeys(medications)
+            if find_terms(entry, diagnosis, (TermKind.MEDICATION,))
+        ),
+    )
+
+
+def _cased_names(diagnosis: Diagnosis) -> tuple[str, ...]:
+    return tuple(term for term in diagnosis.as_written if term in diagnosis.names)
+
+
+def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> tuple[str, ...]:
+    """Return the distinct texts of one kind of term in the notes, in order."""
+    return _distinct(
+        note[match.span.start : match.span.end] for note in notes for match in find_terms(note, diagnosis, (kind,))
+    )
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
