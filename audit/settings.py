@@ -5,9 +5,8 @@ Owns every option's name, type and default. Knows nothing of what an option does
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from clinaudit.priors.tiers import TIER_IDS
@@ -49,7 +48,7 @@ class AuditSettings:
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
     training_log: Path | None = None
     #: A site's own diagnoses (id -> table), from the configuration only.
-    diagnoses: Mapping[str, object] = MappingProxyType({})
+    diagnoses: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
 
 
@@ -91,7 +90,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise BadInputError(f"configuration {path.name} is not valid TOML: {error}") from None
     values: dict[str, Any] = {}
     problems: list[str] = []
-    known = {field.name for field in fields(AuditSettings)} - _NOT_IN_FILE
+    known = {option.name for option in fields(AuditSettings)} - _NOT_IN_FILE
     for key, value in document.items():
         name = key.replace("-", "_")
         if name not in known:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from clinaudit.priors.corpus import Corpus, Note, Patient
+from clinaudit.priors.corpus import Corpus, Note, Patient, Split
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import Heading, SectionResolver, normalize_newlines, original_offsets
@@ -20,6 +20,9 @@ from clinaudit.templates.templated import TemplatedText
 _NO_MEDICATION = frozenset(
     {"none", "n/a", "na", "nil", "no medications", "no current medications", "none reported", "not on any medications"}
 )
+#: Facts that may fill several lines; any other is its header's first line with text, and what follows is not held.
+_MANY_LINES = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS})
+_FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -44,7 +47,7 @@ class PatientFacts:
     """Everything known of one patient."""
 
     patient_id: str
-    arm: str
+    arm: Split
     #: The latest note as it stands.
     note: str
     in_note: Mapping[Fact, NoteField]
@@ -121,19 +124,23 @@ class FactReader:
         starts = sorted({item.span_chars.start for item in headings} | {match.start() for match in lines.values()})
         for fact in Fact:
             for wanted in self._profile.fields[fact].headers:
-                found = self._under_header(text, headings, wanted, starts)
+                found = self._under_header(text, headings, wanted, starts, many_lines=fact in _MANY_LINES)
                 if found is not None:
                     fields.setdefault(fact, found)
                     break
         return fields
 
     @staticmethod
-    def _under_header(text: str, headings: list[Heading], wanted: str, starts: list[int]) -> NoteField | None:
+    def _under_header(
+        text: str, headings: list[Heading], wanted: str, starts: list[int], *, many_lines: bool
+    ) -> NoteField | None:
         for heading in headings:
             if heading.header != wanted:
                 continue
             begin, body = heading.span_chars
             end = next((start for start in starts if start > begin), len(text))
+            if not many_lines and (line := _FIRST_LINE.match(text, body, end)) is not None:
+                end = line.end()
             value = text[body:end].strip()
             if value:
                 return NoteField(value, Span(begin, end))

@@ -1,0 +1,66 @@
+"""Characters of tokens: split characters, ill-formed bytes, special tokens, leading blanks (contract, section 4)."""
+
+import pytest
+
+from clinaudit.audit.tokens import ModelTokenizer, decode_with_spans
+from clinaudit.templates.errors import BadInputError
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text", "spans"),
+    [
+        ([b"ab", b" c"], "ab c", [(0, 2), (2, 4)]),
+        ([], "", []),
+        # A character split over tokens belongs to each of them.
+        ([b"a\xc3", b"\xa9b"], "aéb", [(0, 2), (1, 3)]),
+        ([b"\xf0\x9f", b"\x98", b"\x80"], "😀", [(0, 1), (0, 1), (0, 1)]),
+        # A special token has zero width, even inside a character.
+        ([b"a", b"", b"b"], "ab", [(0, 1), (1, 1), (1, 2)]),
+        ([b"\xc3", b"", b"\xa9"], "é", [(0, 1), (1, 1), (0, 1)]),
+        # Ill-formed bytes: one U+FFFD for each maximal part.
+        ([b"\xe6\xbc", b"x"], "\ufffdx", [(0, 1), (1, 2)]),
+        ([b"\xff\xfe"], "\ufffd\ufffd", [(0, 2)]),
+        ([b"\r", b"\n"], "\r\n", [(0, 1), (1, 2)]),
+    ],
+)
+def test_decode_with_spans(pieces: list[bytes], text: str, spans: list[tuple[int, int]]) -> None:
+    assert decode_with_spans(pieces) == (text, spans)
+    assert b"".join(pieces).decode("utf-8", errors="replace") == text
+
+
+def test_a_real_tokenizer_lays_its_tokens_end_to_end(tokenizer_directory) -> None:
+    tokenizer = ModelTokenizer(tokenizer_directory)
+    text = " cc: naïve 漢字 😀\r\n"
+    ids, spans = tokenizer.encode_with_spans(text)
+    assert tokenizer.decode_with_spans(ids) == (text, spans)
+    assert spans[0].start == 0
+    eos = tokenizer.eos_id
+    assert eos is not None
+    assert tokenizer.bytes_of(eos) == b""
+    assert tokenizer.encode("") == ()
+    assert tokenizer.encode_many(["ab", ""]) == [tokenizer.encode("ab"), ()]
+
+
+def test_sentencepiece_style_vocabulary(tmp_path) -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    vocabulary = [("<unk>", 0.0), ("▁low", -1.0), ("▁mood", -1.0), ("▁", -2.0)]
+    vocabulary += [(f"<0x{byte:02X}>", -9.0) for byte in range(256)]
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=0, byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>").save_pretrained(tmp_path)
+    loaded = ModelTokenizer(tmp_path)
+    ids = loaded.encode("low mood")
+    # The leading blank is included, whatever the decoder strips.
+    assert loaded.decode_with_spans(ids) == (" low mood", [(0, 4), (4, 9)])
+    accent = loaded.encode("é")
+    assert loaded.decode_with_spans(accent)[0].strip() == "é"
+
+
+def test_no_tokenizer_is_bad_input(tmp_path) -> None:
+    with pytest.raises(BadInputError, match="cannot be loaded"):
+        ModelTokenizer(tmp_path)
