@@ -35,6 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     warnings.simplefilter("ignore")
     try:
         status = main.main(args=list(arguments), prog_name="clinaudit", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError:
+        print("error[USAGE]: no command given; see clinaudit --help", file=sys.stderr)
+        return _USAGE
     except click.ClickException as error:
         print(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help", file=sys.stderr)
         return _USAGE
@@ -290,7 +293,7 @@ def gate(run_directory: Path, policy: Path | None) -> int:
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.policy import load_policy
     from clinaudit.audit.publication import has_unsuppressed_results, read_results
-    from clinaudit.reports.terminal import rule_lines
+    from clinaudit.reports.rule_lines import rule_lines
 
     loaded = load_policy(policy)
     finished = require_finished_run(run_directory)

@@ -1,0 +1,107 @@
+"""Checks on the repository as a whole: module size and names, wheel contents, docs against `--help`, links.
+
+Run by `scripts/check`. Prints every problem and exits with 1 where there is one.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("audit", "priors", "templates", "reports")
+#: docs/style: one noun a module; these names say nothing.
+BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "misc"})
+MAX_LINES = 400
+#: What a wheel may hold besides Python: by suffix.
+DATA_SUFFIXES = frozenset({".toml", ".json", ".j2", ".css", ".typed"})
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Return the files git tracks."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    return [ROOT / line for line in listed.splitlines()]
+
+
+def module_problems() -> Iterator[str]:
+    """Long modules, names that say nothing, modules without a docstring."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name, text = path.relative_to(ROOT), path.read_text(encoding="utf-8")
+            if path.stem in BANNED_NAMES:
+                yield f"{name}: a module is named after a noun of the field"
+            if len(text.splitlines()) > MAX_LINES:
+                yield f"{name}: {len(text.splitlines())} lines; {MAX_LINES} at most"
+            if not text.startswith('"""'):
+                yield f"{name}: no docstring that says what it owns"
+
+
+def wheel_problems() -> Iterator[str]:
+    """The wheel must hold every module and data file of the four folders, and nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, str(ROOT)],
+            check=True,
+            capture_output=True,
+        )
+        (wheel,) = Path(folder).glob("*.whl")
+        held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    wanted = {"clinaudit/__init__.py", "clinaudit/__main__.py", "clinaudit/py.typed"}
+    for path in tracked(*FOLDERS):
+        if path.suffix == ".py" or path.suffix in DATA_SUFFIXES:
+            wanted.add(f"clinaudit/{path.relative_to(ROOT)}")
+    yield from (f"wheel: lacks {name}" for name in sorted(wanted - held))
+    yield from (f"wheel: holds {name}" for name in sorted(held - wanted))
+
+
+def _help(*command: str) -> str:
+    program = Path(sys.executable).with_name("clinaudit")
+    return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def help_problems() -> Iterator[str]:
+    """docs/commands.md must hold each command's own help, word for word."""
+    page = ROOT / "docs" / "commands.md"
+    text = page.read_text(encoding="utf-8")
+    overview = _help()
+    commands = re.findall(r"^  (\w[\w-]*) {2,}", overview.split("Commands:")[1], flags=re.MULTILINE)
+    for command in [(), *((name,) for name in commands)]:
+        if _help(*command).strip() not in text:
+            yield f"docs/commands.md: out of date for `{' '.join(('clinaudit', *command))}`; run scripts/write-command-docs"
+        if command and "Example:" not in _help(*command):
+            yield f"clinaudit {command[0]} --help: shows no example"
+
+
+def link_problems() -> Iterator[str]:
+    """Relative links in Markdown must lead somewhere."""
+    for page in tracked("*.md"):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not target.startswith("mailto:") and not (page.parent / target).exists():
+                yield f"{page.relative_to(ROOT)}: a link leads nowhere: {target}"
+
+
+def tree_problems() -> Iterator[str]:
+    """The README's tree must name every module."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS)):
+        if path.name != "__init__.py" and path.name not in readme:
+            yield f"README.md: the tree has no line for {path.relative_to(ROOT)}"
+
+
+def main() -> int:
+    """Print every problem; return the exit status."""
+    checks = (module_problems, wheel_problems, help_problems, link_problems, tree_problems)
+    problems = [problem for check in checks for problem in check()]
+    for problem in problems:
+        print(problem)
+    print(f"repository: {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
