@@ -98,21 +98,26 @@ def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
     return estimate if hidden is None else band(hidden[0] / estimate.n, hidden[1] / estimate.n)
 
 
-def grid_width(smallest_class: int) -> float | None:
+def grid_width(smallest_class: int, *, per_patient: float = 1.0) -> float | None:
     """Return how wide a grid cell must be so that ten patients of a class may move inside it; None if useless.
 
-    Moving one of `n` patients changes an AUROC or a rate by at most 1/n.
+    Moving one of `n` patients changes the figure by at most `per_patient` / n.
     """
     if smallest_class <= 0:
         return None
-    width = math.ceil(LARGEST_HIDDEN / smallest_class / GRID_STEP - 1e-9) * GRID_STEP
+    width = math.ceil(LARGEST_HIDDEN * per_patient / smallest_class / GRID_STEP - 1e-9) * GRID_STEP
     return None if width >= WIDEST_BAND else width
 
 
-def grid_cell(value: float, *, width: float, centre: float, floor: float, ceiling: float) -> Estimate:
-    """Return the grid cell that holds `value`; cells are centred on `centre`, the value that means no leakage."""
+def grid_cell(
+    value: float, *, width: float, centre: float, floor: float, ceiling: float, slack: float = 0.0
+) -> Estimate:
+    """Return the grid cell that holds `value`, wider by `slack` on either side.
+
+    Cells are centred on `centre`, the value that means no leakage.
+    """
     cell = math.floor((value - centre) / width + 0.5)
-    low, high = centre + (cell - 0.5) * width, centre + (cell + 0.5) * width
+    low, high = centre + (cell - 0.5) * width - slack, centre + (cell + 0.5) * width + slack
     return band(max(floor, low), min(ceiling, high))
 
 

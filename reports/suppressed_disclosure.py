@@ -5,10 +5,12 @@ What may be published of it:
 
 - counts, sensitivity, false-positive rate and mention rate each by its own count and complement;
 - PPVs are recomputed from the two published rates, so they tell nothing that those do not;
-- AUROCs depend on every cell. Where one is hidden the grid cell that holds the value is published. A grid cell is
-  at least 10/n wide for the smaller class of n patients, so moving ten patients between outcomes, each by the whole
-  score range, need not leave it. Rounding outwards the interval instead was rejected: two bounds rounded at
-  different phases pin the value down to a third of the grid;
+- AUROCs and the mention rate depend on every cell. Where one is hidden, a band is published in two steps. First the
+  hidden exposed counts are taken out: the figure is moved to where it would stand with each at the middle of its
+  range, so the band does not depend on them (without this step a reader who knows that no verdict was ambiguous or
+  negative could tell a hidden 10 from a hidden 9 at the edge of a grid cell: tried, and found by test). Then the grid
+  cell that holds the result, wide enough for ten patients to change their outcome, is widened by what was moved.
+  Rounding the interval outwards instead was rejected: bounds rounded at two phases pin the value down;
 - ROC points are the cells themselves: all or none;
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
   excludes zero can still be seen; p-values are rounded up to 0.001, 0.01, 0.05 or 1.
@@ -122,7 +124,7 @@ def publish_arm(arm: Disclosure, *, set_count: int | None, prevalence: Estimate 
     if mention_range is not None:
         mention_rate = band(mention_range[0] / judged, mention_range[1] / judged)
     elif table.mention_tells:
-        mention_rate = _on_grid(arm.mention_rate, judged, centre=0.5)
+        mention_rate = _mention_band(arm.mention_rate, table, judged)
     else:
         mention_rate = arm.mention_rate
     sensitivity = publish_rate(arm.sensitivity)
@@ -139,7 +141,7 @@ def publish_arm(arm: Disclosure, *, set_count: int | None, prevalence: Estimate 
             else _on_grid(arm.auroc, min(smaller_class, table.mentioned // 2), centre=0.5)
         ),
         "ppv": _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate),
-        "auroc_all": _on_grid(arm.auroc_all, smaller_class, centre=0.5) if has_small_cell else arm.auroc_all,
+        "auroc_all": _auroc_all_band(arm.auroc_all, table) if has_small_cell else arm.auroc_all,
         "sensitivity": sensitivity,
         "false_positive_rate": false_positive_rate,
         "ppv_at_prevalence": _publish_ppv_at_prevalence(
@@ -248,6 +250,49 @@ def _on_grid(estimate: Estimate, smaller_class: int, *, centre: float, floor: fl
     return grid_cell(estimate.value, width=width, centre=centre, floor=floor, ceiling=1.0)
 
 
+def _hidden_exposures(table: _Table) -> list[tuple[float, float, int, int]]:
+    """Return, for each exposed count that is hidden: its distance from the middle of its range, half that range,
+    the size of its class, and the sign with which it enters an AUROC.
+    """
+    hidden = []
+    for count, size, sign in ((table.exposed, table.positives, 1), (table.false_alarms, table.negatives, -1)):
+        range_ = hidden_range(count, size)
+        if range_ is not None:
+            low, high = range_
+            hidden.append((count - (low + high) / 2, (high - low) / 2, size, sign))
+    return hidden
+
+
+def _mention_band(rate: Estimate, table: _Table, judged: int) -> Estimate:
+    width = grid_width(judged)
+    if rate.value is None or width is None:
+        return withhold(rate)
+    hidden = _hidden_exposures(table)
+    value = rate.value - sum(distance for distance, *_ in hidden) / judged
+    slack = sum(half for _, half, *_ in hidden) / judged
+    return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
+
+
+def _without_hidden_exposures(auroc_all: float, table: _Table) -> tuple[float, float]:
+    """Return `auroc_all` with hidden exposed counts at their middles, and how far that may be from the figure.
+
+    Moving one of n patients from no mention (½) to positive (1) changes it by at most ½/n.
+    """
+    slack = 0.0
+    for distance, half, size, sign in _hidden_exposures(table):
+        auroc_all -= sign * 0.5 * distance / size
+        slack += 0.5 * half / size
+    return auroc_all, slack
+
+
+def _auroc_all_band(auroc_all: Estimate, table: _Table) -> Estimate:
+    width = grid_width(min(table.positives, table.negatives), per_patient=0.5)
+    if auroc_all.value is None or width is None:
+        return withhold(auroc_all)
+    value, slack = _without_hidden_exposures(auroc_all.value, table)
+    return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
+
+
 def _range(estimate: Estimate | None) -> tuple[float, float] | None:
     """Return what is published of a figure as a range: a value is a range of one point, not its interval."""
     if estimate is None:
@@ -317,13 +362,22 @@ def _publish_delta(
 
 
 def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tuple[Estimate, Estimate]) -> Estimate:
-    if any(_range(arm) is None for arm in arms) or pair.nontrain is None:
+    tables = (_table(pair.train), None if pair.nontrain is None else _table(pair.nontrain))
+    train, nontrain = tables
+    if delta.value is None or train is None or nontrain is None or any(_range(arm) is None for arm in arms):
         return withhold(delta)
-    classes = []
-    for arm in (pair.train, pair.nontrain):
-        counts = (arm.generations or 0, arm.mentioned or 0)
-        classes.append(min(counts) // 2 if metric == "auroc" else counts[0] // 2)
-    return _on_grid(delta, min(classes), centre=0.0, floor=-1.0)
+    if metric == "auroc":
+        smallest = min(min(table.positives, table.negatives, table.mentioned // 2) for table in (train, nontrain))
+        return _on_grid(delta, smallest, centre=0.0, floor=-1.0)
+    smallest = min(min(table.positives, table.negatives) for table in (train, nontrain))
+    width = grid_width(smallest, per_patient=0.5)
+    if width is None:
+        return withhold(delta)
+    moved_train, slack_train = _without_hidden_exposures(0.0, train)
+    moved_nontrain, slack_nontrain = _without_hidden_exposures(0.0, nontrain)
+    value = delta.value + moved_train - moved_nontrain
+    slack = slack_train + slack_nontrain
+    return grid_cell(value, width=width, centre=0.0, floor=-1.0, ceiling=1.0, slack=slack)
 
 
 def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate:

@@ -276,7 +276,7 @@ def population(patients: int) -> PopulationSummary:
             "18-34": 3,
             "35-49": patients // 3,
             "50-64": patients // 3,
-            "65-79": patients - 2 * (patients // 3) - 15,
+            "65-79": max(0, patients - 2 * (patients // 3) - 15),
             "80+": 12,
             "unknown": 0,
         },
