@@ -3,6 +3,7 @@
 vLLM runs in a process of its own: it changes torch, signal handlers and the environment of the one it is in.
 """
 
+import dataclasses
 import importlib.util
 import json
 import random
@@ -27,7 +28,7 @@ needs_vllm = pytest.mark.skipif(
 
 #: Reads lists of requests from stdin, decodes each list with vLLM, prints what came out as JSON.
 RUN_VLLM = """
-import json, sys
+import dataclasses, json, sys
 from pathlib import Path
 from clinaudit.audit.engines.protocol import GenerationRequest
 from clinaudit.audit.engines.selection import make_engine
@@ -41,7 +42,10 @@ if job["torch_first"]:
 results = []
 for batch_size in job["batch_sizes"]:
     try:
-        engine = make_engine("vllm", inspect_model(Path(job["model"])), batch_size=batch_size)
+        model = inspect_model(Path(job["model"]))
+        if job["ignore_stop_ids"]:
+            model = dataclasses.replace(model, stop_token_ids=frozenset())
+        engine = make_engine("vllm", model, batch_size=batch_size)
     except ClinauditError as error:
         print(json.dumps({"error": error.render(), "status": error.status}))
         sys.exit()
@@ -270,13 +274,14 @@ def test_a_small_model_gets_one_thread(model):
     assert default_threads(model) == 1
 
 
-def run_vllm(model, requests, *, batch_sizes=(64,), torch_first=False, abandon=False):
+def run_vllm(model, requests, *, batch_sizes=(64,), torch_first=False, abandon=False, ignore_stop_ids=False):
     """Return what `RUN_VLLM` printed, having checked that it printed nothing else."""
     job = {
         "model": str(model.directory),
         "batch_sizes": batch_sizes,
         "torch_first": torch_first,
         "abandon": abandon,
+        "ignore_stop_ids": ignore_stop_ids,
         "requests": [(request.key, request.prompt_ids, request.max_new_tokens) for request in requests],
     }
     done = subprocess.run(
@@ -311,3 +316,15 @@ def test_a_model_that_vllm_cannot_load(tmp_path):
     assert result["error"].startswith("error[BAD_INPUT]: vLLM cannot load the model")
     assert "--engine transformers" in result["error"]
     assert "\n" not in result["error"]
+
+
+@pytest.mark.slow
+@needs_vllm
+def test_only_our_stop_ids_end_a_generation_in_vllm(model, requests):
+    """vLLM finds the model's end of sequence by itself; which ids end one is for `ModelFiles` to say, alike for all."""
+    some = requests[::4]
+    never = dataclasses.replace(model, stop_token_ids=frozenset())
+    (result,) = run_vllm(never, some, ignore_stop_ids=True)
+    decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
+    assert decoded == decode(never, some)
+    assert all(finish != "stop" for _, _, finish in result["outputs"])

@@ -158,6 +158,8 @@ class VllmEngine:
             temperature=0.0,
             max_tokens=request.max_new_tokens,
             stop_token_ids=self._stop_token_ids,
+            # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
+            ignore_eos=True,
             detokenize=False,
             output_kind=RequestOutputKind.DELTA,
         )
