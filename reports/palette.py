@@ -20,7 +20,7 @@ TIER_DASHES: tuple[tuple[int, ...], ...] = ((1, 2), (3, 2), (6, 2), (6, 2, 1, 2)
 #: Figure 4: clinically revealing in orange, templated in blue; patient specific (K = 1) dark, shared light.
 COMPOSITION = {
     "revealing, this patient only": "#8a3700",
-    "revealing, shared": "#e07b22",
+    "revealing, shared": "#d9731a",
     "templated, this patient only": "#0f3f66",
     "templated, shared": "#5d93c4",
 }

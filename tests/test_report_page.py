@@ -1,0 +1,255 @@
+"""The report page, parsed with the standard library: structure, escaping, nothing from outside."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from filled_results import DIAGNOSES, all_null, empty, filled
+
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.findings import headline, not_measured
+from clinaudit.reports.page import render_page
+from clinaudit.reports.results import Results, to_json
+from clinaudit.reports.suppression import suppress
+
+PROVENANCE = {
+    "settings": {"seed": 0, "tiers": ["public", "encounter"], "policy": None, "resumed": False},
+    "digests": {"model": "ab" * 32},
+}
+VOID = {"meta", "br", "link", "img", "input", "hr", "base"}
+VARIANTS = {
+    "full": filled(),
+    "small": filled(cell=30),
+    "train only": filled(nontrain=False),
+    "all null": all_null(),
+    "empty": empty(),
+}
+
+
+class Page(HTMLParser):
+    """What a test asks of a page: tags with attributes, text outside style, whether it is well nested."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "svg"} & set(self.open):
+            self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def render(results: Results) -> str:
+    return render_page(suppress(results), PROVENANCE)
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return {name: render(results) for name, results in VARIANTS.items()}
+
+
+@pytest.fixture(scope="module")
+def full(pages: dict[str, str]) -> Page:
+    return Page(pages["full"])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_well_formed_and_self_contained(pages: dict[str, str], variant: str) -> None:
+    page = Page(pages[variant])
+    assert page.open == []
+    names = {name for name, _ in page.tags}
+    assert not names & {"script", "link", "iframe", "object", "embed", "img", "base", "form", "image", "use"}
+    for _, attrs in page.tags:
+        assert not any(name.startswith("on") for name in attrs)
+        assert "src" not in attrs
+        assert (attrs.get("href") or "#").startswith("#")
+    addresses = set(re.findall(r"[a-z]+://[^\s\"'<>)]*", pages[variant]))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "url(" not in pages[variant].replace("url(#", "")
+    assert "@import" not in pages[variant]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_missing_figures_are_words(pages: dict[str, str], variant: str) -> None:
+    words = Page(pages[variant]).words
+    assert not re.search(r"\b(None|nan|inf|null)\b", words)
+    assert "Undefined" not in words
+
+
+def test_the_policy_on_content_forbids_all_but_inline_style(full: Page) -> None:
+    policies = [meta["content"] for meta in full.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+
+
+def test_the_verdict_comes_first_then_the_parts_in_order(full: Page) -> None:
+    ids = [attrs["id"] for tag, attrs in full.tags if tag == "section" and "id" in attrs]
+    assert ids == [
+        "summary",
+        "ladder",
+        "memorized",
+        "disclosed",
+        "policy",
+        "population",
+        "ledger",
+        "methods",
+        "limits",
+        "glossary",
+        "provenance",
+    ]
+    words = full.words
+    assert words.index("✗ Fail") < words.index("A person who knows only what an appointment reminder shows")
+    assert words.index("What was not measured") < words.index("Who could ask: six tiers")
+
+
+def test_every_link_leads_somewhere_and_ids_are_unique(full: Page) -> None:
+    ids = [attrs["id"] for _, attrs in full.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {(link["href"] or "")[1:] for link in full.all("a")} <= set(ids)
+
+
+def test_every_chart_has_a_label_a_caption_and_its_data(pages: dict[str, str], full: Page) -> None:
+    charts = [svg for svg in full.all("svg") if svg.get("role") == "img"]
+    assert len(charts) == 8
+    assert all(chart["aria-label"] for chart in charts)
+    figures = re.findall(r"<figure.*?</figure>", pages["full"], re.S)
+    assert len(figures) == 9
+    for figure in figures:
+        assert re.search(r"<figcaption>[^<]{20,}</figcaption>", figure)
+        assert re.search(r"<details>.*<table>.*<tbody>\s*<tr>", figure, re.S)
+
+
+def test_the_headline_and_its_baseline(full: Page) -> None:
+    assert "on average 28% (95% interval 17% to 40%) is patient-attributable" in full.words
+    assert "not trained on, the same figure is 0.1% (95% interval 0.1% to 0.1%)" in full.words
+
+
+def test_no_nontrain_arm_is_said_first_and_never_reads_as_zero() -> None:
+    results = suppress(filled(nontrain=False))
+    assert "this corpus holds none" in headline(results)[1]
+    assert "nothing here can be attributed to training" in not_measured(results)[0]
+
+
+def test_an_unmeasured_headline_makes_no_claim() -> None:
+    (sentence,) = headline(suppress(empty()))
+    assert "not measured: the tier was not run" in sentence
+    (sentence,) = headline(suppress(all_null()))
+    assert "not measured: every patient was excluded" in sentence
+
+
+def test_significant_diagnoses_are_named_and_the_rest_not_cleared() -> None:
+    results = filled()
+    tiers = dict(results.disclosure.by_diagnosis["hiv"])
+    pair = tiers["encounter"]
+    assert pair.delta is not None
+    tested = pair.delta.auroc_all.model_copy(update={"p_holm": 0.004})
+    delta = pair.delta.model_copy(update={"auroc_all": tested})
+    tiers["encounter"] = pair.model_copy(update={"delta": delta})
+    by_diagnosis = {**results.disclosure.by_diagnosis, "hiv": tiers}
+    disclosure = results.disclosure.model_copy(update={"by_diagnosis": by_diagnosis})
+    sentence = headline(suppress(results.model_copy(update={"disclosure": disclosure})))[-1]
+    assert "raised the recovery of HIV at this level" in sentence
+    assert "For the other 5 it does not show it, which is not proof of absence" in sentence
+
+
+def test_tiers_diagnoses_rules_and_provenance_stand_in_the_page(full: Page) -> None:
+    words = full.words
+    for tier in TIERS:
+        assert tier.holder in words
+    for diagnosis in ("Anxiety", "PTSD", "HIV"):
+        assert diagnosis in words
+    for rule in (f"disclosure-{diagnosis}-encounter" for diagnosis in DIAGNOSES):
+        assert rule in words
+    assert "? Inconclusive" in words
+    assert "✓ Pass" in words
+    assert "digests.model" in words
+    assert "ab" * 32 in words
+    assert "settings.policy not given" in words
+
+
+def test_section_titles_come_from_the_profile() -> None:
+    page = render_page(suppress(filled()), {}, sections={"plan": "Plan of care"})
+    assert "Plan of care" in page
+
+
+def test_the_same_results_give_the_same_bytes(pages: dict[str, str]) -> None:
+    assert render(filled()) == pages["full"]
+
+
+def test_hostile_strings_stay_text() -> None:
+    """Every string of the document that is free text, and every free key, becomes an attempt to break out."""
+    attack = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>{{ 7*7 }}</svg></style>"
+    results = filled()
+    decision = results.decision
+    assert decision is not None
+    assert results.corpus is not None
+    texts = {"id": attack, "question": attack, "metric": attack, "reason": attack}
+    hostile = results.model_copy(
+        update={
+            "decision": decision.model_copy(
+                update={
+                    "policy": attack,
+                    "reason": attack,
+                    "rules": [decision.rules[0].model_copy(update={**texts, "tier": attack, "diagnosis": attack})],
+                }
+            ),
+            "warnings": [attack],
+            "corpus": results.corpus.model_copy(
+                update={
+                    "warnings": [attack],
+                    "splits": {attack: results.corpus.splits["train"]},
+                    "cohorts": {attack: results.corpus.cohorts["hiv"].model_copy(update={"race": {attack: 40}})},
+                }
+            ),
+            "completeness": {
+                attack: results.completeness["priors"].model_copy(update={"excluded": {attack: 20}}),
+            },
+            "cohorts": {attack: results.cohorts["hiv"].model_copy(update={"reason": attack, "excluded": {attack: 0}})},
+            "memorization": {
+                tier: {
+                    arm: figures.model_copy(
+                        update={
+                            "sections": [s.model_copy(update={"section": attack}) for s in figures.sections[:1]],
+                            "copy_forward": [b.model_copy(update={"notes": attack}) for b in figures.copy_forward[:1]],
+                            "k_distribution": [b.model_copy(update={"k": attack}) for b in figures.k_distribution[:1]],
+                        }
+                    )
+                    for arm, figures in arms.items()
+                }
+                for tier, arms in [*results.memorization.items(), (attack, results.memorization["public"])]
+            },
+            "disclosure": results.disclosure.model_copy(
+                update={"by_diagnosis": {attack: results.disclosure.by_diagnosis["hiv"]}, "mean": {}}
+            ),
+        }
+    )
+    assert to_json(hostile).count("<script>") > 20
+    text = render_page(suppress(hostile), {attack: attack, "nested": {attack: [attack]}}, sections={attack: attack})
+    page = Page(text)
+    assert page.open == []
+    names = {name for name, _ in page.tags}
+    assert not names & {"script", "img"}
+    assert "{{ 7*7 }}" in page.words
+    assert len(page.all("style")) == 1
+    assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
