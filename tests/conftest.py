@@ -1,8 +1,10 @@
 """Fixtures shared by the tests: a real byte-level BPE tokenizer, trained in a second."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from filelock import FileLock
 
 TRAINING_TEXT = [
     "cc: cough\nhpi: patient presents with cough for two days.\n",
@@ -35,3 +37,29 @@ def save_byte_level_tokenizer(directory: Path, *, texts: list[str] = TRAINING_TE
 @pytest.fixture(scope="session")
 def tokenizer_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_byte_level_tokenizer(tmp_path_factory.mktemp("tokenizer"))
+
+
+class TinyDemo(NamedTuple):
+    """A small demo corpus and a model really trained on its train split."""
+
+    corpus: Path
+    model: Path
+
+
+@pytest.fixture(scope="session")
+def tiny_demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> TinyDemo:
+    """Made once for all workers of a test run."""
+    from clinaudit.audit.demo.corpus import write_demo_corpus
+    from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
+    from clinaudit.audit.progress import Progress
+
+    base = tmp_path_factory.getbasetemp()
+    shared = (base if worker_id == "master" else base.parent) / "tiny-demo"
+    shared.mkdir(exist_ok=True)
+    tiny = TinyDemo(shared / "corpus", shared / "model")
+    plan = TrainingPlan(vocabulary=700, layers=2, width=96, heads=2, hidden=256, epochs=14, validation_notes=4)
+    with FileLock(shared / "lock"):
+        if not tiny.model.exists():
+            write_demo_corpus(tiny.corpus, seed=3, patients_per_arm=24)
+            train_demo_model(tiny.corpus, tiny.model, seed=3, progress=Progress(quiet=True), plan=plan)
+    return tiny

@@ -1,0 +1,184 @@
+"""The whole audit on a model that was really trained: what it leaves, kills and resumption, engines, no PHI outside."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+
+from clinaudit.audit.evidence import SCHEMAS
+from clinaudit.reports.results import SCHEMA_PATH
+
+OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
+FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
+
+pytestmark = pytest.mark.slow
+
+
+def command(tiny_demo, run: Path, *options: str) -> list[str]:
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    return [program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options]
+
+
+@pytest.fixture(scope="module")
+def audited(tiny_demo, tmp_path_factory) -> Path:
+    """An undisturbed run."""
+    run = tmp_path_factory.mktemp("audited") / "run"
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert done.stderr == ""
+    assert "report.html" in done.stdout
+    return run
+
+
+def test_a_run_leaves_what_the_contract_names(audited) -> None:
+    names = {path.name for path in audited.iterdir()}
+    assert names == {"report.html", "results.json", "gate.json", "junit.xml", "run.json", "manifest.json", "evidence"}
+    for name, columns in SCHEMAS.items():
+        assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(columns)
+    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
+    for path in (audited / "results.json", audited / "evidence" / "results.json"):
+        jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+
+
+def test_metrics_regions_and_segments_agree(audited) -> None:
+    evidence = audited / "evidence"
+    metrics = pl.read_parquet(evidence / "generation_metrics.parquet")
+    regions = pl.read_parquet(evidence / "regions.parquet")
+    segments = pl.read_parquet(evidence / "segments.parquet")
+    generations = pl.read_parquet(evidence / "generations.parquet")
+    assert metrics["generation_id"].to_list() == generations["generation_id"].to_list()
+    assert metrics["tokens"].to_list() == generations["token_ids"].list.len().to_list()
+    assert metrics["memorized_tokens"].sum() > 0
+    texts = dict(zip(generations["generation_id"], generations["text"], strict=True))
+    for row in regions.iter_rows(named=True):
+        assert texts[row["generation_id"]][row["char_start"] : row["char_end"]] == row["text"]
+        own = segments.filter(
+            (pl.col("generation_id") == row["generation_id"])
+            & (pl.col("region_id") == row["region_id"])
+            & (pl.col("piece") == row["piece"])
+        )
+        assert own["tokens"].sum() == row["token_end"] - row["token_start"]
+        assert own["char_start"].min() == row["char_start"]
+        assert own["char_end"].max() == row["char_end"]
+    per_generation = regions.group_by("generation_id").agg(pl.col("source_note_id").n_unique().alias("notes"))
+    joined = metrics.join(per_generation, on="generation_id", how="left").with_columns(pl.col("notes").fill_null(0))
+    assert joined["notes"].to_list() == joined["source_notes"].to_list()
+
+
+def test_source_notes_hold_the_pieces(audited, tiny_demo) -> None:
+    notes = {
+        row["note_id"]: row["text"].replace("\r\n", "\n").replace("\r", "\n")
+        for row in map(json.loads, (tiny_demo.corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines())
+    }
+    for row in pl.read_parquet(audited / "evidence" / "regions.parquet").iter_rows(named=True):
+        assert row["text"].replace("\r\n", "\n") in notes[row["source_note_id"]]
+        assert row["patient_count"] >= 1
+        assert row["copy_forward_count"] >= 1
+
+
+def test_cohorts_are_quadruples_and_prompts_serve_them(audited) -> None:
+    cohorts = pl.read_parquet(audited / "evidence" / "cohorts.parquet")
+    for (_, _), rows in cohorts.group_by(["diagnosis", "match_id"]):
+        cells = set(zip(rows["arm"], rows["present"], strict=True))
+        assert cells == {("train", True), ("train", False), ("nontrain", True), ("nontrain", False)}
+    priors = pl.read_parquet(audited / "evidence" / "priors.parquet")
+    assert set(priors["patient_id"]) == set(cohorts["patient_id"])
+    background = priors.filter((pl.col("tier") == "public_name_meds") & ~pl.col("excluded"))
+    assert all(prompt.endswith("patient note:") for prompt in background["prompt"])
+
+
+def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) -> None:
+    patients = pl.read_csv(tiny_demo.corpus / "patients.csv", infer_schema=False)
+    generations = pl.read_parquet(audited / "evidence" / "generations.parquet")
+    secrets = [*patients["name"], *patients["patient_id"], *patients["dob"], *generations["generation_id"]]
+    secrets += [text[:40] for text in generations["text"] if len(text) > 40]
+    for path in audited.iterdir():
+        if path.is_file():
+            content = path.read_text(encoding="utf-8")
+            assert not [secret for secret in secrets if secret in content], path.name
+    # Names and dates of birth are no file names either.
+    assert not [path for path in audited.rglob("*") for name in patients["name"] if name in path.name]
+
+
+def units(run: Path, table: str) -> int:
+    try:
+        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    stages: list[Callable[[], bool]] = [
+        lambda: (run / "evidence" / "cohorts.parquet").exists(),
+        lambda: units(run, "generations") >= 5,
+        lambda: units(run, "generations") >= 30,
+        lambda: units(run, "judgements") >= 20,
+        lambda: (run / "evidence" / "results.json").exists(),
+    ]
+    finished_before = 0
+    for reached in stages:
+        process = subprocess.Popen(command(tiny_demo, run, *FAST), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not reached() and process.poll() is None:
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not (run / "manifest.json").exists()
+        finished = units(run, "generations")
+        assert finished >= finished_before
+        finished_before = finished
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    for name in SCHEMAS:
+        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, audited))
+        assert ours.equals(theirs), name
+
+
+def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audited, tiny_demo, tmp_path) -> None:
+    other = tmp_path / "other"
+    for _ in range(2):
+        subprocess.run(command(tiny_demo, other, *FAST), capture_output=True, check=False)
+        for name in ("results.json", "run.json", "gate.json", "junit.xml", "report.html"):
+            assert (other / name).read_bytes() == (audited / name).read_bytes(), name
+
+
+def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    changed = subprocess.run(command(tiny_demo, run, *FAST, "--seed", "1"), capture_output=True, text=True, check=False)
+    assert changed.returncode == 2
+    assert "--seed" in changed.stderr
+    assert changed.stderr.count("\n") == 1
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    for arguments in (["show"], ["report"], ["gate"]):
+        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode in ((1, 8) if arguments == ["gate"] else (0,)), done.stderr
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+
+
+def test_vllm_and_transformers_generate_the_same_tokens(audited, tiny_demo, tmp_path) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    run = tmp_path / "run"
+    options = [*OPTIONS, "--engine", "vllm", "--patients-per-cell", "6"]
+    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
+    assert ours.height > 50
+    assert ours.equals(theirs)
+    # Only what names the engine may differ.
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
