@@ -7,6 +7,7 @@ its context and how it counts tokens.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clinaudit.priors.corpus import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import Fact, Tier
@@ -21,7 +22,7 @@ class Prior:
     """One prompt of one patient at one tier, or the reason why there is none."""
 
     patient_id: str
-    arm: str
+    arm: Split
     tier: str
     #: Diagnoses whose disclosure this prompt serves; an excluded row names those it does not serve.
     diagnoses: tuple[str, ...]
