@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from clinaudit.audit.disclosure import Judgements
 from clinaudit.audit.generation import generation_id
-from clinaudit.audit.inputs import AuditInputs, fingerprint, tokenizer_digest
+from clinaudit.audit.inputs import AuditInputs, fingerprint
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import MemorizationResults
 from clinaudit.audit.population import describe_population
@@ -112,7 +112,7 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,
-            "tokenizer": tokenizer_digest(inputs.model),
+            "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
             "prompts": hashlib.sha256(prompts.encode("utf-8")).hexdigest(),
         },

@@ -89,8 +89,16 @@ def _audit_options(command: Command) -> Command:
         click.option("--config", type=_DIRECTORY, help="TOML file with any of these options."),
         click.option(
             "--engine",
-            type=click.Choice(["auto", "vllm", "transformers"]),
+            type=click.Choice(["auto", "vllm", "transformers", "openai"]),
             help="What decodes; auto takes vLLM where it is installed.  [default: auto]",
+        ),
+        click.option("--tokenizer", type=_DIRECTORY, metavar="DIR", help="Tokenizer of a served MODEL."),
+        click.option("--context-length", type=click.IntRange(min=1), help="Context of a served MODEL, in tokens."),
+        click.option(
+            "--phi-approved",
+            multiple=True,
+            metavar="HOST",
+            help="Host other than loopback that a served MODEL may stand on (repeatable).",
         ),
         click.option("--judge", type=click.Choice(["lexicon"]), help="Who reads generations.  [default: lexicon]"),
         click.option("--policy", type=_DIRECTORY, help="TOML policy of the gate.  [default: the built-in one]"),
@@ -130,7 +138,9 @@ def _audit_options(command: Command) -> Command:
 )
 @_audit_options
 def audit(config: Path | None, **options: Any) -> int:
-    """Audit MODEL, a model directory, against CORPUS; the exit status is the verdict.
+    """Audit MODEL against CORPUS; the exit status is the verdict.
+
+    MODEL is a Hugging Face model directory (safetensors), or openai:BASE_URL#MODEL_NAME for a served one.
 
     Running the same command again goes on where it stopped. The report is RUN/report.html; everything under
     RUN/evidence is PHI.

@@ -50,7 +50,8 @@ def _describe(corpus: Corpus) -> list[str]:
     if about.shared_texts:
         lines.append(
             f"  SHARED: {about.shared_texts} note texts stand in both splits "
-            f"({about.patients_with_shared_texts} patients); what the model repeats of them cannot be attributed to training"
+            f"({about.patients_with_shared_texts} patients); "
+            "what the model repeats of them cannot be attributed to training"
         )
     if about.shared_identities:
         lines.append(

@@ -7,8 +7,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from clinaudit.audit.engines.protocol import GenerationRequest
-from clinaudit.audit.engines.selection import make_engine
+from clinaudit.audit.engines.guard import first_repeated_ngram
+from clinaudit.audit.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.progress import Progress
@@ -66,17 +66,27 @@ def generate(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore, prog
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        engine = make_engine(inputs.engine, inputs.model, context_length=needed)
+        engine = inputs.model.load(context_length=needed)
         try:
             identity = engine.identity()
             store.bind_settings({"engine identity": identity})
             for output in engine.generate(pending):
-                generation = StoredGeneration(output.token_ids, output.finish_reason, output.text)
-                store.add_generation(output.key, generation)
+                store.add_generation(output.key, _as_stored(inputs, output))
                 advance(1)
         finally:
             engine.close()
     return identity
+
+
+def _as_stored(inputs: AuditInputs, output: GenerationOutput) -> StoredGeneration:
+    """Return what is kept of an engine's output; a served model's text is guarded here, on the local tokenizer."""
+    if output.text is None:
+        return StoredGeneration(output.token_ids, output.finish_reason, None)
+    token_ids, spans = inputs.tokenizer.encode_with_spans(output.text)
+    repeat = first_repeated_ngram(token_ids)
+    if repeat is None:
+        return StoredGeneration((), output.finish_reason, output.text)
+    return StoredGeneration((), "repetition", output.text[: spans[repeat].start])
 
 
 def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore) -> Iterator[Generation]:
@@ -86,8 +96,13 @@ def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunSto
         key = generation_id(prior)
         if prior.excluded or key not in stored:
             continue
-        token_ids = stored[key].token_ids
-        text, spans = inputs.tokenizer.decode_with_spans(token_ids)
+        known = stored[key]
+        if known.text is None:
+            token_ids = known.token_ids
+            text, spans = inputs.tokenizer.decode_with_spans(token_ids)
+        else:
+            text = known.text
+            token_ids, spans = inputs.tokenizer.encode_with_spans(text)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -98,5 +113,5 @@ def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunSto
             text=text,
             token_ids=token_ids,
             token_chars=tuple(spans),
-            finish_reason=stored[key].finish_reason,
+            finish_reason=known.finish_reason,
         )

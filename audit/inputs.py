@@ -3,18 +3,15 @@
 Owns the order of those checks and the fingerprint that a resumed run must share. Knows nothing of what is done with it.
 """
 
-import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import clinaudit
-from clinaudit.audit.engines.selection import EngineName, resolve_engine
+from clinaudit.audit.audited_model import AuditedModel, find_model
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
-from clinaudit.audit.model_files import ModelFiles, inspect_model
 from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.storage import sha256_of
@@ -35,8 +32,7 @@ class AuditInputs:
     """What an audit works on."""
 
     settings: AuditSettings
-    model: ModelFiles
-    engine: EngineName
+    model: AuditedModel
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
@@ -48,19 +44,22 @@ class AuditInputs:
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
-    if settings.model.startswith("openai:"):
-        raise UsageError("served models (openai:…) are not supported yet; give a model directory")
     if settings.judge == "openai":
         raise UsageError("--judge openai is not supported yet; use --judge lexicon")
-    model = inspect_model(Path(settings.model))
-    engine = resolve_engine(settings.engine)
+    model = find_model(
+        settings.model,
+        engine=settings.engine,
+        tokenizer=settings.tokenizer,
+        context_length=settings.context_length,
+        approved_hosts=settings.phi_approved,
+    )
     profile = load_profile(settings.template)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus)
-    tokenizer = ModelTokenizer(model.directory)
-    return AuditInputs(settings, model, engine, tokenizer, corpus, profile, panel, policy, LexiconJudge(), training)
+    tokenizer = ModelTokenizer(model.tokenizer_directory)
+    return AuditInputs(settings, model, tokenizer, corpus, profile, panel, policy, LexiconJudge(), training)
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
@@ -70,7 +69,9 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "clinaudit": clinaudit.__version__,
         "MODEL": inputs.model.digest,
         "CORPUS": inputs.corpus.digest,
-        "--engine": inputs.engine,
+        "--tokenizer": inputs.model.tokenizer_digest,
+        "--context-length": inputs.model.context_length,
+        "--engine": inputs.model.engine,
         "--judge": inputs.judge.identity(),
         "--policy": sha256_of(settings.policy or POLICIES_PATH / "default.toml"),
         "--template": sha256_of(settings.template or DEFAULT_PROFILE),
@@ -97,16 +98,6 @@ def library_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
-
-
-def tokenizer_digest(model: ModelFiles) -> str:
-    """Return the SHA-256 over the tokenizer's files, by name."""
-    return _digest_of(model.tokenizer)
-
-
-def _digest_of(files: Sequence[Path]) -> str:
-    lines = [f"{file.name} {sha256_of(file)}\n" for file in sorted(files)]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:

@@ -27,6 +27,9 @@ class AuditSettings:
     out: Path
     engine: EngineChoice = "auto"
     judge: JudgeChoice = "lexicon"
+    #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
+    tokenizer: Path | None = None
+    context_length: int | None = None
     #: Hosts other than loopback that may be spoken to.
     phi_approved: tuple[str, ...] = ()
     policy: Path | None = None
@@ -59,8 +62,8 @@ _CHOICES = {
     "matcher": get_args(Matcher),
     "controls": get_args(Controls),
 }
-_PATHS = {"policy", "template", "training_log"}
-_NUMBERS = {"seed": 0, "ngram": 1, "max_new_tokens": 1, "patients_per_cell": 1}
+_PATHS = {"policy", "template", "training_log", "tokenizer"}
+_NUMBERS = {"seed": 0, "ngram": 1, "max_new_tokens": 1, "patients_per_cell": 1, "context_length": 1}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 

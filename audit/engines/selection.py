@@ -11,8 +11,9 @@ from clinaudit.templates.errors import UsageError
 EngineName = Literal["vllm", "transformers", "openai"]
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 
-#: Below this size of weights one thread is fastest, or nearly so, and never collapses under load: on two cores,
-#: vLLM with a 3 MB model decoded 8,000 tokens/s with one thread, 10,000 with two, 1,000 with two on a busy machine.
+#: Below this size of weights one thread is fastest, or nearly so, and never collapses under load: on two idle cores,
+#: vLLM with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a
+#: busy machine collapses to about 1,000 have been seen.
 _SMALL_MODEL_BYTES = 200 << 20
 
 

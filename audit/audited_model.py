@@ -1,0 +1,97 @@
+"""The model under audit: a directory of files, or a served one with the directory of its tokenizer.
+
+Owns what the rest of the audit may know of it. Loads no weights.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.endpoints import ServedModel, parse_served_model, require_approved
+from clinaudit.audit.engines.protocol import Engine
+from clinaudit.audit.engines.selection import EngineChoice, EngineName, make_engine, resolve_engine
+from clinaudit.audit.model_files import ModelFiles, inspect_model
+from clinaudit.audit.storage import sha256_of
+from clinaudit.templates.errors import UsageError
+
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedModel:
+    """What is audited, and what decodes it."""
+
+    engine: EngineName
+    #: SHA-256 of the files, or of address and name for a served model (whose weights nobody here can see).
+    digest: str
+    tokenizer_directory: Path
+    tokenizer_digest: str
+    #: Tokens that prompt and generation together may hold.
+    context_length: int
+    files: ModelFiles | None
+    served: ServedModel | None
+    approved_hosts: tuple[str, ...]
+
+    def load(self, *, context_length: int) -> Engine:
+        """Make the engine for prompts and generations of up to `context_length` tokens together."""
+        if self.files is not None:
+            return make_engine(self.engine, self.files, context_length=context_length)
+        if self.served is None:
+            raise ValueError("a model is either files or served")
+        from clinaudit.audit.engines.openai_engine import OpenAIEngine
+
+        return OpenAIEngine(self.served, approved_hosts=self.approved_hosts, context_length=context_length)
+
+
+def find_model(
+    name: str,
+    *,
+    engine: EngineChoice,
+    tokenizer: Path | None,
+    context_length: int | None,
+    approved_hosts: Collection[str],
+) -> AuditedModel:
+    """Check MODEL and what goes with it; sends nothing and loads nothing.
+
+    Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
+    """
+    served = parse_served_model(name)
+    if served is None:
+        if tokenizer is not None or context_length is not None:
+            raise UsageError("--tokenizer and --context-length go with a served MODEL (openai:…) only")
+        files = inspect_model(Path(name))
+        return AuditedModel(
+            engine=resolve_engine(engine),
+            digest=files.digest,
+            tokenizer_directory=files.directory,
+            tokenizer_digest=_digest_of(files.tokenizer),
+            context_length=files.context_length,
+            files=files,
+            served=None,
+            approved_hosts=(),
+        )
+    require_approved(served.base_url, approved_hosts=approved_hosts)
+    if tokenizer is None or context_length is None:
+        raise UsageError(
+            "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
+            "since neither can be asked of the server"
+        )
+    present = [tokenizer / file for file in _TOKENIZER_FILES if (tokenizer / file).is_file()]
+    address = json.dumps([served.base_url, served.name])
+    return AuditedModel(
+        engine=resolve_engine(engine, served=True),
+        digest=hashlib.sha256(address.encode("utf-8")).hexdigest(),
+        tokenizer_directory=tokenizer,
+        tokenizer_digest=_digest_of(present),
+        context_length=context_length,
+        files=None,
+        served=served,
+        approved_hosts=tuple(approved_hosts),
+    )
+
+
+def _digest_of(files: Sequence[Path]) -> str:
+    lines = [f"{file.name} {sha256_of(file)}\n" for file in sorted(files)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
