@@ -110,6 +110,7 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
             symbolType="stroke",
             symbolStrokeWidth=3,
             symbolOpacity=1,
+            symbolSize=400,
         ),
     )
     dash = alt.StrokeDash(

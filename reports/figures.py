@@ -128,10 +128,12 @@ def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure
             rates = (figure(side.sensitivity, share=True), figure(side.false_positive_rate, share=True))
             if side.roc:
                 curves += 1
-                points = [(0.0, 0.0)] + [
+                points = [
                     (point.false_positive_rate, point.true_positive_rate)
                     for point in sorted(side.roc, key=lambda point: -point.threshold)
                 ]
+                if points[0] != (0.0, 0.0):
+                    points.insert(0, (0.0, 0.0))
                 rows += [{**place, "x": x, "y": y, "order": order} for order, (x, y) in enumerate(points)]
                 curve = ", ".join(f"({number(x)}, {number(y)})" for x, y in points)
             else:
@@ -168,9 +170,9 @@ def _roc_caption(arm: str, curves: int, boxes: int) -> str:
         )
     if boxes:
         parts.append(
-            f"{boxes} {'curves are' if boxes > 1 else 'curve is'} suppressed and drawn as a box instead:"
-            " sensitivity and false-positive rate over all patients, as wide as the hidden counts allow."
-            " A box wholly above the diagonal means recovery better than chance."
+            f"{boxes} {'curves are' if boxes > 1 else 'curve is'} suppressed and drawn as a box, line or dot instead:"
+            " sensitivity and false-positive rate over all patients, as wide as the hidden counts allow. Above the"
+            " diagonal is better than chance, sampling error aside."
         )
     return " ".join(parts)
 

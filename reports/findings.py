@@ -219,10 +219,10 @@ def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
         return f"At {place} the difference was {NOT_MEASURED} or is suppressed for every diagnosis."
     parts = []
     if exact:
-        parts.append(f"{_above_zero(exact)} has its 95% interval above zero ({len(exact)} shown)")
+        parts.append(f"95% interval above zero for {_above_zero(exact)} (of {len(exact)} shown)")
     if bands:
-        parts.append(f"{_above_zero(bands)} has its band above zero ({len(bands)} shown; a band leaves out chance)")
-    return f"{metric} at {place}: {', and '.join(parts)}."
+        parts.append(f"band above zero for {_above_zero(bands)} (of {len(bands)} shown; a band leaves out chance)")
+    return f"{metric} at {place}: {'; '.join(parts)}."
 
 
 def _above_zero(deltas: Mapping[str, Estimate]) -> str:

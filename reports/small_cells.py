@@ -5,6 +5,7 @@ the results: that is `suppression` and `suppressed_disclosure`.
 """
 
 import math
+import re
 from collections.abc import Mapping
 
 from clinaudit.reports.results import Estimate
@@ -16,6 +17,7 @@ REASON = "fewer than 11 patients"
 GRID_STEP = 0.05
 #: A band at least this wide says nothing of an AUROC or a share, and is not published.
 WIDEST_BAND = 0.5
+_WHOLE_PERCENTAGE = re.compile(r"(?<![\d.])\d{1,3}%")
 
 
 def is_small(count: int | None) -> bool:
@@ -67,8 +69,8 @@ def counted(estimate: Estimate) -> int | None:
 
 
 def withhold(estimate: Estimate) -> Estimate:
-    """Return the estimate without any figure; a figure that never was keeps its reason, if that holds no digit."""
-    reason = REASON if estimate.value is not None else without_digits(estimate.reason)
+    """Return the estimate without any figure; a figure that never was keeps its reason, if in words."""
+    reason = REASON if estimate.value is not None else without_numbers(estimate.reason)
     return Estimate(value=None, reason=reason)
 
 
@@ -131,6 +133,9 @@ def blur(estimate: Estimate) -> Estimate:
     )
 
 
-def without_digits(reason: str | None) -> str:
-    """Return a reason in words, or the plain one where it holds a number that might be a hidden count."""
-    return REASON if reason is None or any(sign.isdigit() for sign in reason) else reason
+def without_numbers(reason: str | None, *, instead: str = "for a reason that names a number") -> str:
+    """Return a reason in words; one that holds any number but a whole percentage might name a hidden count."""
+    if reason is None:
+        return "no reason was recorded"
+    is_safe = not any(sign.isdigit() for sign in _WHOLE_PERCENTAGE.sub("", reason))
+    return reason if is_safe else instead

@@ -42,7 +42,7 @@ from clinaudit.reports.small_cells import (
     publish_count,
     publish_rate,
     withhold,
-    without_digits,
+    without_numbers,
 )
 
 METRICS = tuple(DisclosureDelta.model_fields)
@@ -55,6 +55,8 @@ _P_STEPS = (0.001, 0.01, 0.05, 1.0)
 class _Table:
     """What can be had back of a status × outcome table from its figures; counts of patients."""
 
+    generations: int
+    #: Patients of each class that were judged.
     positives: int
     negatives: int
     mentioned: int
@@ -65,12 +67,8 @@ class _Table:
     roc_cells: tuple[int, ...] | None
 
     @property
-    def patients(self) -> int:
-        return self.positives + self.negatives
-
-    @property
     def unmentioned(self) -> int:
-        return self.patients - self.unjudged - self.mentioned
+        return self.generations - self.unjudged - self.mentioned
 
     @property
     def mention_tells(self) -> bool:
@@ -114,12 +112,13 @@ def publish_arm(arm: Disclosure, *, set_count: int | None, prevalence: Estimate 
     if arm.generations == 0:
         return arm
     table = _table(arm)
-    if table is None or any(map(is_small, (table.positives, table.negatives, table.patients))):
+    if table is None or any(map(is_small, (table.positives, table.negatives, table.generations))):
         return _withhold_arm(arm)
-    dropped = None if set_count is None else set_count - table.positives
-    is_blurred = is_small(dropped) or publish_count(table.unjudged, total=table.patients) is None
+    # A matched set has one d-positive and one d-negative in each arm.
+    dropped = None if set_count is None else set_count - table.generations // 2
+    is_blurred = is_small(dropped) or publish_count(table.unjudged, total=table.generations) is None
     hides_mention = is_blurred or table.mention_tells
-    judged = table.patients - table.unjudged
+    judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
     if mention_range is not None:
         mention_rate = band(mention_range[0] / judged, mention_range[1] / judged)
@@ -197,12 +196,16 @@ def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: 
 def _table(arm: Disclosure) -> _Table | None:
     if arm.generations is None or arm.mentioned is None:
         return None
-    share = 0.5 if arm.base_rate is None else arm.base_rate
-    positives = round(share * arm.generations)
+    judged = arm.generations - (arm.unjudged or 0)
+    positives, negatives = arm.sensitivity.n, arm.false_positive_rate.n
+    if positives is None or negatives is None:
+        positives = round((0.5 if arm.base_rate is None else arm.base_rate) * judged)
+        negatives = judged - positives
     exposed, false_alarms = counted(arm.sensitivity), counted(arm.false_positive_rate)
     return _Table(
+        generations=arm.generations,
         positives=positives,
-        negatives=arm.generations - positives,
+        negatives=negatives,
         mentioned=arm.mentioned,
         unjudged=arm.unjudged or 0,
         exposed=exposed or 0,
@@ -342,7 +345,7 @@ def _publish_delta(
 ) -> TestedDelta:
     arms = (getattr(train, metric), getattr(nontrain, metric))
     if delta.value is None:
-        return TestedDelta(value=None, reason=without_digits(delta.reason))
+        return TestedDelta(value=None, reason=without_numbers(delta.reason))
     if arms == (getattr(pair.train, metric), getattr(pair.nontrain, metric)):
         return delta
     if all(arm.value is not None for arm in arms):

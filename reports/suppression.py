@@ -47,6 +47,7 @@ from clinaudit.reports.small_cells import (
     publish_count,
     publish_rate,
     withhold,
+    without_numbers,
 )
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
 
@@ -66,7 +67,7 @@ _OVER_GENERATIONS = (
 
 
 def suppress(results: Results) -> Results:
-    """Return the copy of `results` that may leave `evidence/`."""
+    """Return the copy of `results` that may leave `evidence/`; takes the unsuppressed ones, once."""
     cohorts = {diagnosis: _publish_cohort(cohort) for diagnosis, cohort in results.cohorts.items()}
     memorization = {
         tier: {arm: _publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
@@ -192,9 +193,9 @@ def _most_patients(results: Results, arm: Arm) -> int:
 
 def _publish_memorization(figures: Memorization, targets: int) -> Memorization:
     """`targets`: most patients that any tier of the arm has; a few fewer here would be a small complement."""
-    if figures.patients == 0 or figures.generations is None or figures.patients is None:
+    if figures.patients == 0:
         return figures
-    if is_small(figures.patients):
+    if figures.generations is None or figures.patients is None or is_small(figures.patients):
         return _withhold_memorization(figures)
     patients_per_unit = -(-figures.generations // figures.patients)
     hit_rate = publish_rate(figures.hit_rate, patients_per_unit=patients_per_unit)
@@ -276,9 +277,9 @@ def _publish_decision(original: Results, published: Results) -> Decision | None:
 def _publish_rule(rule: RuleOutcome, original: Results, published: Results) -> RuleOutcome:
     """Give the rule's observation as its figure is published; a figure that cannot be found is withheld."""
     before, after = _observed_figure(rule, original), _observed_figure(rule, published)
-    if before is not None and before == after:
+    if before == after and (before is not None or rule.observed.value is None):
         return rule
-    reason = rule.reason if not any(sign.isdigit() for sign in rule.reason) else _RULE_REASONS[rule.status]
+    reason = without_numbers(rule.reason, instead=_RULE_REASONS[rule.status])
     if after is None or rule.observed.value is None:
         observed = withhold(rule.observed)
     elif after.value is not None:

@@ -109,8 +109,8 @@ def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = Fal
     if estimate.value is not None:
         text = render(estimate.value, signed=signed)
         if estimate.low is not None and estimate.high is not None:
-            text += f" ({_between(render, estimate.low, estimate.high, signed)})"
-        return text
+            return f"{text} ({_between(render, estimate.low, estimate.high, signed)})"
+        return f"{text} (no interval: {estimate.reason})" if estimate.reason else text
     if estimate.reason == REASON:
         if estimate.low is None or estimate.high is None:
             return SUPPRESSED

@@ -338,7 +338,7 @@ def decision(by_diagnosis: dict[str, dict[str, DisclosurePair]], *, nontrain: bo
                     limit=Limit(max=0.25),
                     status="pass" if delta is not None and (delta.value or 0) < 0.1 else "inconclusive",
                     observed=observed,
-                    reason=f"upper end {observed.high} against the limit 0.25",
+                    reason="no figure" if delta is None else f"upper end {observed.high} against the limit 0.25",
                 )
             )
     return Decision(status="fail", policy="default", reason="1 rule failed", rules=rules)

@@ -46,6 +46,7 @@ from clinaudit.reports.small_cells import (
     publish_breakdown,
     publish_count,
     publish_rate,
+    without_numbers,
 )
 from clinaudit.reports.suppressed_disclosure import publish_arm, publish_pair
 from clinaudit.reports.suppression import suppress
@@ -214,6 +215,20 @@ def test_blur_rounds_bounds_outwards_and_drops_n() -> None:
     assert blur(Estimate(value=0.4, low=0.34, high=0.58, n=5)) == Estimate(value=0.4, low=0.34, high=0.58)
 
 
+@pytest.mark.parametrize(
+    ("reason", "is_kept"),
+    [
+        ("one class only", True),
+        ("more than 1% of the resamples leave this undefined", True),
+        ("only 7 patients mention it", False),
+        ("31.25% mention it", False),
+        ("7 of 100% were kept", False),
+    ],
+)
+def test_reasons_with_numbers_are_replaced(reason: str, is_kept: bool) -> None:
+    assert (without_numbers(reason) == reason) is is_kept
+
+
 # Disclosure
 
 
@@ -261,6 +276,16 @@ def test_few_unjudged_hide_every_n() -> None:
     assert published.mentioned is None
     assert all(getattr(published, metric).n is None for metric in METRICS)
     assert published.sensitivity.value == pytest.approx(0.4)
+
+
+def test_unjudged_in_number_stay_and_sizes_are_of_the_judged() -> None:
+    table: Table = ((40, 0, 20, 40, 15), (20, 0, 40, 40, 15))
+    exact = disclosure_from(table)
+    sizes = {"sensitivity": wilson(40, 100), "false_positive_rate": wilson(20, 100)}
+    exact = exact.model_copy(update=sizes)
+    published = publish_arm(exact, set_count=115, prevalence=PREVALENCE)
+    assert (published.generations, published.unjudged, published.mentioned) == (230, 30, 120)
+    assert published.sensitivity == wilson(40, 100)
 
 
 def test_few_dropped_sets_hide_every_n() -> None:
