@@ -23,14 +23,17 @@ REPORT = "report.html"
 def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
     """Write everything outside the evidence tables, the manifest last; return the published (suppressed) results."""
     write_atomically(run.evidence / RESULTS, to_json(results))
-    published = suppress(results)
-    write_atomically(run.root / RESULTS, to_json(published))
-    write_atomically(run.root / RUN_RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+    text = to_json(suppress(results))
+    write_atomically(run.root / RESULTS, text)
+    # The rest is made from the published texts, not from what they were made of, so that `report` gives the same page.
+    published = from_json(text)
+    provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
+    write_atomically(run.root / RUN_RECORD, provenance)
     if published.decision is not None:
         decision = published.decision.model_dump(mode="json")
         write_atomically(run.root / "gate.json", json.dumps(decision, indent=1, sort_keys=True) + "\n")
         write_atomically(run.root / "junit.xml", junit_xml(published.decision))
-    write_atomically(run.root / REPORT, render_page(published, record))
+    write_atomically(run.root / REPORT, render_page(published, json.loads(provenance)))
     write_manifest(run)
     return published
 
