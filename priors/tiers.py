@@ -45,9 +45,7 @@ _PUBLIC = (Fact.AGE, Fact.SEX, Fact.MARITAL_STATUS, Fact.OCCUPATION, Fact.CHILDR
 _ENCOUNTER = (Fact.NAME, Fact.DOB, Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE)
 
 TIERS: tuple[Tier, ...] = (
-    Tier(
-        "public", "Public demographics", "anyone with public records or social media", _PUBLIC, _PUBLIC, False
-    ),
+    Tier("public", "Public demographics", "anyone with public records or social media", _PUBLIC, _PUBLIC, False),
     Tier(
         "public_name",
         "Public demographics and name",

@@ -261,9 +261,7 @@ class MeanOverDiagnoses(Record):
 class BalanceRow(Record):
     """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
 
-    contrast: Literal[
-        "pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"
-    ]
+    contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
     covariate: Literal["age", "sex", "notes"]
     smd: float | None
     flag: Literal["balanced", "imbalanced", "poorly_matched"]

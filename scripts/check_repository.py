@@ -72,7 +72,8 @@ def help_problems() -> Iterator[str]:
     commands = re.findall(r"^  (\w[\w-]*) {2,}", overview.split("Commands:")[1], flags=re.MULTILINE)
     for command in [(), *((name,) for name in commands)]:
         if _help(*command).strip() not in text:
-            yield f"docs/commands.md: out of date for `{' '.join(('clinaudit', *command))}`; run scripts/write-command-docs"
+            name = " ".join(("clinaudit", *command))
+            yield f"docs/commands.md: out of date for `{name}`; run scripts/write-command-docs"
         if command and "Example:" not in _help(*command):
             yield f"clinaudit {command[0]} --help: shows no example"
 
