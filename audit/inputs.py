@@ -36,6 +36,9 @@ class AuditInputs:
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
+    #: Every sensitive diagnosis: having one of them makes a candidate (paper, section 4).
+    sensitive: tuple[Diagnosis, ...]
+    #: Those that are audited.
     panel: tuple[Diagnosis, ...]
     policy: Policy
     judge: Judge
@@ -54,12 +57,13 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         approved_hosts=settings.phi_approved,
     )
     profile = load_profile(settings.template)
+    sensitive = load_panel(settings.diagnoses)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    return AuditInputs(settings, model, tokenizer, corpus, profile, panel, policy, LexiconJudge(), training)
+    return AuditInputs(settings, model, tokenizer, corpus, profile, sensitive, panel, policy, LexiconJudge(sensitive), training)
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
@@ -76,7 +80,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--policy": sha256_of(settings.policy or POLICIES_PATH / "default.toml"),
         "--template": sha256_of(settings.template or DEFAULT_PROFILE),
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
-        "diagnoses": panel_digest(inputs.panel),
+        "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),
         "--seed": settings.seed,
         "--ngram": settings.ngram,

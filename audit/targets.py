@@ -57,10 +57,10 @@ def label_patients(inputs: AuditInputs, facts: Mapping[str, PatientFacts], progr
     """Return the labels of the corpus' table or, without one, of annotating each patient's notes (Appendix G)."""
     table = inputs.corpus.diagnosis_labels
     if table is not None:
-        panel = {diagnosis.id for diagnosis in inputs.panel}
+        known = {diagnosis.id for diagnosis in inputs.sensitive}
         status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in inputs.corpus.patients}
         for (patient_id, diagnosis), present in table.items():
-            if diagnosis in panel and patient_id in status:
+            if diagnosis in known and patient_id in status:
                 status[patient_id][diagnosis] = present
         return Labels("table", status, {})
     annotations = _annotate(inputs, facts.values(), progress)
@@ -100,7 +100,7 @@ def _annotate(
                 note_start=facts.note[: hpi.span_chars.start] if hpi else facts.note,
                 hpi=facts.note[slice(*hpi.span_chars)] if hpi else "",
                 medications=facts.medications,
-                panel=inputs.panel,
+                panel=inputs.sensitive,
                 judge=inputs.judge,
             )
             advance(1)

@@ -247,3 +247,27 @@ def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, 
     assert done.returncode == 5
     assert done.stderr.startswith("error[UNSAFE]: ")
     assert not (tmp_path / "run").exists()
+
+
+def test_one_diagnosis_keeps_the_controls_of_the_whole_panel(tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    options = [
+        "--tier",
+        "encounter",
+        "--diagnosis",
+        "hiv",
+        "--max-new-tokens",
+        "5",
+        "--quiet",
+        "--engine",
+        "transformers",
+    ]
+    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    cohorts = pl.read_parquet(run / "evidence" / "cohorts.parquet")
+    assert set(cohorts["diagnosis"]) == {"hiv"}
+    # Controls have another sensitive diagnosis, though only HIV is audited.
+    labels = pl.read_csv(tiny_demo.corpus / "diagnoses.csv").filter(pl.col("present").cast(pl.String) == "true")
+    positive_for_some = set(labels["patient_id"])
+    assert set(cohorts["patient_id"]) <= positive_for_some
+    assert not cohorts.filter(~pl.col("present")).is_empty()
