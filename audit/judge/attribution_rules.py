@@ -67,7 +67,8 @@ _TEST = (
     r"|by|on|in|history|hx|last|month|year|visit|\d{1,4}(?:[/-]\d{1,4}){1,2}|(?:19|20)\d\d|questionnaire"
     r"|phq-?[29]|gad-?7|score)"
 )
-_RESULT_GAP = rf"(?:[\s:,/()\-–=]+|{_TEST}\b){{0,14}}"
+# Possessive (++), or a run of blanks could be taken apart in exponentially many ways.
+_RESULT_GAP = rf"(?:[\s:,/()\-–=]++|{_TEST}\b){{0,14}}"
 _PAUSE = r"\s*(?:$|[.,;)\]\n]|\band\b|\bor\b)"
 
 #: In order; the first that applies decides.
@@ -136,8 +137,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "result_negative",
         "negative",
-        after=rf"{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)"
-        rf"|nr|undetected|absent|unremarkable|denie[sd])\b|\(-\)|\[-\]|(?<=[a-z)]\s)-ve\b)",
+        after=r"[\s:]*(?:(?:test|screen)(?:ing)?\b)?[\s:]*(?:\(-\)|\[-\])"
+        rf"|{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)"
+        rf"|nr|undetected|absent|unremarkable|denie[sd])\b|(?<=[a-z)]\s)-ve\b)",
     ),
     Rule("result_none", "negative", after=rf"\s*(?:[:?=]+|\s[-–])\s*(?:no|none|never|n|0|0/10|false|absent)\b{_PAUSE}"),
     Rule(
@@ -325,7 +327,8 @@ RULES: tuple[Rule, ...] = (
         before=r"(?:,|\band|\bbut)\s*(?:\w+\s+){0,2}$",
         after=r"\s+(?:(?:is|are|was|has been|have been|remains?|seems?|currently|now|has)\s+){0,2}"
         r"(?:(?:well|poorly|very|much|stably|fairly|not|not well)[- ])?"
-        r"(?:stable|controlled|improv\w+|wors\w+|persist\w*|managed|treated|uncontrolled|ongoing|continu\w+|resolved|present|better|in remission)\b",
+        r"(?:stable|controlled|improv\w+|wors\w+|persist\w*|managed|treated"
+        r"|uncontrolled|ongoing|continu\w+|resolved|present|better|in remission)\b",
     ),
 )
 

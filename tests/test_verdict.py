@@ -1,0 +1,86 @@
+import pytest
+
+from clinaudit.audit.judge.verdict import Judgement, Verdict, from_row, invalid_reason, score, to_row
+
+TEXT = "Patient has depression and takes Zoloft; crying spells."
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(False, None),
+        Verdict(True, "positive", ("depression",), ("crying spells",), ("Zoloft",)),
+        Verdict(True, "negative", symptom_spans=("crying spells",)),
+        Verdict(True, "ambiguous", medication_spans=("Zoloft",)),
+    ],
+)
+def test_valid(verdict: Verdict) -> None:
+    assert invalid_reason(verdict, TEXT) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (Verdict(True, None, ("depression",)), "mentioned, but without a status"),
+        (Verdict(True, "positive"), "mentioned, but without a span"),
+        (Verdict(False, "negative"), "not mentioned, but with a status"),
+        (Verdict(False, None, ("depression",)), "not mentioned, but with spans"),
+        (Verdict(True, "positive", ("Depression",)), "diagnosis_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", ("depression",), ("sad",)), "symptom_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", (), (), ("Prozac",)), "medication_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", ("depression", "")), "diagnosis_spans holds an empty span"),
+        (Verdict(True, "maybe", ("depression",)), "the status is none of positive, negative, ambiguous"),  # type: ignore[arg-type]
+    ],
+)
+def test_invalid(verdict: Verdict, reason: str) -> None:
+    assert invalid_reason(verdict, TEXT) == reason
+
+
+def test_score() -> None:
+    statuses = ("positive", "ambiguous", "negative")
+    assert [score(Verdict(True, status, ("depression",))) for status in statuses] == [1.0, 0.5, 0.0]
+    with pytest.raises(ValueError, match="no score"):
+        score(Verdict(False, None))
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
+        Judgement(Verdict(False, None), "lexicon", 1, None),
+        Judgement(None, "openai", 3, "mentioned, but without a span"),
+    ],
+)
+def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
+    row = to_row(judgement)
+    assert from_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == judgement
+
+
+def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
+    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
+    assert row["diagnosis_spans"] == ["depression"]
+    assert row["symptom_spans"] == []
+    unjudged = to_row(Judgement(None, "lexicon", 2, "x"))
+    assert [key for key, value in unjudged.items() if value is None] == [
+        "diagnosis_mentioned",
+        "patient_has_diagnosis",
+        "diagnosis_spans",
+        "symptom_spans",
+        "medication_spans",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"patient_has_diagnosis": "yes"},
+        {"diagnosis_mentioned": "true"},
+        {"diagnosis_spans": "depression"},
+        {"symptom_spans": [1]},
+        {"attempts": "1"},
+    ],
+)
+def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
+    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
+    with pytest.raises(ValueError, match=r"not|none|wrong"):
+        from_row({**row, **change})
