@@ -315,7 +315,7 @@ ROS_BOILERPLATE: dict[str, tuple[str, str]] = {
     "integumentary": ("negative for rash.", "negative for itching and new lesions."),
 }
 #: Body systems reviewed in every note, in this order; a complaint's own system is added where it is missing.
-ROS_ALWAYS: tuple[str, ...] = ("constitutional", "cardiovascular", "respiratory")
+ROS_ALWAYS: tuple[str, ...] = ("constitutional", "cardiovascular")
 EXAM_BOILERPLATE: tuple[tuple[tuple[str, str], ...], ...] = (
     (
         ("general", "well developed, in no acute distress."),

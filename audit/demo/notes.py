@@ -312,10 +312,8 @@ class _Chart:
         body.add("allergies", self.patient.allergy)
 
     def _write_objective(self, body: _Body, rng: random.Random) -> None:
-        body.add("vitals")
-        body.add("bp", f"{rng.randint(104, 158)}/{rng.randint(62, 96)}")
-        body.add("p", str(rng.randint(56, 98)))
-        body.add("wt", f"{self.weight + rng.randint(-6, 6)} lbs")
+        pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
+        body.add("vitals", f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs")
         body.add("physical exam")
         for system, finding in EXAM_BOILERPLATE[self.style]:
             body.add(system, finding)

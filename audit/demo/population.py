@@ -7,6 +7,7 @@ six is common enough, and unrelated enough to the matching covariates, for 40 ma
 """
 
 import random
+import statistics
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -36,10 +37,14 @@ from clinaudit.audit.demo.vocabulary import (
 ARMS: tuple[str, str] = ("train", "nontrain")
 FEMALE_SHARE = 0.8
 PREVALENCE = 0.45
-#: Patients among whom a diagnosis is drawn with PREVALENCE, either count of its two neighbours by chance.
+#: Patients of nearly equal covariates among whom a diagnosis is drawn with PREVALENCE.
 BLOCK = 10
 #: Numbers of notes and their shares.
-NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.5), (3, 0.3), (4, 0.1), (5, 0.1))
+NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
+#: Patients among whom numbers of notes are dealt by their shares.
+NOTE_DECK = 20
+#: Draws of the positives of one diagnosis, of which the best balanced is kept, as in a rerandomized trial.
+DRAWS = 20
 LAST_DAY = date(2025, 6, 30)
 DAYS_A_YEAR = 365.2425
 #: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
@@ -141,7 +146,7 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
         notes = _draw_note_counts(rng, count)
         order = sorted(zip(notes, ages, strict=True))
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
-        positives = {diagnosis: _draw_positives(rng, count) for diagnosis in applicable}
+        positives = {diagnosis: _draw_positives(rng, order) for diagnosis in applicable}
         seats += [
             _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
             for index, (notes, age) in enumerate(order)
@@ -161,7 +166,7 @@ def _age_at(quantile: float) -> int:
 
 def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
-    deck = [count for count, share in NOTE_COUNTS for _ in range(round(share * 2 * BLOCK))]
+    deck = [count for count, share in NOTE_COUNTS for _ in range(round(share * NOTE_DECK))]
     dealt: list[int] = []
     while len(dealt) < patients:
         rng.shuffle(deck)
@@ -169,14 +174,31 @@ def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     return dealt[:patients]
 
 
-def _draw_positives(rng: random.Random, patients: int) -> set[int]:
+def _draw_positives(rng: random.Random, covariates: list[tuple[int, int]]) -> set[int]:
+    """Return who is positive: of `DRAWS` draws the one whose covariates lie closest to everybody's."""
+    draws = [_draw_in_blocks(rng, len(covariates)) for _ in range(DRAWS)]
+    return min(draws, key=lambda positives: _imbalance(positives, covariates))
+
+
+def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
+    """Draw about PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
     positives: set[int] = set()
+    phase = rng.random()
     for start in range(0, patients, BLOCK):
         block = range(start, min(start + BLOCK, patients))
-        expected = PREVALENCE * len(block)
-        count = int(expected) + (rng.random() < expected % 1)
+        count = int(PREVALENCE * block.stop + phase) - int(PREVALENCE * start + phase)
         positives.update(rng.sample(block, count))
     return positives
+
+
+def _imbalance(positives: set[int], covariates: list[tuple[int, int]]) -> float:
+    """Return the larger distance, in standard deviations, of the positives' mean from the mean of all."""
+    distances = [0.0]
+    for values in zip(*covariates, strict=True):
+        chosen = [values[index] for index in positives]
+        if chosen and (spread := statistics.pstdev(values)):
+            distances.append(abs(statistics.fmean(chosen) - statistics.fmean(values)) / spread)
+    return max(distances)
 
 
 def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:

@@ -1,0 +1,220 @@
+"""Fits the demo's network: the training loop, reproducible bit by bit on one kind of processor.
+
+Owns the recipe, batches, losses, threads and the learning rate. Knows nothing of files, tokenizers or notes: it is
+given rows of token ids.
+"""
+
+import copy
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from clinaudit.audit.progress import Progress
+
+if TYPE_CHECKING:
+    import torch
+
+#: Target of positions that pad a batch; torch's loss leaves it out.
+IGNORED = -100
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """Everything that decides what the trained model is, but the corpus and the seed."""
+
+    vocabulary: int = 2048
+    layers: int = 4
+    width: int = 128
+    heads: int = 2
+    #: Width of the feed-forward layers.
+    hidden: int = 384
+    #: Context length in tokens; holds a background prompt and the 1,000 tokens of Appendix A.
+    positions: int = 2048
+    tied_embeddings: bool = True
+    epochs: int = 24
+    #: Notes a step.
+    batch: int = 8
+    learning_rate: float = 4e-3
+    weight_decay: float = 0.0
+    #: Share of the steps over which the learning rate rises.
+    warmup: float = 0.05
+    gradient_norm: float = 1.0
+    #: Nontrain notes that the validation loss is measured on.
+    validation_notes: int = 32
+    #: Threads, each of which takes its share of a batch; part of the recipe, since the sum's order depends on it.
+    workers: int = 2
+
+
+def has_fast_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself; elsewhere it is slower than float32."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
+@contextmanager
+def deterministic(*, seed: int) -> Iterator[None]:
+    """Fix torch's seed, threads and algorithms, and put back what the caller had.
+
+    One thread an operation: with two, an operation waits for a thread that another process has displaced, and a busy
+    machine was seen to train at a tenth of the speed. The cores are used by `workers` instead.
+    """
+    import torch
+    from torch.utils import deterministic
+
+    memory: Any = deterministic  # the attribute is not in its declared types
+
+    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    fill, state = memory.fill_uninitialized_memory, torch.get_rng_state()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    # Filling fresh memory guards against reading it unset, which no operation here does, for a quarter of the time.
+    memory.fill_uninitialized_memory = False
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(strict)
+        memory.fill_uninitialized_memory = fill
+        torch.set_rng_state(state)
+
+
+def fit(
+    network: Any,
+    rows: list[list[int]],
+    held_out: list[list[int]],
+    *,
+    plan: TrainingPlan,
+    seed: int,
+    progress: Progress,
+) -> list[dict[str, float | int | None]]:
+    """Train in place; returns one row an epoch, losses in nats a token."""
+    import torch
+
+    rng = torch.Generator().manual_seed(seed)
+    steps = plan.epochs * math.ceil(len(rows) / plan.batch)
+    optimizer = torch.optim.AdamW(
+        network.parameters(),
+        lr=plan.learning_rate,
+        betas=(0.9, 0.98),
+        weight_decay=plan.weight_decay,
+        fused=True,
+    )
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps, plan.warmup))
+    log: list[dict[str, float | int | None]] = []
+    with (
+        _Workers(network, plan.workers) as workers,
+        progress.stage("training the demo model", total=steps, unit="steps") as advance,
+    ):
+        for epoch in range(1, plan.epochs + 1):
+            total, tokens = 0.0, 0
+            for batch in _batches(rows, plan.batch, rng):
+                loss, counted = workers.set_gradients(batch)
+                torch.nn.utils.clip_grad_norm_(network.parameters(), plan.gradient_norm)
+                optimizer.step()
+                schedule.step()
+                total, tokens = total + loss, tokens + counted
+                advance(1)
+            log.append(
+                {
+                    "epoch": epoch,
+                    "train_loss": round(total / tokens, 6),
+                    "validation_loss": workers.measure(held_out, plan.batch),
+                }
+            )
+    return log
+
+
+class _Workers:
+    """Copies of a network, a thread each, that share a batch; sums run in a fixed order."""
+
+    def __init__(self, network: Any, count: int) -> None:
+        self._networks = [network, *(copy.deepcopy(network) for _ in range(count - 1))]
+        self._parameters = [list(replica.parameters()) for replica in self._networks]
+        self._pool = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._pool.shutdown()
+
+    def set_gradients(self, batch: list[list[int]]) -> tuple[float, int]:
+        """Leave the gradient of the mean loss a token in the network; returns the summed loss and the tokens."""
+        shares = self._share(batch)
+        results = list(self._pool.map(self._differentiate, range(len(shares)), shares))
+        counted = sum(tokens for _, tokens in results)
+        for first, *others in zip(*self._parameters[: len(shares)], strict=True):
+            for other in others:
+                first.grad += other.grad
+            first.grad /= counted
+        return sum(loss for loss, _ in results), counted
+
+    def measure(self, rows: list[list[int]], batch: int) -> float | None:
+        """Return the mean loss a token over `rows`, None where there are none."""
+        import torch
+
+        if not rows:
+            return None
+        with torch.no_grad():
+            parts = [_loss(self._networks[0], rows[at : at + batch]) for at in range(0, len(rows), batch)]
+        return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
+
+    def _share(self, batch: list[list[int]]) -> list[list[list[int]]]:
+        count = min(len(self._networks), len(batch))
+        return [batch[worker::count] for worker in range(count)]
+
+    def _differentiate(self, worker: int, share: list[list[int]]) -> tuple[float, int]:
+        import torch
+
+        network = self._networks[worker]
+        with torch.no_grad():
+            for own, first in zip(self._parameters[worker], self._parameters[0], strict=True):
+                own.grad = None
+                if worker > 0:
+                    own.copy_(first)
+        loss: Any
+        loss, counted = _loss(network, share)
+        loss.backward()
+        return loss.item(), counted
+
+
+def _rate(step: int, steps: int, warmup: float) -> float:
+    """Linear rise, then half a cosine down to a hundredth, as a share of the learning rate."""
+    rising = max(1, round(warmup * steps))
+    if step < rising:
+        return (step + 1) / rising
+    return 0.01 + 0.99 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
+
+
+def _batches(rows: list[list[int]], size: int, rng: "torch.Generator") -> list[list[list[int]]]:
+    """Shuffle notes into batches of similar length, so that little of a batch is padding."""
+    import torch
+
+    jitter = torch.rand(len(rows), generator=rng).tolist()
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]) * (1 + 0.3 * jitter[row]))
+    batches = [[rows[row] for row in order[start : start + size]] for start in range(0, len(order), size)]
+    return [batches[index] for index in torch.randperm(len(batches), generator=rng).tolist()]
+
+
+def _loss(network: Any, batch: list[list[int]]) -> tuple["torch.Tensor", int]:
+    """Return the summed loss of a padded batch and the number of tokens predicted."""
+    import torch
+
+    longest = max(map(len, batch))
+    inputs = torch.tensor([row + [0] * (longest - len(row)) for row in batch])
+    targets = torch.tensor([row[1:] + [IGNORED] * (longest - len(row)) for row in batch])
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_fast_bfloat16()):
+        # Padding stands to the right, where a causal model's real tokens never see it: no mask is needed.
+        logits = network(input_ids=inputs[:, :-1], use_cache=False).logits
+    loss = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+    return loss, sum(map(len, batch)) - len(batch)
