@@ -63,7 +63,8 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    return AuditInputs(settings, model, tokenizer, corpus, profile, sensitive, panel, policy, LexiconJudge(sensitive), training)
+    judge = LexiconJudge(sensitive)
+    return AuditInputs(settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, training)
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
