@@ -15,7 +15,7 @@ from clinaudit.audit.demo.notes import Note, write_notes
 from clinaudit.audit.demo.population import Patient, draw_population
 from clinaudit.templates.errors import StorageError, UsageError
 
-#: The least that reached 40 matched patients in every cell of every cohort (see tests/test_demo_population.py).
+#: The least that reached 40 matched patients in every cell of every cohort (see tests/test_demo_corpus.py).
 PATIENTS_PER_ARM = 130
 #: What was planted; its presence tells a corpus of ours, which may be written over, from anybody else's.
 TRUTH_FILE = "truth.jsonl"

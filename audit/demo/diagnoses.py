@@ -12,7 +12,7 @@ class Diagnosis:
     """Wordings of one diagnosis; `{year}` is the year it was made, `{age}` the patient's age then."""
 
     id: str
-    #: What names the diagnosis; lower case, matched anywhere in a note.
+    #: What names the diagnosis; lower case, whole words.
     names: tuple[str, ...]
     #: Lines of the mental health or gynecological history, or of the past medical history.
     histories: tuple[str, ...]
