@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import clinaudit
+from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.generations_input import GenerationInput, read_generations
 from clinaudit.audit.inputs import library_versions
 from clinaudit.audit.manifest import drop_manifest
@@ -37,6 +38,7 @@ def analyze_file(
     quiet: bool,
 ) -> Results:
     """Analyse a file of generations against a corpus; return the published results."""
+    take_libraries_offline()
     progress = Progress(quiet=quiet)
     run = RunDirectory(out)
     if not tokenizer_directory.is_dir():
@@ -57,6 +59,7 @@ def analyze_file(
     }
     with open_store(run) as store:
         store.bind_settings(settings)
+        confine_libraries(run.work)
         drop_manifest(run)
         memorization = measure_memorization(
             generations,

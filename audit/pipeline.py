@@ -8,6 +8,7 @@ generations → disclosure figures, train minus nontrain → gate → report.
 from pathlib import Path
 
 from clinaudit.audit.assembly import assemble_results, describe_run
+from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.disclosure import judge_generations, measure_all_disclosure
 from clinaudit.audit.evidence import write_table
 from clinaudit.audit.evidence_rows import (
@@ -33,6 +34,7 @@ from clinaudit.reports.results import Results
 
 def run_audit(settings: AuditSettings) -> Results:
     """Audit a model against a corpus, or go on with an audit that was stopped; return the published results."""
+    take_libraries_offline()
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
 
@@ -41,6 +43,7 @@ def run_audit(settings: AuditSettings) -> Results:
 
     with open_store(run) as store:
         store.bind_settings(fingerprint(inputs))
+        confine_libraries(run.work)
         drop_manifest(run)
 
         # Who is audited: facts, diagnosis labels, matched cohorts.

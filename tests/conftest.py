@@ -1,5 +1,8 @@
 """Fixtures shared by the tests: a real byte-level BPE tokenizer, trained in a second."""
 
+import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +35,16 @@ def save_byte_level_tokenizer(directory: Path, *, texts: list[str] = TRAINING_TE
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>", pad_token="<|endoftext|>")
     fast.save_pretrained(directory)
     return directory
+
+
+@pytest.fixture(autouse=True)
+def environment_put_back() -> Iterator[None]:
+    """An audit run in this process points its libraries at the run's own folders; the next test must not follow."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+    tempfile.tempdir = None
 
 
 @pytest.fixture(scope="session")

@@ -111,6 +111,20 @@ def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) ->
     assert not [path for path in audited.rglob("*") for name in patients["name"] if name in path.name]
 
 
+def test_libraries_write_inside_the_run_only(tiny_demo, tmp_path) -> None:
+    home, temporary, run = tmp_path / "home", tmp_path / "tmp", tmp_path / "run"
+    home.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    options = ["--tier", "public", "--max-new-tokens", "5", "--quiet", "--patients-per-cell", "2"]
+    done = subprocess.run(
+        command(tiny_demo, run, *options), env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (1, 8), done.stderr
+    assert list(home.rglob("*")) == []
+    assert list(temporary.iterdir()) == []
+
+
 def units(run: Path, table: str) -> int:
     try:
         with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:

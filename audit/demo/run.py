@@ -6,6 +6,7 @@ Owns the demo's folder. Knows nothing of how notes are invented or a model is tr
 import json
 from pathlib import Path
 
+from clinaudit.audit.confinement import take_libraries_offline
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import train_demo_model
 from clinaudit.audit.progress import Progress
@@ -19,6 +20,7 @@ _MARK = "demo.json"
 def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
     """Write the corpus and train the model, unless both stand already; return the settings to audit them with."""
     corpus, model = directory / "corpus", directory / "model"
+    take_libraries_offline()
     _claim(directory, seed)
     write_demo_corpus(corpus, seed=seed)
     train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet))
