@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import clinaudit
+from clinaudit.audit.audited_model import digest_tokenizer
 from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.generations_input import GenerationInput, read_generations
 from clinaudit.audit.inputs import library_versions
@@ -52,7 +53,7 @@ def analyze_file(
         "clinaudit": clinaudit.__version__,
         "GENERATIONS": sha256_of(generations_path),
         "CORPUS": corpus.digest,
-        "--tokenizer": sha256_of(tokenizer_directory / "tokenizer.json"),
+        "--tokenizer": digest_tokenizer(tokenizer_directory),
         "--template": sha256_of(template or DEFAULT_PROFILE),
         "--ngram": ngram,
         "--seed": seed,
@@ -113,6 +114,7 @@ def tokenize_generations(
                 arm=corpus.patients[item.patient_id].split,
                 tier=item.tier,
                 diagnoses=item.diagnoses,
+                cohorts=item.diagnoses,
                 prompt=item.prompt,
                 text=item.text,
                 token_ids=tuple(token_ids),

@@ -61,6 +61,11 @@ def assemble_results(
     )
 
 
+def misses_planned_units(results: Results) -> bool:
+    """Whether some stage has not finished all that was planned: such an audit never passes."""
+    return any(stage.done < stage.planned for stage in results.completeness.values())
+
+
 def _completeness(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
 ) -> dict[str, StageCompleteness]:
@@ -108,7 +113,8 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
         "clinaudit": settings.pop("clinaudit"),
         "settings": settings,
         "libraries": libraries,
-        "engine": dict(engine),
+        # A served model's address may tell of the site's network; its digest stands for it.
+        "engine": {field: value for field, value in engine.items() if field != "base_url"},
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,

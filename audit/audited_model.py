@@ -5,18 +5,16 @@ Owns what the rest of the audit may know of it. Loads no weights.
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.endpoints import ServedModel, parse_served_model, require_approved
 from clinaudit.audit.engines.protocol import Engine
 from clinaudit.audit.engines.selection import EngineChoice, EngineName, make_engine, resolve_engine
-from clinaudit.audit.model_files import ModelFiles, inspect_model
+from clinaudit.audit.model_files import TOKENIZER_FILES, ModelFiles, inspect_model
 from clinaudit.audit.storage import sha256_of
 from clinaudit.templates.errors import UsageError
-
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def find_model(
             engine=resolve_engine(engine),
             digest=files.digest,
             tokenizer_directory=files.directory,
-            tokenizer_digest=_digest_of(files.tokenizer),
+            tokenizer_digest=digest_tokenizer(files.directory),
             context_length=files.context_length,
             files=files,
             served=None,
@@ -78,13 +76,12 @@ def find_model(
             "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
             "since neither can be asked of the server"
         )
-    present = [tokenizer / file for file in _TOKENIZER_FILES if (tokenizer / file).is_file()]
     address = json.dumps([served.base_url, served.name])
     return AuditedModel(
         engine=resolve_engine(engine, served=True),
         digest=hashlib.sha256(address.encode("utf-8")).hexdigest(),
         tokenizer_directory=tokenizer,
-        tokenizer_digest=_digest_of(present),
+        tokenizer_digest=digest_tokenizer(tokenizer),
         context_length=context_length,
         files=None,
         served=served,
@@ -92,6 +89,8 @@ def find_model(
     )
 
 
-def _digest_of(files: Sequence[Path]) -> str:
-    lines = [f"{file.name} {sha256_of(file)}\n" for file in sorted(files)]
+def digest_tokenizer(directory: Path) -> str:
+    """Return the SHA-256 over the tokenizer's files in a directory, by name."""
+    files = [directory / name for name in sorted(TOKENIZER_FILES) if (directory / name).is_file()]
+    lines = [f"{file.name} {sha256_of(file)}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

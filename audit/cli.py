@@ -17,8 +17,6 @@ import clinaudit
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
-#: Exit status by verdict (contract, section 1).
-EXIT_STATUS = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 _INTERRUPTED = 130
 _USAGE = 2
 #: A fault of ours: what was finished is kept, and nothing may read it as a pass.
@@ -156,6 +154,7 @@ def audit(config: Path | None, **options: Any) -> int:
 
 
 def _audit_and_say(settings: Any) -> int:
+    from clinaudit.audit.gate import EXIT_STATUS
     from clinaudit.audit.pipeline import run_audit
     from clinaudit.reports.terminal import summary_table
 
@@ -260,10 +259,11 @@ def report(run_directory: Path) -> int:
       clinaudit report run/
     """
     from clinaudit.audit.manifest import require_finished_run, verify
-    from clinaudit.audit.publication import RESULTS, RUN_RECORD, render_again
+    from clinaudit.audit.publication import REPORT, render_again
 
     finished = require_finished_run(run_directory)
-    verify(finished, (RESULTS, RUN_RECORD))
+    # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
+    verify(finished, but=(REPORT,))
     render_again(finished)
     click.echo(f"report: {run_directory / 'report.html'}")
     return 0
@@ -299,7 +299,8 @@ def gate(run_directory: Path, policy: Path | None) -> int:
     Example:
       clinaudit gate run/ --policy policy.toml
     """
-    from clinaudit.audit.gate import evaluate
+    from clinaudit.audit.assembly import misses_planned_units
+    from clinaudit.audit.gate import EXIT_STATUS, evaluate
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.policy import load_policy
     from clinaudit.audit.publication import has_unsuppressed_results, read_results
@@ -308,10 +309,9 @@ def gate(run_directory: Path, policy: Path | None) -> int:
     loaded = load_policy(policy)
     finished = require_finished_run(run_directory)
     unsuppressed = has_unsuppressed_results(finished)
-    verify(finished, ("evidence/results.json",) if unsuppressed else ("results.json",))
+    verify(finished)
     results = read_results(finished, unsuppressed=unsuppressed)
-    missing = any(stage.done < stage.planned for stage in results.completeness.values())
-    decision = evaluate(loaded, results, planned_missing=missing)
+    decision = evaluate(loaded, results, planned_missing=misses_planned_units(results))
     click.echo(rule_lines(decision))
     return EXIT_STATUS[decision.status]
 

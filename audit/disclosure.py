@@ -5,11 +5,12 @@ and 5). Knows nothing of how a judge reads or how a figure is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from clinaudit.audit.cohorts import Cohort, keep_complete_sets
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.verdict import Judgement, from_row, to_row
+from clinaudit.audit.judge.verdict import Judgement, from_row, invalid_reason, to_row
 from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
 from clinaudit.audit.mean_leakage import mean_over_diagnoses
 from clinaudit.audit.memorization import Generation
@@ -36,9 +37,16 @@ def judge_generations(
     done = len(planned) - len(pending)
     with progress.stage("judging", total=len(planned), unit="verdicts", done=done) as advance:
         for (generation, diagnosis), judgement in zip(pending, inputs.judge.judge_many(items), strict=True):
-            store.add_judgement(generation.generation_id, diagnosis, to_row(judgement))
+            checked = _checked(judgement, generation.text)
+            store.add_judgement(generation.generation_id, diagnosis, to_row(checked))
             advance(1)
     return {key: from_row(row) for key, row in store.judgements().items()}
+
+
+def _checked(judgement: Judgement, text: str) -> Judgement:
+    """Return the judgement, without its verdict where that cannot be used: no judge is taken at its word."""
+    reason = invalid_reason(judgement.verdict, text) if judgement.verdict is not None else None
+    return judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
 
 
 def outcome_of(judgement: Judgement) -> Outcome:

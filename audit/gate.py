@@ -162,7 +162,7 @@ def _judge_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
     if delta is None or delta.value is None or delta.high is None or delta.p_holm is None:
         why = delta.reason if delta is not None and delta.reason else "it is not published"
         return "inconclusive", f"There is no figure: {why}."
-    if delta.p_holm < rule.alpha:
+    if delta.p_holm <= rule.alpha:
         return "fail", (
             "The model is better at telling for patients it was trained on, by more than chance explains, allowing for "
             "the number of comparisons made."

@@ -92,6 +92,10 @@ def _as_stored(inputs: AuditInputs, output: GenerationOutput) -> StoredGeneratio
 def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore) -> Iterator[Generation]:
     """Yield the finished generations of the priors, in the order of the priors, with text and characters."""
     stored = store.generations()
+    cohorts: dict[str, list[str]] = {}
+    for prior in priors:
+        if prior.prompt:
+            cohorts.setdefault(generation_id(prior), []).extend(prior.diagnoses)
     for prior in priors:
         key = generation_id(prior)
         if prior.excluded or key not in stored:
@@ -109,6 +113,7 @@ def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunSto
             arm=prior.arm,
             tier=prior.tier,
             diagnoses=prior.diagnoses,
+            cohorts=tuple(sorted(cohorts[key])),
             prompt=prior.prompt,
             text=text,
             token_ids=token_ids,

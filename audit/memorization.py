@@ -27,6 +27,8 @@ class Generation:
     arm: Arm
     tier: str
     diagnoses: tuple[str, ...]
+    #: Diagnoses of the cohorts for which the prompt was written, those it gives away by itself included.
+    cohorts: tuple[str, ...]
     #: None where it is not known (`analyze`): then there is no echo.
     prompt: str | None
     text: str
@@ -67,7 +69,8 @@ class LocatedGeneration:
 class TokenFlags:
     """What one memorized token is; pieces may overlap, and it is revealing or specific if it is so in any."""
 
-    section: str
+    #: None for a token that no piece holds.
+    section: str | None
     revealing: bool
     single_patient: bool
     echo: bool
@@ -139,7 +142,7 @@ def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> t
     """Return what each memorized token is, over all pieces that hold it.
 
     A token that no piece holds (dropped by the split) is not templated, so it counts as revealing, but no K is known
-    of it, so it is not patient specific; its section is that of no note: `unassigned`.
+    of it, so it is not patient specific, and it stands in no section.
     """
     flags: dict[int, TokenFlags] = {}
     for piece, count in zip(located.pieces, patient_counts, strict=True):
@@ -151,8 +154,11 @@ def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> t
                 single_patient=count == 1 or (known is not None and known.single_patient),
                 echo=located.echo[index],
             )
-    dropped = TokenFlags("unassigned", revealing=True, single_patient=False, echo=False)
-    return tuple(flags.get(index, dropped) for index, memorized in enumerate(located.memorized) if memorized)
+    return tuple(
+        flags.get(index) or TokenFlags(None, revealing=True, single_patient=False, echo=located.echo[index])
+        for index, memorized in enumerate(located.memorized)
+        if memorized
+    )
 
 
 def analyze_generations(

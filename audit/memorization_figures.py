@@ -51,7 +51,8 @@ class GenerationFigures:
     """What the figures of a tier need of one generation; small, so that all of a run fit in memory."""
 
     metrics: GenerationMetrics
-    diagnoses: tuple[str, ...]
+    #: Diagnoses of the cohorts that the generation stands for.
+    cohorts: tuple[str, ...]
     flags: tuple[TokenFlags, ...]
     #: (K, copy-forward count, holds a revealing token) of each piece.
     pieces: tuple[tuple[int, int, bool], ...]
@@ -80,7 +81,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationFigures:
     chars = generation.token_chars
     return GenerationFigures(
         metrics=metrics,
-        diagnoses=generation.diagnoses,
+        cohorts=generation.cohorts,
         flags=analyzed.tokens,
         pieces=tuple(
             (count, piece.piece.copy_forward_count, _is_revealing(piece))
@@ -205,6 +206,8 @@ def _sections(flags: Iterable[TokenFlags]) -> list[SectionComposition]:
     """Return the composition by section, the largest first (the paper's Figure 4)."""
     cells: dict[str, Counter[tuple[bool, bool]]] = {}
     for flag in flags:
+        if flag.section is None:
+            continue
         cells.setdefault(flag.section, Counter())[flag.revealing, flag.single_patient] += 1
     largest_first = sorted(cells.items(), key=lambda item: (-item[1].total(), item[0]))
     return [
@@ -220,7 +223,7 @@ def _sections(flags: Iterable[TokenFlags]) -> list[SectionComposition]:
 
 
 def _paper_view(figures: Sequence[GenerationFigures], *, seed: int) -> PaperView | None:
-    rows = [item.metrics for item in figures for _ in item.diagnoses]
+    rows = [item.metrics for item in figures for _ in item.cohorts]
     if not rows:
         return None
     return PaperView(

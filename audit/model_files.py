@@ -15,7 +15,7 @@ from clinaudit.templates.errors import BadInputError, StorageError, UnsafeError
 
 #: Files that decide what the model does and how text becomes tokens; whatever else lies beside them is not loaded.
 _CONFIG_FILES = ("config.json", "generation_config.json")
-_TOKENIZER_FILES = (
+TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -74,7 +74,7 @@ def inspect_model(path: Path) -> ModelFiles:
         raise BadInputError(f"an adapter, not a whole model: {directory}; merge it into its base model and save that")
     config = _read_json(_required(directory, "config.json"))
     weights = _weights(directory)
-    tokenizer = tuple(directory / name for name in _TOKENIZER_FILES if (directory / name).is_file())
+    tokenizer = tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
     present = {file.name for file in tokenizer}
     if not any(present.issuperset(whole) for whole in _WHOLE_TOKENIZERS):
         raise BadInputError(

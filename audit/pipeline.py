@@ -7,7 +7,7 @@ generations → disclosure figures, train minus nontrain → gate → report.
 
 from pathlib import Path
 
-from clinaudit.audit.assembly import assemble_results, describe_run
+from clinaudit.audit.assembly import assemble_results, describe_run, misses_planned_units
 from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.disclosure import judge_generations, measure_all_disclosure
 from clinaudit.audit.evidence import write_table
@@ -92,7 +92,6 @@ def run_audit(settings: AuditSettings) -> Results:
             disclosure=disclosure,
             tokens=tokens,
         )
-        planned_missing = any(stage.done < stage.planned for stage in results.completeness.values())
-        decision = evaluate(inputs.policy, results, planned_missing=planned_missing)
+        decision = evaluate(inputs.policy, results, planned_missing=misses_planned_units(results))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, with_decision(results, decision), record)

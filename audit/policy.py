@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError
+from clinaudit.templates.text_file import read_text_file
 
 MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
@@ -55,19 +56,13 @@ def load_policy(path: Path | None = None, *, name: str = "default") -> Policy:
     """Read a policy from `path`, or the one that ships as `name`; raises `BadInputError` listing every problem."""
     source = path or POLICIES_PATH / f"{name}.toml"
     where = str(source) if path else f"the policy {name!r}"
-    # A pipe or a device would be waited for without end.
-    if not source.is_file():
+    if path is None and not source.is_file():
         known = ", ".join(sorted(file.stem for file in POLICIES_PATH.glob("*.toml")))
-        hint = "give a TOML file" if path else f"the policies that ship are: {known}"
-        raise BadInputError(f"{where} is not a file; {hint}")
+        raise BadInputError(f"{where} is not a file; the policies that ship are: {known}")
     try:
-        document = tomllib.loads(source.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{where} is not UTF-8 text; save it as UTF-8") from error
+        document = tomllib.loads(read_text_file(source, role="the policy"))
     except tomllib.TOMLDecodeError as error:
         raise BadInputError(f"{where} is not valid TOML; mend this", [str(error)]) from error
-    except OSError as error:
-        raise BadInputError(f"{where} cannot be read ({error.strerror}); check its permissions") from error
     return parse_policy(document, where=where)
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from clinaudit.audit.matching import DEFAULT_NGRAM
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError, UsageError
+from clinaudit.templates.text_file import read_text_file
 
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
@@ -38,8 +40,7 @@ class AuditSettings:
     #: Diagnoses of the panel to audit; all without it.
     diagnosis: tuple[str, ...] = ()
     seed: int = 0
-    #: τ of the paper (3.2.1).
-    ngram: int = 30
+    ngram: int = DEFAULT_NGRAM
     #: Appendix A.
     max_new_tokens: int = 1000
     #: 3.2.2.
@@ -84,11 +85,7 @@ def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> Au
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInputError(f"configuration not found: {path.name}; give an existing file to --config") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"configuration {path.name} cannot be read as text ({type(error).__name__})") from None
+        document = tomllib.loads(read_text_file(path, role="the configuration"))
     except tomllib.TOMLDecodeError as error:
         raise BadInputError(f"configuration {path.name} is not valid TOML: {error}") from None
     values: dict[str, Any] = {}

@@ -65,7 +65,7 @@ def label_patients(inputs: AuditInputs, facts: Mapping[str, PatientFacts], progr
         return Labels("table", status, {})
     annotations = _annotate(inputs, facts.values(), progress)
     status = {
-        patient_id: {annotation.diagnosis: annotation.present for annotation in rows}
+        patient_id: {row.diagnosis: row.present for row in rows if row.present is not None}
         for patient_id, rows in annotations.items()
     }
     return Labels("lexicon", status, annotations)
@@ -81,8 +81,7 @@ def annotate_targets(
     annotations = _annotate(inputs, chosen.values(), progress)
     return {
         patient_id: [
-            replace(row, present=labels.status[patient_id].get(row.diagnosis, row.present))
-            for row in annotations[patient_id]
+            replace(row, present=labels.status[patient_id].get(row.diagnosis, None)) for row in annotations[patient_id]
         ]
         for patient_id in chosen
     }

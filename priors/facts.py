@@ -23,6 +23,13 @@ _NO_MEDICATION = frozenset(
 #: Facts that may fill several lines; any other is its header's first line with text, and what follows is not held.
 _MANY_LINES = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
+#: One medication: up to a line break, a semicolon, or a comma that does not introduce a direction for use (the one in
+#: "500 mg, twice daily" does).
+_DIRECTION = (
+    r"(?:\d|once|twice|three|one|two|half|daily|nightly|weekly|monthly|every|each|at|by|as|with|without|before|after|in|on"
+    r"|for|per|prn|po|bid|tid|qid|qd|qhs|hs|oral|orally|take|tablets?|capsules?|extended|er|xr|sr|dr|if|when|and)\b"
+)
+_ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -162,14 +169,12 @@ class FactReader:
         return {fact: value for fact, value in known.items() if value}
 
     def _age_from_notes(self, values: Mapping[Fact, str], latest: Note) -> int | None:
-        """Return the age a note states on its own line, else the one its date of birth and visit date give."""
-        stated = values.get(Fact.AGE, "")
-        if stated.isascii() and stated.isdigit() and int(stated) <= 130:
-            return int(stated)
+        """Return the age that date of birth and visit date give, else the one the note states on a line of its own."""
         born = self._date(values.get(Fact.DOB))
         seen = latest.visit_date or self._date(values.get(Fact.VISIT_DATE))
         if born is None or seen is None or seen < born:
-            return None
+            stated = values.get(Fact.AGE, "")
+            return int(stated) if stated.isascii() and stated.isdigit() and int(stated) <= 130 else None
         return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
 
     def _date(self, text: str | None) -> date | None:
@@ -186,7 +191,7 @@ class FactReader:
         begin = text.index(field.value, field.span_chars.start)
         mask = self._templated.mask(text)
         found: list[str] = []
-        for match in re.finditer(r"[^\n;]+", text[begin : begin + len(field.value)]):
+        for match in _ENTRY.finditer(text[begin : begin + len(field.value)]):
             entry = _BULLET.sub("", match[0]).strip()
             boilerplate = any(mask[begin + match.start() : begin + match.end()])
             if entry and not boilerplate and entry.lower().rstrip(".") not in _NO_MEDICATION:

@@ -90,8 +90,9 @@ def tree_problems() -> Iterator[str]:
     """The README's tree must name every module."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS)):
-        if path.name != "__init__.py" and path.name not in readme:
-            yield f"README.md: the tree has no line for {path.relative_to(ROOT)}"
+        folder, *rest = path.relative_to(ROOT).parts
+        if path.name != "__init__.py" and not re.search(rf"^ +{re.escape('/'.join(rest))}  ", readme, re.MULTILINE):
+            yield f"README.md: the tree has no line for {folder}/{'/'.join(rest)}"
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ A message says what, where, and what to do next. It never holds note text, a pat
 from collections.abc import Sequence
 from typing import ClassVar
 
-#: Problems listed under a bad-input error before only their count is given.
+#: Problems listed under a bad-input error; of the rest only the count is given.
 MAX_LISTED_PROBLEMS = 20
 
 
@@ -51,12 +51,10 @@ class BadInputError(ClinauditError):
         self.problems = tuple(problems)
 
     def render(self) -> str:
-        """Return the one line, then up to 20 indented lines, one a problem, then the count of the rest."""
+        """Return the one line, with the count where not all fit, then up to 20 indented lines, one a problem."""
         listed = [f"  {problem}" for problem in self.problems[:MAX_LISTED_PROBLEMS]]
-        rest = len(self.problems) - len(listed)
-        if rest > 0:
-            listed[-1] = f"  and {rest + 1} more"
-        return "\n".join([super().render(), *listed])
+        count = f" (the first {len(listed)} of {len(self.problems)})" if len(self.problems) > len(listed) else ""
+        return "\n".join([super().render() + count, *listed])
 
 
 class IncompleteError(ClinauditError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.templates.errors import BadInputError
+from clinaudit.templates.text_file import read_text_file
 
 #: Label of text before any header, and of a body-system header without a parent (contract, section 4).
 PREAMBLE = "preamble"
@@ -57,13 +58,7 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     """Read a profile (the default one without `path`); raises `BadInputError` naming every wrong entry."""
     source = path or DEFAULT_PROFILE
     try:
-        document = tomllib.loads(source.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInputError(f"note template not found: {source.name}; give an existing file to --template") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(
-            f"note template {source.name} cannot be read as UTF-8 text ({type(error).__name__})"
-        ) from None
+        document = tomllib.loads(read_text_file(source, role="the note template"))
     except tomllib.TOMLDecodeError as error:
         raise BadInputError(f"note template {source.name} is not valid TOML: {error}") from None
     problems = list(_problems(document))

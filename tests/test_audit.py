@@ -184,6 +184,15 @@ def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tm
         assert done.returncode in ((1, 8) if arguments == ["gate"] else (0,)), done.stderr
     assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
     assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    # A damaged report is made anew; a changed file is never blessed by that.
+    (run / "report.html").write_text("damaged")
+    assert subprocess.run([program, "report", str(run)], capture_output=True, check=False).returncode == 0
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    with (run / "evidence" / "generations.parquet").open("ab") as file:
+        file.write(b"x")
+    for name in ("report", "gate", "verify"):
+        done = subprocess.run([program, name, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode == 7, done.stderr
 
 
 def test_vllm_and_transformers_generate_the_same_tokens(audited, tiny_demo, tmp_path) -> None:

@@ -203,7 +203,8 @@ def test_a_hit_rate_of_none_has_the_range_of_its_patients():
         (delta(high=0.25), "pass", "ruled out"),
         (delta(high=0.26), "inconclusive", "more patients"),
         (delta(p_holm=0.049, high=0.1), "fail", "more than chance"),
-        (delta(p_holm=0.05, high=0.1), "pass", "ruled out"),
+        (delta(p_holm=0.05, high=0.1), "fail", "more than chance"),
+        (delta(p_holm=0.051, high=0.1), "pass", "ruled out"),
         # Significant alone, but not among all the comparisons made.
         (delta(p_value=0.01, p_holm=0.3, high=0.3), "inconclusive", "more patients"),
         (delta(worst_low=-0.3, worst_high=0.3), "inconclusive", "could not rate"),

@@ -15,14 +15,14 @@ def figures(
     pieces: list[tuple[int, int, bool]] = [],  # noqa: B006
     regions: int = 0,
     stitched: int = 0,
-    diagnoses: tuple[str, ...] = (),
+    cohorts: tuple[str, ...] = (),
 ) -> GenerationFigures:
     attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
     metrics = GenerationMetrics(
         "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
     )
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
-    return GenerationFigures(metrics, diagnoses, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+    return GenerationFigures(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
 REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)
@@ -42,9 +42,9 @@ def test_hand_computed_figures() -> None:
             pieces=[(1, 1, True), (1, 3, True), (7, 1, True), (1, 1, False)],
             regions=2,
             stitched=1,
-            diagnoses=("hiv", "ptsd"),
+            cohorts=("hiv", "ptsd"),
         ),
-        figures("a", tokens=50, diagnoses=("hiv",)),
+        figures("a", tokens=50, cohorts=("hiv",)),
         figures("b", tokens=10, flags=[REVEALING] * 10, pieces=[(1, 1, True)], regions=1),
         figures("c", tokens=0),
     ]

@@ -106,7 +106,7 @@ def test_one_generation_equals_the_twin(tokenizer, notes, others, generated, pro
     ids, spans = tokenizer.encode_with_spans(generated)
     text, laid = tokenizer.decode_with_spans(ids)
     assert (text, laid) == (generated, spans)
-    generation = Generation("g", "p", "train", "public", (), prompt, text, ids, tuple(spans), "stop")
+    generation = Generation("g", "p", "train", "public", (), (), prompt, text, ids, tuple(spans), "stop")
     patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], tokenizer, READER, N)
     prompt_ids = tokenizer.encode(prompt)
     located = locate_generation(generation, patient, prompt_windows=windows_of([prompt_ids], n=N), n=N)

@@ -103,9 +103,9 @@ def test_files_that_are_no_policy(tmp_path: Path):
     os.mkfifo(pipe)
     for path, word in (
         (tmp_path / "latin.toml", "UTF-8"),
-        (tmp_path / "none.toml", "is not a file"),
-        (tmp_path, "is not a file"),
-        (pipe, "is not a file"),
+        (tmp_path / "none.toml", "does not exist"),
+        (tmp_path, "is not a regular file"),
+        (pipe, "is not a regular file"),
     ):
         with pytest.raises(BadInputError, match=word):
             load_policy(path)

@@ -24,8 +24,8 @@ class Annotation:
 
     diagnosis: str
     #: Some note states that the patient has it, by name or code. A symptom or a drug alone does not make it
-    #: present: "do NOT infer from vague language" (Appendix G).
-    present: bool
+    #: present: "do NOT infer from vague language" (Appendix G). None: unknown, where a table has no row for it.
+    present: bool | None
     #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug).
     in_note_start: bool
     in_hpi: bool
@@ -90,7 +90,7 @@ def _annotation(
         medications_to_remove=tuple(
             MedicationRemoval(entry, f"primarily used for {diagnosis.display}")
             for entry in dict.fromkeys(medications)
-            if find_terms(entry, diagnosis, (TermKind.MEDICATION,))
+            if refers_to(entry, diagnosis)
         ),
     )
 

@@ -1,0 +1,23 @@
+"""Reading a small text file that the user named: regular, UTF-8, or a deliberate error. Knows nothing of its format."""
+
+from pathlib import Path
+
+from clinaudit.templates.errors import BadInputError
+
+
+def read_text_file(path: Path, *, role: str) -> str:
+    """Return the file's text; `role` is what messages call it ("the policy").
+
+    Raises `BadInputError` for what is missing, no regular file (a pipe would be waited for without end), not UTF-8 or
+    not to be read.
+    """
+    if not path.exists():
+        raise BadInputError(f"{role} {path.name} does not exist; name an existing file")
+    if not path.is_file():
+        raise BadInputError(f"{role} {path.name} is not a regular file; name a text file")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise BadInputError(f"{role} {path.name} is not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise BadInputError(f"{role} {path.name} cannot be read ({error.strerror}); check its permissions") from None
