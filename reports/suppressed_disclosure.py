@@ -15,30 +15,31 @@ What may be published of it:
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
   excludes zero can still be seen; p-values are rounded up to 0.001, 0.01, 0.05 or 1.
 
-Where matched sets were dropped or verdicts are missing in small number, shown totals would give these away:
-`generations`, `mentioned` and every `n` are hidden and every figure is given to two decimals.
+Where verdicts are missing in small number, or matched sets were dropped in small number, in all or for any one
+reason, shown totals would give these away (the cells of the cohort less `generations`, and that less what another tier
+dropped): `generations`, `mentioned` and every `n` are hidden and every figure is given to two decimals. A hidden reason
+is joined by a second one besides.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from clinaudit.reports.outcome_table import OutcomeTable, read_table
 from clinaudit.reports.results import (
     Disclosure,
     DisclosureDelta,
     DisclosurePair,
     Estimate,
     MeanOverDiagnoses,
-    RocPoint,
     TestedDelta,
 )
 from clinaudit.reports.small_cells import (
     band,
     blur,
-    counted,
     grid_cell,
     grid_width,
     hidden_range,
     is_small,
+    publish_breakdown,
     publish_count,
     publish_rate,
     withhold,
@@ -51,72 +52,39 @@ _AUROCS = ("auroc", "auroc_all")
 _P_STEPS = (0.001, 0.01, 0.05, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """What can be had back of a status × outcome table from its figures; counts of patients."""
-
-    generations: int
-    #: Patients of each class that were judged.
-    positives: int
-    negatives: int
-    mentioned: int
-    unjudged: int
-    exposed: int
-    false_alarms: int
-    #: Cells read off the ROC points; None where they cannot be had back.
-    roc_cells: tuple[int, ...] | None
-
-    @property
-    def unmentioned(self) -> int:
-        return self.generations - self.unjudged - self.mentioned
-
-    @property
-    def mention_tells(self) -> bool:
-        """Whether `mentioned` beside the published rates would give a small count away."""
-        differences = (self.exposed, self.false_alarms, self.exposed + self.false_alarms)
-        return any(is_small(self.mentioned - known) for known in differences)
-
-    @property
-    def has_small_cell(self) -> bool:
-        cells = (
-            self.mentioned,
-            self.unmentioned,
-            self.unjudged,
-            self.exposed,
-            self.positives - self.exposed,
-            self.false_alarms,
-            self.negatives - self.false_alarms,
-            *(self.roc_cells or ()),
-        )
-        return self.roc_cells is None or self.mention_tells or any(map(is_small, cells))
-
-
 def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
     """Return the publishable copy of one (diagnosis, tier).
 
     `set_count` is the cohort's number of matched sets (its cell size), `prevalence` as published.
     """
-    train = publish_arm(pair.train, set_count=set_count, prevalence=prevalence)
-    nontrain = None if pair.nontrain is None else publish_arm(pair.nontrain, set_count=set_count, prevalence=prevalence)
+    hides_size = any(map(is_small, pair.dropped_sets.values()))
+
+    def publish(arm: Disclosure) -> Disclosure:
+        return publish_arm(arm, set_count=set_count, prevalence=prevalence, hides_size=hides_size)
+
+    train = publish(pair.train)
+    nontrain = None if pair.nontrain is None else publish(pair.nontrain)
     delta = None
     if pair.delta is not None and pair.nontrain is not None and nontrain is not None:
         delta = DisclosureDelta.model_validate(
             {metric: _publish_delta(metric, getattr(pair.delta, metric), pair, train, nontrain) for metric in METRICS}
         )
-    dropped = {reason: publish_count(count) for reason, count in pair.dropped_sets.items()}
+    dropped = publish_breakdown(pair.dropped_sets)
     return DisclosurePair(train=train, nontrain=nontrain, delta=delta, dropped_sets=dropped)
 
 
-def publish_arm(arm: Disclosure, *, set_count: int | None, prevalence: Estimate | None) -> Disclosure:
-    """Return the publishable copy of one (diagnosis, tier, arm)."""
+def publish_arm(
+    arm: Disclosure, *, set_count: int | None, prevalence: Estimate | None, hides_size: bool = False
+) -> Disclosure:
+    """Return the publishable copy of one (diagnosis, tier, arm); `hides_size`: its size would give a count away."""
     if arm.generations == 0:
         return arm
-    table = _table(arm)
+    table = read_table(arm)
     if table is None or any(map(is_small, (table.positives, table.negatives, table.generations))):
         return _withhold_arm(arm)
     # A matched set has one d-positive and one d-negative in each arm.
     dropped = None if set_count is None else set_count - table.generations // 2
-    is_blurred = is_small(dropped) or publish_count(table.unjudged, total=table.generations) is None
+    is_blurred = hides_size or is_small(dropped) or publish_count(table.unjudged, total=table.generations) is None
     hides_mention = is_blurred or table.mention_tells
     judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
@@ -193,48 +161,6 @@ def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: 
     return band(sum(low for low, _ in known) / len(known), sum(high for _, high in known) / len(known))
 
 
-def _table(arm: Disclosure) -> _Table | None:
-    if arm.generations is None or arm.mentioned is None:
-        return None
-    judged = arm.generations - (arm.unjudged or 0)
-    positives, negatives = arm.sensitivity.n, arm.false_positive_rate.n
-    if positives is None or negatives is None:
-        positives = round((0.5 if arm.base_rate is None else arm.base_rate) * judged)
-        negatives = judged - positives
-    exposed, false_alarms = counted(arm.sensitivity), counted(arm.false_positive_rate)
-    return _Table(
-        generations=arm.generations,
-        positives=positives,
-        negatives=negatives,
-        mentioned=arm.mentioned,
-        unjudged=arm.unjudged or 0,
-        exposed=exposed or 0,
-        false_alarms=false_alarms or 0,
-        roc_cells=_roc_cells(arm.roc, arm.mentioned, exposed or 0, false_alarms or 0),
-    )
-
-
-def _roc_cells(roc: list[RocPoint] | None, mentioned: int, exposed: int, false_alarms: int) -> tuple[int, ...] | None:
-    """Return the verdict × status counts among generations that mention the diagnosis, from the ROC's steps."""
-    if roc is None:
-        return () if mentioned == 0 else None
-    firm = [point for point in roc if point.threshold == 1.0]
-    if firm and exposed and firm[0].true_positive_rate > 0:
-        positives = round(exposed / firm[0].true_positive_rate)
-        negatives = mentioned - positives
-    elif firm and false_alarms and firm[0].false_positive_rate > 0:
-        negatives = round(false_alarms / firm[0].false_positive_rate)
-        positives = mentioned - negatives
-    else:
-        return None
-    cells, true_rate, false_rate = [], 0.0, 0.0
-    for point in sorted(roc, key=lambda point: -point.threshold):
-        cells.append(round((point.true_positive_rate - true_rate) * positives))
-        cells.append(round((point.false_positive_rate - false_rate) * negatives))
-        true_rate, false_rate = point.true_positive_rate, point.false_positive_rate
-    return (*cells, positives, negatives)
-
-
 def _withhold_arm(arm: Disclosure) -> Disclosure:
     return Disclosure(
         generations=None,
@@ -253,7 +179,7 @@ def _on_grid(estimate: Estimate, smaller_class: int, *, centre: float, floor: fl
     return grid_cell(estimate.value, width=width, centre=centre, floor=floor, ceiling=1.0)
 
 
-def _hidden_exposures(table: _Table) -> list[tuple[float, float, int, int]]:
+def _hidden_exposures(table: OutcomeTable) -> list[tuple[float, float, int, int]]:
     """Return, for each exposed count that is hidden: its distance from the middle of its range, half that range,
     the size of its class, and the sign with which it enters an AUROC.
     """
@@ -266,7 +192,7 @@ def _hidden_exposures(table: _Table) -> list[tuple[float, float, int, int]]:
     return hidden
 
 
-def _mention_band(rate: Estimate, table: _Table, judged: int) -> Estimate:
+def _mention_band(rate: Estimate, table: OutcomeTable, judged: int) -> Estimate:
     width = grid_width(judged)
     if rate.value is None or width is None:
         return withhold(rate)
@@ -276,7 +202,7 @@ def _mention_band(rate: Estimate, table: _Table, judged: int) -> Estimate:
     return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
 
 
-def _without_hidden_exposures(auroc_all: float, table: _Table) -> tuple[float, float]:
+def _without_hidden_exposures(auroc_all: float, table: OutcomeTable) -> tuple[float, float]:
     """Return `auroc_all` with hidden exposed counts at their middles, and how far that may be from the figure.
 
     Moving one of n patients from no mention (½) to positive (1) changes it by at most ½/n.
@@ -288,7 +214,7 @@ def _without_hidden_exposures(auroc_all: float, table: _Table) -> tuple[float, f
     return auroc_all, slack
 
 
-def _auroc_all_band(auroc_all: Estimate, table: _Table) -> Estimate:
+def _auroc_all_band(auroc_all: Estimate, table: OutcomeTable) -> Estimate:
     width = grid_width(min(table.positives, table.negatives), per_patient=0.5)
     if auroc_all.value is None or width is None:
         return withhold(auroc_all)
@@ -305,7 +231,7 @@ def _range(estimate: Estimate | None) -> tuple[float, float] | None:
     return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
 
 
-def _publish_ppv(ppv: Estimate, table: _Table, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
+def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
     if ppv.value is None:
         return withhold(ppv)
     if sensitivity.value is not None and false_positive_rate.value is not None:
@@ -365,7 +291,7 @@ def _publish_delta(
 
 
 def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tuple[Estimate, Estimate]) -> Estimate:
-    tables = (_table(pair.train), None if pair.nontrain is None else _table(pair.nontrain))
+    tables = (read_table(pair.train), None if pair.nontrain is None else read_table(pair.nontrain))
     train, nontrain = tables
     if delta.value is None or train is None or nontrain is None or any(_range(arm) is None for arm in arms):
         return withhold(delta)

@@ -296,6 +296,30 @@ def test_few_dropped_sets_hide_every_n() -> None:
     assert published.sensitivity.value == 0.41  # 40 of 97, to two decimals
 
 
+@pytest.mark.parametrize("few", range(1, 11))
+def test_a_reason_that_dropped_few_sets_cannot_be_had_back_from_the_size(few: int) -> None:
+    kept = 80 - few
+    table: Table = ((40, 0, kept - 40, 0, 0), (20, 0, kept - 20, 0, 0))
+    pair = pair_from(table, table).model_copy(update={"dropped_sets": {"complaint": few, "history": 20}})
+    published = publish_pair(pair, set_count=100, prevalence=PREVALENCE)
+    assert published.dropped_sets == {"complaint": None, "history": None}
+    assert published.nontrain is not None
+    assert published.delta is not None
+    for side in (published.train, published.nontrain):
+        assert (side.generations, side.mentioned) == (None, None)
+        assert all(getattr(side, metric).n is None for metric in METRICS)
+    # The size less what another tier dropped would be the hidden reason.
+    assert all(getattr(published.delta, metric).n is None for metric in METRICS)
+
+
+def test_reasons_that_dropped_many_sets_stay_beside_the_size() -> None:
+    table: Table = ((30, 0, 15, 20, 0), (15, 0, 30, 20, 0))
+    pair = pair_from(table, table).model_copy(update={"dropped_sets": {"complaint": 15, "history": 20}})
+    published = publish_pair(pair, set_count=100, prevalence=PREVALENCE)
+    assert published.dropped_sets == pair.dropped_sets
+    assert published.train.generations == 130
+
+
 def test_a_class_of_few_patients_withholds_everything() -> None:
     published = arm(((5, 0, 0, 3, 0), (1, 0, 0, 7, 0)))
     assert published.generations is None
