@@ -6,13 +6,14 @@ analysed. Every mean is over generations (one a distinct prompt) with a bootstra
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from clinaudit.audit.intervals import bootstrap_mean_over_patients, mean_with_beta_bounds
 from clinaudit.audit.memorization import AnalyzedGeneration, LocatedPiece, TokenFlags
 from clinaudit.reports.results import (
+    SECTION_KINDS,
     Arm,
     CopyForwardBin,
     Estimate,
@@ -21,6 +22,7 @@ from clinaudit.reports.results import (
     Memorization,
     PaperView,
     SectionComposition,
+    SectionKind,
 )
 
 #: Coarse, so that a bin does not tell the size of a small group of patients.
@@ -117,6 +119,7 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
         memorized_fraction=mean(_memorized),
         memorized_fraction_without_echo=mean(lambda row: _fraction(row.memorized_tokens - row.echo_tokens, row)),
         attributable_fraction=mean(_attributable),
+        attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
         attributable_fraction_bounds=_bounds(rows, _attributable),
         memorized_fraction_bounds=_bounds(rows, _memorized),
         hit_rate=mean(_hit),
@@ -130,10 +133,13 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
             "tokens": _lengths([tokens for tokens, _ in lengths]),
             "characters": _lengths([characters for _, characters in lengths]),
         },
-        k_distribution=_k_distribution(k for item in figures for k, _, _ in item.pieces),
-        sections=_sections(flag for item in figures for flag in item.flags),
+        k_distribution=_k_distribution((item.metrics.patient_id, k) for item in figures for k, _, _ in item.pieces),
+        sections=_sections((item.metrics.patient_id, flag) for item in figures for flag in item.flags),
         copy_forward=_copy_forward(
-            notes for item in figures for k, notes, revealing in item.pieces if k == 1 and revealing
+            (item.metrics.patient_id, notes)
+            for item in figures
+            for k, notes, revealing in item.pieces
+            if k == 1 and revealing
         ),
         dropped_tokens=sum(item.dropped_tokens for item in figures),
         paper_view=_paper_view(figures, seed=seed),
@@ -192,34 +198,55 @@ def _lengths(lengths: Sequence[int]) -> LengthSummary:
     return LengthSummary(mean=float(np.mean(lengths)), median=float(median), p90=float(p90), max=max(lengths))
 
 
-def _k_distribution(counts: Iterable[int]) -> list[KBin]:
-    bins = Counter(next((name for top, name in _K_BINS if k <= top), _K_REST) for k in counts)
-    return [KBin(k=name, pieces=bins[name]) for name in [*(name for _, name in _K_BINS), _K_REST]]
+@dataclass(slots=True)
+class _Bin:
+    """Units (pieces, tokens) of one bin, and the target patients behind them."""
+
+    units: int = 0
+    patients: set[str] = field(default_factory=set)
+
+    def add(self, patient_id: str) -> None:
+        self.units += 1
+        self.patients.add(patient_id)
 
 
-def _copy_forward(counts: Iterable[int]) -> list[CopyForwardBin]:
-    bins = Counter(str(count) if count <= 5 else "6-10" if count <= 10 else ">10" for count in counts)
-    return [CopyForwardBin(notes=name, pieces=bins[name]) for name in _COPY_BINS]
+def _k_distribution(counts: Iterable[tuple[str, int]]) -> list[KBin]:
+    """Return the pieces by K; `counts` are (patient, K), one a piece."""
+    bins = {name: _Bin() for name in (*(name for _, name in _K_BINS), _K_REST)}
+    for patient_id, k in counts:
+        bins[next((name for top, name in _K_BINS if k <= top), _K_REST)].add(patient_id)
+    return [KBin(k=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
 
 
-def _sections(flags: Iterable[TokenFlags]) -> list[SectionComposition]:
-    """Return the composition by section, the largest first (the paper's Figure 4)."""
-    cells: dict[str, Counter[tuple[bool, bool]]] = {}
-    for flag in flags:
-        if flag.section is None:
-            continue
-        cells.setdefault(flag.section, Counter())[flag.revealing, flag.single_patient] += 1
-    largest_first = sorted(cells.items(), key=lambda item: (-item[1].total(), item[0]))
+def _copy_forward(counts: Iterable[tuple[str, int]]) -> list[CopyForwardBin]:
+    """Return the pieces by notes that hold them; `counts` are (patient, notes), one a piece."""
+    bins = {name: _Bin() for name in _COPY_BINS}
+    for patient_id, notes in counts:
+        bins[str(notes) if notes <= 5 else "6-10" if notes <= 10 else ">10"].add(patient_id)
+    return [CopyForwardBin(notes=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
+
+
+def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionComposition]:
+    """Return the composition by section, the largest first (the paper's Figure 4); `flags` are (patient, token)."""
+    sections: defaultdict[str, dict[SectionKind, _Bin]] = defaultdict(lambda: {kind: _Bin() for kind in SECTION_KINDS})
+    for patient_id, flag in flags:
+        if flag.section is not None:
+            sections[flag.section][_kind(flag)].add(patient_id)
+    largest_first = sorted(sections.items(), key=lambda item: (-sum(bin_.units for bin_ in item[1].values()), item[0]))
     return [
         SectionComposition(
             section=section,
-            revealing_single=counts[True, True],
-            revealing_shared=counts[True, False],
-            templated_single=counts[False, True],
-            templated_shared=counts[False, False],
+            **{kind: bin_.units for kind, bin_ in bins.items()},
+            patients={kind: len(bin_.patients) for kind, bin_ in bins.items()},
         )
-        for section, counts in largest_first
+        for section, bins in largest_first
     ]
+
+
+def _kind(flag: TokenFlags) -> SectionKind:
+    if flag.revealing:
+        return "revealing_single" if flag.single_patient else "revealing_shared"
+    return "templated_single" if flag.single_patient else "templated_shared"
 
 
 def _paper_view(figures: Sequence[GenerationFigures], *, seed: int) -> PaperView | None:

@@ -3,7 +3,7 @@
 Owns which numbers a chart shows and how they are captioned. A figure without anything to draw says so in words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,11 +24,12 @@ from clinaudit.reports.findings import (
     memorization_at,
 )
 from clinaudit.reports.palette import COMPOSITION
-from clinaudit.reports.results import Disclosure, Estimate, Results, SectionComposition
+from clinaudit.reports.results import POOLED_SECTIONS, Disclosure, Estimate, Results, SectionComposition
 from clinaudit.reports.tables import Table, memorization_table, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
+    count,
     figure,
     is_share,
     is_suppressed,
@@ -79,31 +80,47 @@ def memorization_figure(results: Results) -> Figure:
 def composition_figure(results: Results, *, names: Mapping[str, str]) -> Figure:
     """Figure 4, at the headline tier in train; `names` are the note sections' titles."""
     figures = memorization_at(results, HEADLINE_TIER, "train")
-    sections = sorted(figures.sections if figures else (), key=lambda s: (-sum(_kinds(s).values()), s.section))
-    totals = {kind: sum(_kinds(section)[kind] for section in sections) for kind in COMPOSITION}
+    rows_of = figures.sections if figures else []
+    totals = {kind: sum(_kinds(section)[kind] or 0 for section in rows_of) for kind in COMPOSITION}
+    sections = sorted((s for s in rows_of if s.section != POOLED_SECTIONS), key=lambda s: (-_shown(s), s.section))
     drawn = {names.get(s.section, label(s.section)): _kinds(s) for s in sections[:_SECTIONS_DRAWN]}
-    rest = sections[_SECTIONS_DRAWN:]
-    if rest:
-        drawn[_REST] = {kind: sum(_kinds(section)[kind] for section in rest) for kind in COMPOSITION}
+    if sections[_SECTIONS_DRAWN:]:
+        drawn[_REST] = _summed([_kinds(section) for section in sections[_SECTIONS_DRAWN:]])
+    # Hidden counts of a kind are in the pooled row, unless they are hidden there too: then its total is not known.
+    pooled = next((_kinds(section) for section in rows_of if section.section == POOLED_SECTIONS), None)
+    if pooled is not None:
+        drawn[POOLED_SECTIONS] = pooled
+    hidden = [kind for kind, tokens in (pooled or {}).items() if tokens is None]
     rows: list[Row] = [
         {"section": section, "kind": kind, "tokens": tokens, "order": order}
         for section, kinds in drawn.items()
         for order, (kind, tokens) in enumerate(kinds.items())
+        if tokens is not None
     ]
-    caption = composition_caption(totals)
-    if figures is not None and is_suppressed(figures.templated_share):
+    caption = composition_caption(totals, hidden=hidden)
+    if figures is not None and not rows_of and is_suppressed(figures.templated_share):
         caption = "Composition by section is suppressed: fewer than 11 patients have a memorized region."
     svg = draw_composition(rows, sections=list(drawn), label=caption) if sum(totals.values()) else ""
     table = Table(
         "Memorized tokens by note section",
         ("Section", *(label(kind) for kind in COMPOSITION)),
-        tuple((section, *(f"{kinds[kind]:,}" for kind in COMPOSITION)) for section, kinds in drawn.items()),
+        tuple((section, *(count(kinds[kind]) for kind in COMPOSITION)) for section, kinds in drawn.items()),
     )
     title = f"What the memorized text is, by note section ({tier_title(HEADLINE_TIER)}, train)"
     return Figure("composition", title, caption, svg, table)
 
 
-def _kinds(section: SectionComposition) -> dict[str, int]:
+def _shown(section: SectionComposition) -> int:
+    return sum(tokens or 0 for tokens in _kinds(section).values())
+
+
+def _summed(sections: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
+    counts = {kind: [kinds[kind] for kinds in sections] for kind in COMPOSITION}
+    known = {kind: [tokens for tokens in of_kind if tokens is not None] for kind, of_kind in counts.items()}
+    return {kind: sum(tokens) if tokens else None for kind, tokens in known.items()}
+
+
+def _kinds(section: SectionComposition) -> dict[str, int | None]:
     counts = (
         section.revealing_single,
         section.revealing_shared,
@@ -215,9 +232,12 @@ def copy_forward_figure(results: Results) -> Figure:
     """Figure 12, at the headline tier in train."""
     figures = memorization_at(results, HEADLINE_TIER, "train")
     bins = figures.copy_forward if figures else []
-    total = sum(bin_.pieces for bin_ in bins)
-    repeated = total - sum(bin_.pieces for bin_ in bins if bin_.notes == "1")
-    if total:
+    total = sum(bin_.pieces or 0 for bin_ in bins)
+    repeated = total - sum(bin_.pieces or 0 for bin_ in bins if bin_.notes == "1")
+    if any(bin_.pieces is None for bin_ in bins):
+        shown = "; the bars are the others" if total else ""
+        caption = f"Copy-forward is suppressed in part: fewer than 11 patients stand behind some of the counts{shown}."
+    elif total:
         caption = (
             f"{percent(repeated / total)} of the patient-specific, clinically revealing pieces stand in more than one"
             " of the patient's notes: text carried forward from visit to visit."
@@ -229,13 +249,13 @@ def copy_forward_figure(results: Results) -> Figure:
     svg = ""
     if total:
         svg = draw_bars(
-            [{"name": bin_.notes, "value": bin_.pieces} for bin_ in bins],
+            [{"name": bin_.notes, "value": bin_.pieces} for bin_ in bins if bin_.pieces is not None],
             names=[bin_.notes for bin_ in bins],
             x_title="notes of the patient that hold the text",
             y_title="pieces",
             label=caption,
         )
-    rows = tuple((bin_.notes, f"{bin_.pieces:,}") for bin_ in bins)
+    rows = tuple((bin_.notes, count(bin_.pieces)) for bin_ in bins)
     title = f"Copy-forward ({tier_title(HEADLINE_TIER)}, train)"
     return Figure("copy-forward", title, caption, svg, Table("Pieces by notes", ("Notes", "Pieces"), rows))
 

@@ -5,13 +5,14 @@ sentence claims that there is no leakage.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorization, Results
 from clinaudit.reports.wording import (
     FACTS,
     NOT_MEASURED,
+    SUPPRESSED,
     figure,
     is_suppressed,
     join_words,
@@ -35,7 +36,7 @@ def headline(results: Results) -> list[str]:
     train = memorization_at(results, HEADLINE_TIER, "train")
     facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
     estimate = None if train is None else train.attributable_fraction
-    if estimate is None or estimate.value is None:
+    if estimate is None or not _is_told(estimate):
         why = figure(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
         return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
     sentences = [
@@ -51,7 +52,7 @@ def headline(results: Results) -> list[str]:
         )
     else:
         baseline = nontrain.attributable_fraction
-        value = _with_interval(baseline) if baseline.value is not None else figure(baseline, share=True)
+        value = _with_interval(baseline) if _is_told(baseline) else figure(baseline, share=True)
         sentences.append(
             f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
             " alone gives."
@@ -120,12 +121,21 @@ def not_measured(results: Results) -> list[str]:
 
 def _memorization_gaps(results: Results) -> list[str]:
     reasons: dict[str, list[str]] = {}
+    bounded: list[str] = []
     for tier, arms in results.memorization.items():
         for arm, figures in arms.items():
             estimate = figures.attributable_fraction
-            if estimate.value is None:
+            if not _is_told(estimate):
                 reasons.setdefault(figure(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
-    return [f"Memorization at {join_words(places)}: {reason}." for reason, places in reasons.items()]
+            elif estimate.value is None:
+                bounded.append(f"{tier_title(tier)} ({arm})")
+    gaps = [f"Memorization at {join_words(places)}: {reason}." for reason, places in reasons.items()]
+    if bounded:
+        gaps.append(
+            "Measured but published only as a bound, because fewer than 11 patients stand behind it: the"
+            f" patient-attributable fraction at {join_words(bounded)}."
+        )
+    return gaps
 
 
 def _disclosure_gaps(results: Results) -> list[str]:
@@ -155,29 +165,46 @@ def _absence(pair: DisclosurePair) -> str:
     return estimate.reason or "no reason was recorded"
 
 
+def _is_told(estimate: Estimate) -> bool:
+    """Whether there is a value, or the range that stands for a hidden one."""
+    return estimate.value is not None or (is_suppressed(estimate) and estimate.high is not None)
+
+
 def _with_interval(estimate: Estimate) -> str:
-    value = percent(estimate.value or 0.0)
+    if estimate.value is None:
+        return _bound(estimate)
+    value = percent(estimate.value)
     if estimate.low is None or estimate.high is None:
         return value
     return f"{value} (95% interval {percent(estimate.low)} to {percent(estimate.high)})"
 
 
+def _bound(estimate: Estimate) -> str:
+    """Return a suppressed share as what can be said of it."""
+    low, high = estimate.low or 0.0, 1.0 if estimate.high is None else estimate.high
+    text = f"at most {percent(high)}" if low == 0 else f"at least {percent(low)}"
+    return f"{text} ({SUPPRESSED})"
+
+
 def gradient_caption(results: Results) -> str:
     """Return what the memorization chart shows, from its own numbers."""
-    at = {
-        tier: arms["train"].memorized_fraction.value
-        for tier, arms in results.memorization.items()
-        if "train" in arms and arms["train"].memorized_fraction.value is not None
+    in_train = {
+        tier: arms["train"].memorized_fraction for tier, arms in results.memorization.items() if "train" in arms
     }
-    ladder = [tier.id for tier in TIERS if tier.id in at]
+    ladder = [tier.id for tier in TIERS if tier.id in in_train and _is_told(in_train[tier.id])]
     if len(ladder) < 2:
         return f"The gradient over tiers was {NOT_MEASURED}."
-    first, last = at[ladder[0]] or 0.0, at[ladder[-1]] or 0.0
-    moves = "rises" if last > first else "does not rise"
-    text = (
-        f"In train the share of a generation that stands word for word in the patient's notes {moves} from"
-        f" {percent(first)} ({tier_title(ladder[0])}) to {percent(last)} ({tier_title(ladder[-1])})."
-    )
+    first, last = in_train[ladder[0]], in_train[ladder[-1]]
+    told = [
+        f"{percent(mean.value) if mean.value is not None else _bound(mean)} ({tier_title(tier)})"
+        for mean, tier in ((first, ladder[0]), (last, ladder[-1]))
+    ]
+    share = "In train the share of a generation that stands word for word in the patient's notes"
+    if first.value is not None and last.value is not None:
+        moves = "rises" if last.value > first.value else "does not rise"
+        text = f"{share} {moves} from {told[0]} to {told[1]}."
+    else:
+        text = f"{share} is {told[0]} and {told[1]}."
     return text + _headline_gap(results)
 
 
@@ -187,19 +214,31 @@ def _headline_gap(results: Results) -> str:
     if train is None or nontrain is None:
         return " There is no nontrain arm to compare with." if train is not None else ""
     inside, outside = train.attributable_fraction, nontrain.attributable_fraction
-    if inside.value is None or outside.value is None:
+    if not _is_told(inside) and not _is_told(outside):
         return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in both arms."
+    if not _is_told(inside) or not _is_told(outside):
+        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in one of the arms."
     apart = inside.low is not None and outside.high is not None and inside.low > outside.high
-    verdict = "the intervals do not overlap" if apart else "the intervals overlap"
+    ranges = "intervals" if inside.value is not None and outside.value is not None else "ranges"
+    verdict = f"the {ranges} do not overlap" if apart else f"the {ranges} overlap"
+    values = [percent(mean.value) if mean.value is not None else _bound(mean) for mean in (inside, outside)]
     return (
-        f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {percent(inside.value)} in train and"
-        f" {percent(outside.value)} in nontrain; {verdict}."
+        f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {values[0]} in train and"
+        f" {values[1]} in nontrain; {verdict}."
     )
 
 
-def composition_caption(totals: Mapping[str, int]) -> str:
-    """Return what the composition chart shows; `totals` are tokens by kind, in the palette's order."""
+def composition_caption(totals: Mapping[str, int], *, hidden: Sequence[str] = ()) -> str:
+    """Return what the composition chart shows; `totals` are tokens by kind, in the palette's order.
+
+    Of the kinds in `hidden` only a part, or nothing, is published.
+    """
     total = sum(totals.values())
+    if hidden:
+        return (
+            f"Composition by section is suppressed in part: fewer than 11 patients stand behind counts of text that is"
+            f" {' or '.join(hidden)}. Shares of the whole cannot be told."
+        )
     if total == 0:
         return f"Composition by section was {NOT_MEASURED}: no memorized token has a section."
     templated = sum(tokens for kind, tokens in totals.items() if kind.startswith("templated"))

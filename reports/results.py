@@ -7,13 +7,15 @@ number was computed. A figure is an `Estimate`: a value with its interval, or no
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 SCHEMA_VERSION = "1.0"
 #: Floats are published with this many decimals (contract, section 6).
 DECIMALS = 6
+#: The row of `sections` that holds what few patients stand behind.
+POOLED_SECTIONS = "Other sections (few patients)"
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 Arm = Literal["train", "nontrain"]
@@ -143,24 +145,39 @@ class KBin(Record):
     """Pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
 
     k: str
-    pieces: int
+    #: Null where suppressed.
+    pieces: int | None
+    #: Target patients behind them; null where unknown, and always in what is published.
+    patients: Count = None
+
+
+SectionKind = Literal["revealing_single", "revealing_shared", "templated_single", "templated_shared"]
+SECTION_KINDS: tuple[SectionKind, ...] = get_args(SectionKind)
 
 
 class SectionComposition(Record):
-    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4)."""
+    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4).
+
+    A suppressed count is null; those of a kind are pooled over the sections in the row `POOLED_SECTIONS`.
+    """
 
     section: str
-    revealing_single: int
-    revealing_shared: int
-    templated_single: int
-    templated_shared: int
+    revealing_single: int | None
+    revealing_shared: int | None
+    templated_single: int | None
+    templated_shared: int | None
+    #: Target patients behind each count; null where unknown, and always in what is published.
+    patients: dict[SectionKind, int] | None = None
 
 
 class CopyForwardBin(Record):
     """K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
 
     notes: str
-    pieces: int
+    #: Null where suppressed.
+    pieces: int | None
+    #: Target patients behind them; null where unknown, and always in what is published.
+    patients: Count = None
 
 
 class PaperView(Record):
@@ -186,6 +203,8 @@ class Memorization(Record):
     attributable_fraction: Estimate
     #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
     attributable_fraction_bounds: Estimate
+    #: Patients with any attributable token; null where unknown or suppressed.
+    attributable_patients: Count = None
     memorized_fraction_bounds: Estimate
     hit_rate: Estimate
     source_notes_mean: Estimate
@@ -196,8 +215,9 @@ class Memorization(Record):
     k_distribution: list[KBin]
     sections: list[SectionComposition]
     copy_forward: list[CopyForwardBin]
-    #: Tokens at region edges that occur in no note as text and were dropped by the split.
-    dropped_tokens: int
+    #: Tokens at region edges that occur in no note as text and were dropped by the split; null where
+    #: suppressed.
+    dropped_tokens: int | None
     paper_view: PaperView | None = None
 
 

@@ -1,19 +1,23 @@
 """The published copy of the results: small cells suppressed, once for every output (contract, section 6).
 
 Everything outside `evidence/` is made from what `suppress` returns. Owns which figure rests on which patients.
-`small_cells` holds the arithmetic, `suppressed_disclosure` the status × outcome tables.
+`small_cells` holds the arithmetic, `suppressed_disclosure` the status × outcome tables, `suppressed_memorization` the
+bins, sections and means of verbatim memorization.
 
 What is guaranteed. No published count of patients is 1 to 10. No breakdown with a shown total has fewer than two
 hidden cells, nor hidden cells of fewer than 11 patients together. A rate whose count or complement is hidden is
 published only as the range of that count. Figures that rest on fewer than 11 patients (a tier in an arm, regions
-that few patients have) are withheld whole, and so are minima and maxima, which always rest on one patient. What
-follows from a hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
+that few patients have) are withheld whole, and so are minima and maxima, which always rest on one patient. A mean that
+fewer than 11 patients make up is published as an upper bound; a count of pieces or tokens by K, notes or section only
+where at least 11 patients are known to stand behind it, dropped tokens only where there are none. What follows from a
+hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
 
 What is not guaranteed. No attacker is simulated: a reader who combines many shown figures (completeness of a stage
-minus the tiers' counts, several AUROC bands of one table, a second run of the same corpus) may narrow a hidden count
-below ten candidates. Generations stand for patients, scaled by generations a patient, where one patient has several
-prompts. Counts of units, tokens, regions and pieces are shown as they are, unless all rest on few patients. Warnings
-and reasons are other modules' words; they must hold no counts of patients.
+minus the tiers' counts, several AUROC bands of one table, the means of several tiers, a second run of the same corpus)
+may narrow a hidden count below ten candidates. Generations stand for patients, scaled by generations a patient, where
+one patient has several prompts. Shares of regions and means of region lengths are shown where more than ten patients
+have a region, however few of them the figure differs by. Warnings and reasons are other modules' words; they must hold
+no counts of patients.
 """
 
 from collections.abc import Mapping
@@ -27,10 +31,7 @@ from clinaudit.reports.results import (
     DisclosurePair,
     DisclosureResults,
     Estimate,
-    KBin,
-    LengthSummary,
     MeanOverDiagnoses,
-    Memorization,
     Moments,
     PopulationSummary,
     Results,
@@ -38,10 +39,8 @@ from clinaudit.reports.results import (
     StageCompleteness,
 )
 from clinaudit.reports.small_cells import (
-    LARGEST_HIDDEN,
     REASON,
     blur,
-    counted,
     is_small,
     publish_breakdown,
     publish_count,
@@ -50,27 +49,16 @@ from clinaudit.reports.small_cells import (
     without_numbers,
 )
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
+from clinaudit.reports.suppressed_memorization import publish_memorization
 
-#: The 90th percentile rests on a tenth of the regions: shown from this many patients on.
-_PATIENTS_FOR_P90 = 10 * (LARGEST_HIDDEN + 1)
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
-_NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
-#: Figures over regions and pieces: they rest on the patients that have at least one region.
-_OVER_REGIONS = ("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")
-_OVER_GENERATIONS = (
-    "memorized_fraction",
-    "memorized_fraction_without_echo",
-    "attributable_fraction",
-    "attributable_fraction_bounds",
-    "memorized_fraction_bounds",
-)
 
 
 def suppress(results: Results) -> Results:
     """Return the copy of `results` that may leave `evidence/`; takes the unsuppressed ones, once."""
     cohorts = {diagnosis: _publish_cohort(cohort) for diagnosis, cohort in results.cohorts.items()}
     memorization = {
-        tier: {arm: _publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
+        tier: {arm: publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
         for tier, arms in results.memorization.items()
     }
     pairs = {
@@ -189,82 +177,6 @@ def _without_smd(row: BalanceRow) -> BalanceRow:
 
 def _most_patients(results: Results, arm: Arm) -> int:
     return max((arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms), default=0)
-
-
-def _publish_memorization(figures: Memorization, targets: int) -> Memorization:
-    """`targets`: most patients that any tier of the arm has; a few fewer here would be a small complement."""
-    if figures.patients == 0:
-        return figures
-    if figures.generations is None or figures.patients is None or is_small(figures.patients):
-        return _withhold_memorization(figures)
-    patients_per_unit = -(-figures.generations // figures.patients)
-    hit_rate = publish_rate(figures.hit_rate, patients_per_unit=patients_per_unit)
-    update: dict[str, object] = {
-        "empty": publish_count(figures.empty, total=figures.shorter_than_ngram),
-        "shorter_than_ngram": publish_count(figures.shorter_than_ngram, total=figures.generations),
-        "hit_rate": hit_rate,
-        "region_length": {
-            unit: lengths.model_copy(
-                update={"max": None, "p90": lengths.p90 if figures.patients >= _PATIENTS_FOR_P90 else None}
-            )
-            for unit, lengths in figures.region_length.items()
-        },
-        "k_distribution": _coarse_k(figures.k_distribution),
-    }
-    if figures.paper_view is not None:
-        update["paper_view"] = figures.paper_view.model_copy(
-            update={
-                "hit_rate": withhold(figures.paper_view.hit_rate)
-                if hit_rate.reason == REASON
-                else figures.paper_view.hit_rate
-            }
-        )
-    hits = counted(figures.hit_rate)
-    if hits is None or 0 < hits <= LARGEST_HIDDEN * patients_per_unit:
-        update |= _withhold_regions(figures)
-    elif hit_rate.reason == REASON:
-        # Nearly all were hit: how many is hidden, what their regions look like is not.
-        update |= {name: _without_n(getattr(figures, name)) for name in _OVER_REGIONS}
-    if is_small(targets - figures.patients):
-        update |= {name: blur(getattr(figures, name)) for name in _OVER_GENERATIONS}
-        update |= {"patients": None, "generations": None, "empty": None, "shorter_than_ngram": None}
-        update |= {"hit_rate": blur(hit_rate), "paper_view": None}
-        update |= {name: blur(update.get(name, getattr(figures, name))) for name in _OVER_REGIONS}  # type: ignore[arg-type]
-    return figures.model_copy(update=update)
-
-
-def _withhold_memorization(figures: Memorization) -> Memorization:
-    return figures.model_copy(
-        update={
-            **dict.fromkeys(("generations", "patients", "empty", "shorter_than_ngram", "paper_view")),
-            **{name: withhold(getattr(figures, name)) for name in (*_OVER_GENERATIONS, "hit_rate")},
-            **_withhold_regions(figures),
-        }
-    )
-
-
-def _withhold_regions(figures: Memorization) -> dict[str, object]:
-    return {
-        **{name: withhold(getattr(figures, name)) for name in _OVER_REGIONS},
-        "region_length": dict.fromkeys(figures.region_length, _NO_LENGTHS),
-        "k_distribution": [],
-        "sections": [],
-        "copy_forward": [],
-    }
-
-
-def _without_n(estimate: Estimate) -> Estimate:
-    return estimate.model_copy(update={"n": None})
-
-
-def _coarse_k(bins: list[KBin]) -> list[KBin]:
-    """Pool exact K from 2 to 10: it is a number of patients that share a text."""
-    pooled: dict[str, int] = {}
-    for bin_ in bins:
-        is_exact = bin_.k.isdecimal() and 1 < int(bin_.k) <= LARGEST_HIDDEN
-        label = f"2-{LARGEST_HIDDEN}" if is_exact else bin_.k
-        pooled[label] = pooled.get(label, 0) + bin_.pieces
-    return [KBin(k=k, pieces=pieces) for k, pieces in pooled.items()]
 
 
 def _publish_decision(original: Results, published: Results) -> Decision | None:

@@ -156,7 +156,7 @@ def shared_table(results: Results) -> Table:
     rows = []
     for tier in tiers_of(results):
         for arm, figures in results.memorization.get(tier, {}).items():
-            rows += [(numbered(tier), arm, bin_.k, f"{bin_.pieces:,}") for bin_ in figures.k_distribution]
+            rows += [(numbered(tier), arm, bin_.k, count(bin_.pieces)) for bin_ in figures.k_distribution]
     heads = ("Tier", "Arm", "Patients whose notes hold it", "Pieces")
     return Table("Memorized pieces by number of patients", heads, tuple(rows))
 

@@ -4,6 +4,7 @@ import math
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.results import (
+    SECTION_KINDS,
     BalanceRow,
     CohortSummary,
     CopyForwardBin,
@@ -210,6 +211,7 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
         memorized_fraction_without_echo=mean_of(memorized * 0.97),
         attributable_fraction=mean_of(attributable, half=0.4 * attributable),
         attributable_fraction_bounds=mean_of(attributable, half=0.06),
+        attributable_patients=hits,
         memorized_fraction_bounds=mean_of(memorized, half=0.06),
         hit_rate=wilson(hits, n),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
@@ -221,10 +223,10 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             "characters": LengthSummary(mean=311.5, median=248.0, p90=620.0, max=2412),
         },
         k_distribution=[
-            KBin(k="1", pieces=385),
-            KBin(k="2-10", pieces=120),
-            KBin(k="11-100", pieces=150),
-            KBin(k="101-1000", pieces=45),
+            KBin(k="1", pieces=385, patients=100),
+            KBin(k="2-10", pieces=120, patients=40),
+            KBin(k="11-100", pieces=150, patients=50),
+            KBin(k="101-1000", pieces=45, patients=15),
         ],
         sections=[
             SectionComposition(
@@ -233,6 +235,7 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
                 revealing_shared=90 + 10 * order,
                 templated_single=20,
                 templated_shared=900 // (order + 1),
+                patients=dict.fromkeys(SECTION_KINDS, 20),
             )
             for order, section in enumerate(
                 (
@@ -252,10 +255,10 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             )
         ],
         copy_forward=[
-            CopyForwardBin(notes="1", pieces=240),
-            CopyForwardBin(notes="2", pieces=80),
-            CopyForwardBin(notes="3-5", pieces=50),
-            CopyForwardBin(notes=">5", pieces=15),
+            CopyForwardBin(notes="1", pieces=240, patients=80),
+            CopyForwardBin(notes="2", pieces=80, patients=26),
+            CopyForwardBin(notes="3-5", pieces=50, patients=16),
+            CopyForwardBin(notes=">5", pieces=15, patients=12),
         ],
         dropped_tokens=3,
         paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),

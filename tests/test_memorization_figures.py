@@ -63,7 +63,17 @@ def test_hand_computed_figures() -> None:
     assert summary.multi_patient_share.value == pytest.approx(1 / 5)
     assert [(item.k, item.pieces) for item in summary.k_distribution[:2]] == [("1", 4), ("2-10", 1)]
     assert [(item.notes, item.pieces) for item in summary.copy_forward[:3]] == [("1", 2), ("2", 0), ("3", 1)]
+    # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
+    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0]
+    assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
+    assert summary.attributable_patients == 2
     plan, systems = summary.sections
+    assert plan.patients == {
+        "revealing_single": 2,
+        "revealing_shared": 1,
+        "templated_single": 0,
+        "templated_shared": 0,
+    }
     assert (plan.section, plan.revealing_single, plan.revealing_shared) == ("Plan", 30, 10)
     assert (systems.templated_single, systems.templated_shared) == (10, 0)
     assert summary.region_length["tokens"].mean == pytest.approx((20 + 20 + 10) / 3)

@@ -14,7 +14,6 @@ from filled_results import (
     empty,
     filled,
     mean_of,
-    memorization_of,
     pair_from,
     planted_table,
     population,
@@ -29,7 +28,6 @@ from clinaudit.reports.results import (
     Disclosure,
     DisclosureDelta,
     Estimate,
-    KBin,
     Limit,
     Results,
     RuleOutcome,
@@ -401,44 +399,7 @@ def test_a_rule_on_an_unknown_metric_is_withheld() -> None:
     assert published.decision.rules[0].observed == Estimate(value=None, reason=REASON)
 
 
-# Memorization, corpus, cohorts, completeness
-
-
-def test_a_tier_of_few_patients_is_withheld_whole() -> None:
-    results = filled().model_copy(update={"memorization": {"public": {"train": memorization_of(0.5, 0.2, 6, n=9)}}})
-    figures = suppress(results).memorization["public"]["train"]
-    assert (figures.generations, figures.patients, figures.paper_view) == (None, None, None)
-    assert figures.memorized_fraction == Estimate(value=None, reason=REASON)
-    assert figures.sections == []
-    assert figures.region_length["tokens"].mean is None
-
-
-def test_regions_of_few_patients_are_withheld_but_means_over_all_stay() -> None:
-    results = filled().model_copy(update={"memorization": {"public": {"train": memorization_of(0.05, 0.01, 4)}}})
-    figures = suppress(results).memorization["public"]["train"]
-    assert figures.memorized_fraction == memorization_of(0.05, 0.01, 4).memorized_fraction
-    assert (figures.hit_rate.value, figures.hit_rate.low) == (None, 1 / 150)
-    assert figures.stitched_share.reason == REASON
-    assert figures.copy_forward == []
-
-
-def test_nearly_all_hit_hides_how_many_regions_rest_on() -> None:
-    results = filled().model_copy(update={"memorization": {"public": {"train": memorization_of(0.5, 0.1, 148)}}})
-    figures = suppress(results).memorization["public"]["train"]
-    assert figures.source_notes_mean.value == 2.81
-    assert figures.source_notes_mean.n is None
-
-
-def test_a_tier_that_lacks_few_patients_of_another_hides_its_counts() -> None:
-    tiers = {
-        "public": {"train": memorization_of(0.5, 0.1, 100)},
-        "encounter": {"train": memorization_of(0.5, 0.1, 100, n=147)},
-    }
-    published = suppress(filled().model_copy(update={"memorization": tiers})).memorization
-    assert published["public"]["train"].patients == 150
-    figures = published["encounter"]["train"]
-    assert (figures.patients, figures.generations, figures.hit_rate.n, figures.memorized_fraction.n) == (None,) * 4
-    assert figures.hit_rate.value == 0.68
+# Corpus, cohorts, completeness
 
 
 def test_extremes_are_always_withheld() -> None:
@@ -450,17 +411,6 @@ def test_extremes_are_always_withheld() -> None:
         assert moments.mean is not None
     lengths = published.memorization["encounter"]["train"].region_length["tokens"]
     assert (lengths.max, lengths.p90) == (None, 120.0)
-
-
-def test_exact_k_of_few_patients_is_pooled() -> None:
-    bins = [KBin(k="1", pieces=5), KBin(k="2", pieces=3), KBin(k="7", pieces=2), KBin(k="11-100", pieces=1)]
-    figures = memorization_of(0.5, 0.1, 100).model_copy(update={"k_distribution": bins})
-    results = filled().model_copy(update={"memorization": {"public": {"train": figures}}})
-    assert suppress(results).memorization["public"]["train"].k_distribution == [
-        KBin(k="1", pieces=5),
-        KBin(k="2-10", pieces=5),
-        KBin(k="11-100", pieces=1),
-    ]
 
 
 def test_a_small_cohort_hides_its_population() -> None:
