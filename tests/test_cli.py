@@ -237,7 +237,7 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert figures["memorized_fraction"]["value"] == 1
     # "hpi:" is templated, the rest is revealing and stands with one patient only.
     assert 0.8 < figures["attributable_fraction"]["value"] < 1
-    assert figures["k_distribution"][0] == {"k": "1", "pieces": 1}
+    assert figures["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
     assert run(["verify", str(tmp_path / "run")]) == 0
     assert run(["show", str(tmp_path / "run")]) == 0
     # One patient: nothing may be published.
