@@ -4,7 +4,9 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 """
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,8 +33,15 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; return the exit status. An error is one line on stderr, never a traceback."""
     # Libraries warn in words of their own, and may quote what they work on.
     warnings.simplefilter("ignore")
+    if threading.current_thread() is threading.main_thread():
+        # A shell's background job starts with the interrupt ignored; here it always stops the work, in good order.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        status = main.main(args=list(arguments), prog_name="clinaudit", standalone_mode=False)
+        # Not `main.main`, which prints a line of its own when it is interrupted.
+        with main.make_context("clinaudit", list(arguments)) as context:
+            status = main.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError:
         print("error[USAGE]: no command given; see clinaudit --help", file=sys.stderr)
         return _USAGE

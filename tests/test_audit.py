@@ -162,6 +162,27 @@ def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_de
         assert ours.equals(theirs), name
 
 
+def test_an_interrupt_ends_in_good_order_and_is_resumed(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    # As a shell's background job, which starts with the interrupt ignored.
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command(tiny_demo, run, *FAST)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while units(run, "generations") < 10 and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.startswith("error[INTERRUPTED]: ")
+    assert errors.count("\n") == 1
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+
+
 def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audited, tiny_demo, tmp_path) -> None:
     other = tmp_path / "other"
     for _ in range(2):
