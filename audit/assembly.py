@@ -98,6 +98,13 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
         found.append(
             "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured."
         )
+    labels_of = inputs.corpus.diagnosis_labels
+    if labels_of is not None and {name for _, name in labels_of} - {diagnosis.id for diagnosis in inputs.sensitive}:
+        # Their names are the table's own text, which stays out of what is published.
+        found.append(
+            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
+            "hiv); they were not used."
+        )
     missing = [tier for tier in inputs.settings.tier if tier not in memorization]
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")

@@ -288,12 +288,14 @@ def show(run_directory: Path, as_json: bool) -> int:
     Example:
       clinaudit show run/ --json
     """
-    from clinaudit.audit.manifest import require_finished_run
-    from clinaudit.audit.publication import read_results
+    from clinaudit.audit.manifest import require_finished_run, verify
+    from clinaudit.audit.publication import REPORT, read_results
     from clinaudit.reports.results import to_json
     from clinaudit.reports.terminal import summary_table
 
-    results = read_results(require_finished_run(run_directory))
+    finished = require_finished_run(run_directory)
+    verify(finished, but=(REPORT,))
+    results = read_results(finished)
     click.echo(to_json(results) if as_json else summary_table(results), nl=not as_json)
     return 0
 

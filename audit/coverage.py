@@ -43,7 +43,8 @@ def _describe(corpus: Corpus) -> list[str]:
     def split(name: str, counts: SplitDescription) -> str:
         return (
             f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); "
-            f"known: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, dob {counts.known_dob}"
+            f"in the tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, "
+            f"dob {counts.known_dob}"
         )
 
     lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
@@ -81,6 +82,12 @@ def _cohorts(corpus: Corpus) -> list[str]:
     if labels is None:
         return ["No diagnoses table: an audit would read diagnoses off the notes with the lexicon."]
     lines = ["Patients by diagnosis, before matching (positive / negative):"]
+    unknown = sum(name not in {diagnosis.id for diagnosis in load_panel()} for _, name in labels)
+    if unknown:
+        lines.append(
+            f"  note: {unknown} rows name a diagnosis that is not in the built-in panel (ids are lower-case, such as "
+            "hiv); without an entry in the configuration an audit will not use them"
+        )
     for diagnosis in load_panel():
         counts = Counter(
             (corpus.patients[patient_id].split, present)

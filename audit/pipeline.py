@@ -1,8 +1,9 @@
 """The audit, stage by stage. Read this first: it is the whole program in order, and nothing else.
 
-A note goes: corpus → facts → priors → (the model continues them) → generations → matches with the patient's own
-notes → pieces, sections, templated text, K → memorization figures; and: labels → matched cohorts → verdicts on the
-generations → disclosure figures, train minus nontrain → gate → report.
+A note goes: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors, scrubbed for
+each diagnosis → (the model continues them) → generations → matches with all of the patient's own notes → pieces,
+sections, templated text, K over the train split → memorization figures; and: generations → verdicts → disclosure
+figures, train minus nontrain → gate, on unsuppressed figures → suppression and report (`publish_run`).
 """
 
 from pathlib import Path

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 #: Seconds between two lines where stderr is not a terminal.
 LINE_INTERVAL_S = 10.0
 
+#: Share of the work from which the time left is reckoned.
+_ENOUGH_TO_RECKON = 0.02
+
 Advance = Callable[[int], None]
 
 
@@ -68,7 +71,9 @@ def _lines(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
     def say(now: float) -> None:
         state["said"] = now
         seen = state["done"] - done
-        left = f", about {_duration((total - state['done']) * (now - begin) / seen)} left" if seen else ""
+        # A first unit carries the time it took to load a model: too little to reckon from.
+        known = seen >= max(3, (total - done) * _ENOUGH_TO_RECKON)
+        left = f", about {_duration((total - state['done']) * (now - begin) / seen)} left" if known else ""
         print(f"{title}: {state['done']:.0f}/{total} {unit}{left}", file=sys.stderr, flush=True)
 
     def advance(units: int) -> None:

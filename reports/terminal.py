@@ -22,12 +22,20 @@ _DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", 
 _CONTROL = dict.fromkeys((*range(32), *range(127, 160)), "�")
 
 
+#: What a reader must know of the tables.
+_BRACKETS = (
+    "[a to b]: suppressed, since fewer than 11 patients stand behind a part of the figure; the range is\n"
+    "  what may be published, no confidence interval. The verdict rests on the unsuppressed figures."
+)
+
+
 def summary_table(results: Results) -> str:
     """Return the summary: verdict, memorization by tier and arm, disclosure deltas at the headline tier."""
     parts = [_verdict(results), _memorization(results), _disclosure(results)]
     warnings = [*results.warnings, *(results.corpus.warnings if results.corpus else ())]
     if warnings:
         parts.append("\n".join(_wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
+    parts.append(_BRACKETS)
     return "\n\n".join(parts) + "\n"
 
 
@@ -53,11 +61,13 @@ def _memorization(results: Results) -> str:
         return f"Memorization: {NOT_MEASURED}"
     rows = [["Memorization by tier", "arm", *(title for title, _ in _MEASURES)]]
     for tier in tiers:
+        label = numbered(tier)
         for arm in _ARMS:
             figures = results.memorization[tier].get(arm)
             if figures is not None:
                 shares = [short_figure(getattr(figures, name), share=True) for _, name in _MEASURES]
-                rows.append([numbered(tier) if arm == "train" else "", arm, *shares])
+                rows.append([label, arm, *shares])
+                label = ""
     return _grid(rows)
 
 
