@@ -10,7 +10,7 @@ from dataclasses import replace
 from clinaudit.audit.cohorts import Cohort, keep_complete_sets
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.verdict import Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.judge.verdict import Judgement, invalid_reason
 from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
 from clinaudit.audit.mean_leakage import mean_over_diagnoses
 from clinaudit.audit.memorization import Generation
@@ -37,10 +37,9 @@ def judge_generations(
     done = len(planned) - len(pending)
     with progress.stage("judging", total=len(planned), unit="verdicts", done=done) as advance:
         for (generation, diagnosis), judgement in zip(pending, inputs.judge.judge_many(items), strict=True):
-            checked = _checked(judgement, generation.text)
-            store.add_judgement(generation.generation_id, diagnosis, to_row(checked))
+            store.add_judgement(generation.generation_id, diagnosis, _checked(judgement, generation.text))
             advance(1)
-    return {key: from_row(row) for key, row in store.judgements().items()}
+    return store.judgements()
 
 
 def _checked(judgement: Judgement, text: str) -> Judgement:

@@ -4,7 +4,6 @@ Owns the file's format and its validation. Knows nothing of results: `clinaudit.
 `policies/default.toml` explains every key.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError
-from clinaudit.templates.text_file import read_text_file
+from clinaudit.templates.text_file import read_toml_file
 
 MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
@@ -59,10 +58,7 @@ def load_policy(path: Path | None = None, *, name: str = "default") -> Policy:
     if path is None and not source.is_file():
         known = ", ".join(sorted(file.stem for file in POLICIES_PATH.glob("*.toml")))
         raise BadInputError(f"{where} is not a file; the policies that ship are: {known}")
-    try:
-        document = tomllib.loads(read_text_file(source, role="the policy"))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"{where} is not valid TOML; mend this", [str(error)]) from error
+    document = read_toml_file(source, role="the policy")
     return parse_policy(document, where=where)
 
 

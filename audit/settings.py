@@ -3,7 +3,6 @@
 Owns every option's name, type and default. Knows nothing of what an option does.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal, get_args
 from clinaudit.audit.matching import DEFAULT_NGRAM
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError, UsageError
-from clinaudit.templates.text_file import read_text_file
+from clinaudit.templates.text_file import read_toml_file
 
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
@@ -84,10 +83,7 @@ def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> Au
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        document = tomllib.loads(read_text_file(path, role="the configuration"))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"configuration {path.name} is not valid TOML: {error}") from None
+    document = read_toml_file(path, role="the configuration")
     values: dict[str, Any] = {}
     problems: list[str] = []
     known = {option.name for option in fields(AuditSettings)} - _NOT_IN_FILE

@@ -1,7 +1,7 @@
 """The run store: finished units of work, kept durably under `evidence/work/` so that a killed audit goes on.
 
 Owns the lock, the settings a run was begun with, and one row a finished generation or verdict (SQLite). Knows nothing
-of what the units mean. Each unit is committed, and on the disk, before the next one is reported done.
+of how a unit came about. Each unit is committed, and on the disk, before the next one is reported done.
 """
 
 import json
@@ -14,8 +14,12 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from clinaudit.audit.judge.verdict import Judgement, from_row, to_row
 from clinaudit.audit.storage import FILE_MODE, make_private_directory
 from clinaudit.templates.errors import StorageError, UsageError
+
+#: Token ids are kept as 32-bit integers in the evidence.
+_MAX_ID = 2**31 - 1
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -87,7 +91,11 @@ class RunStore:
 
     def settings(self) -> dict[str, Any]:
         """Return everything `bind_settings` recorded."""
-        return {field: json.loads(value) for field, value in self._connection.execute("SELECT * FROM settings")}
+        rows = self._connection.execute("SELECT field, value FROM settings")
+        try:
+            return {field: json.loads(value) for field, value in rows}
+        except (ValueError, TypeError, RecursionError):
+            raise _damaged() from None
 
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
@@ -98,18 +106,21 @@ class RunStore:
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
         rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
-        return {key: StoredGeneration(tuple(json.loads(ids)), reason, text) for key, ids, reason, text in rows}
+        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
-    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Mapping[str, object]) -> None:
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
         """Commit one verdict (or that there is none)."""
-        row = (generation_id, diagnosis, json.dumps(judgement))
+        row = (generation_id, diagnosis, json.dumps(to_row(judgement)))
         with self._connection:
             self._connection.execute("INSERT INTO judgements VALUES (?, ?, ?)", row)
 
-    def judgements(self) -> dict[tuple[str, str], dict[str, Any]]:
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
         """Return all verdicts by generation and diagnosis."""
         rows = self._connection.execute("SELECT generation_id, diagnosis, judgement FROM judgements")
-        return {(generation_id, diagnosis): json.loads(text) for generation_id, diagnosis, text in rows}
+        try:
+            return {(generation_id, diagnosis): from_row(json.loads(text)) for generation_id, diagnosis, text in rows}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise _damaged() from None
 
 
 @contextmanager
@@ -122,19 +133,43 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
     except Timeout:
         raise StorageError("another audit is writing to this run; wait for it, or use another --out") from None
     try:
-        connection = sqlite3.connect(run.work / "state.sqlite")
-        try:
-            (run.work / "state.sqlite").chmod(FILE_MODE)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.executescript(_SCHEMA)
+        with _connection(run.work / "state.sqlite") as connection:
             yield RunStore(connection)
-        except sqlite3.DatabaseError as error:
-            raise StorageError(
-                f"the run's state cannot be read or written ({error.sqlite_errorname}); "
-                "free disk space or restore the file, then run the same command again"
-            ) from None
-        finally:
-            connection.close()
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        raise StorageError(
+            f"the run's state cannot be read or written ({name}); "
+            "free disk space or restore the file, then run the same command again"
+        ) from None
     finally:
         lock.release()
+
+
+@contextmanager
+def _connection(path: Path) -> Iterator[sqlite3.Connection]:
+    if path.exists() and not path.is_file():
+        raise StorageError("the run's state is not a regular file; restore it, or use another --out")
+    connection = sqlite3.connect(path)
+    try:
+        path.chmod(FILE_MODE)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(_SCHEMA)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
+    try:
+        token_ids = json.loads(str(ids))
+    except (ValueError, RecursionError):
+        raise _damaged() from None
+    whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
+    if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
+        raise _damaged()
+    return StoredGeneration(tuple(token_ids), reason, text)
+
+
+def _damaged() -> StorageError:
+    return StorageError("the run's state holds something the audit did not write; restore it, or use another --out")

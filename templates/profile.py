@@ -3,14 +3,13 @@
 Owns reading and validating the profile (paper, Appendix B, Table 2). Knows nothing of any note.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clinaudit.templates.errors import BadInputError
-from clinaudit.templates.text_file import read_text_file
+from clinaudit.templates.text_file import read_toml_file
 
 #: Label of text before any header, and of a body-system header without a parent (contract, section 4).
 PREAMBLE = "preamble"
@@ -57,10 +56,7 @@ class NoteProfile:
 def load_profile(path: Path | None = None) -> NoteProfile:
     """Read a profile (the default one without `path`); raises `BadInputError` naming every wrong entry."""
     source = path or DEFAULT_PROFILE
-    try:
-        document = tomllib.loads(read_text_file(source, role="the note template"))
-    except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"note template {source.name} is not valid TOML: {error}") from None
+    document = read_toml_file(source, role="the note template")
     problems = list(_problems(document))
     if problems:
         raise BadInputError(f"note template {source.name} is not valid; mend what is listed", problems)

@@ -1,6 +1,8 @@
-"""Reading a small text file that the user named: regular, UTF-8, or a deliberate error. Knows nothing of its format."""
+"""Reading a small text or TOML file that the user named, or a deliberate error. Knows nothing of its contents."""
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from clinaudit.templates.errors import BadInputError
 
@@ -21,3 +23,16 @@ def read_text_file(path: Path, *, role: str) -> str:
         raise BadInputError(f"{role} {path.name} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         raise BadInputError(f"{role} {path.name} cannot be read ({error.strerror}); check its permissions") from None
+
+
+def read_toml_file(path: Path, *, role: str) -> dict[str, Any]:
+    """Return the file's table; raises `BadInputError` as `read_text_file` does, and for what is not valid TOML."""
+    text = read_text_file(path, role=role)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{role} {path.name} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise BadInputError(
+            f"{role} {path.name} is nested too deeply; it has tables and lists of a few levels"
+        ) from None

@@ -151,6 +151,9 @@ def test_audit_refuses_bad_models(capsys, corpus, tmp_path, spoil, status) -> No
 @pytest.mark.parametrize(
     ("option", "content", "status"),
     [
+        ("--config", "x = " + "[" * 3000, 3),
+        ("--policy", "x = " + "[" * 3000, 3),
+        ("--template", "x = " + "[" * 3000, 3),
         ("--config", "a pipe", 3),
         ("--policy", "a pipe", 3),
         ("--template", "a pipe", 3),

@@ -97,11 +97,12 @@ def test_a_policy_without_rules_is_refused(tmp_path: Path):
 
 
 def test_files_that_are_no_policy(tmp_path: Path):
-    assert problems_of(tmp_path, "name = ")
+    (tmp_path / "half.toml").write_text("name = ")
     (tmp_path / "latin.toml").write_bytes(b'name = "\xe9"')
     pipe = tmp_path / "pipe.toml"
     os.mkfifo(pipe)
     for path, word in (
+        (tmp_path / "half.toml", "is not valid TOML"),
         (tmp_path / "latin.toml", "UTF-8"),
         (tmp_path / "none.toml", "does not exist"),
         (tmp_path, "is not a regular file"),

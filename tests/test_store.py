@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from clinaudit.audit.judge.verdict import Judgement
 from clinaudit.audit.manifest import require_finished_run, verify, write_manifest
 from clinaudit.audit.settings import read_settings
 from clinaudit.audit.storage import write_atomically
 from clinaudit.audit.store import RunDirectory, StoredGeneration, open_store
 from clinaudit.templates.errors import BadInputError, IncompleteError, IntegrityError, StorageError, UsageError
 
+UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
+
 
 def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
         store.add_generation("g1", StoredGeneration((1, 2), "stop", None))
-        store.add_judgement("g1", "hiv", {"verdict": None})
+        store.add_judgement("g1", "hiv", UNJUDGED)
     with open_store(run) as store:
         assert store.generations() == {"g1": StoredGeneration((1, 2), "stop", None)}
-        assert store.judgements() == {("g1", "hiv"): {"verdict": None}}
+        assert store.judgements() == {("g1", "hiv"): UNJUDGED}
     with pytest.raises(StorageError), open_store(run) as store:
         store.add_generation("g1", StoredGeneration((), "stop", None))
 
@@ -79,6 +82,37 @@ def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="SQLITE_NOTADB"), open_store(run):
         pass
     assert issubclass(sqlite3.OperationalError, sqlite3.DatabaseError)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO generations VALUES ('g', 'garbage', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL)",
+        "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
+        "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
+        "INSERT INTO settings VALUES ('--seed', 'garbage')",
+    ],
+)
+def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path: Path, statement: str) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run):
+        pass
+    with sqlite3.connect(run.work / "state.sqlite") as connection:
+        connection.execute(statement)
+    connection.close()
+    with pytest.raises(StorageError, match="did not write"), open_store(run) as store:
+        assert [store.settings(), store.generations(), store.judgements()] == [{}, {}, {}]
+
+
+def test_a_state_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    (run.work / "state.sqlite").mkdir()
+    with pytest.raises(StorageError, match="not a regular file"), open_store(run):
+        pass
 
 
 def finished_run(root: Path) -> RunDirectory:
