@@ -39,9 +39,9 @@ def analyze_file(
     quiet: bool,
 ) -> Results:
     """Analyse a file of generations against a corpus; return the published results."""
-    take_libraries_offline()
     progress = Progress(quiet=quiet)
     run = RunDirectory(out)
+    take_libraries_offline(run.work)
     if not tokenizer_directory.is_dir():
         raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
     profile = load_profile(template)

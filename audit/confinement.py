@@ -20,6 +20,7 @@ _FOLDERS = {
     "TORCHINDUCTOR_CACHE_DIR": "cache/torchinductor",
     "TRITON_CACHE_DIR": "cache/triton",
 }
+_COMPILER_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 #: No hub, no usage statistics (vLLM's own switch included).
 _SWITCHES = {
     "HF_HUB_OFFLINE": "1",
@@ -30,9 +31,14 @@ _SWITCHES = {
 }
 
 
-def take_libraries_offline() -> None:
-    """Take the libraries' network habits away; to be called before any of them is imported."""
+def take_libraries_offline(work: Path | None = None) -> None:
+    """Take the libraries' network habits away; to be called before any of them is imported.
+
+    Torch may make its compiler's cache when it is imported, before `work` is made: its place is named already.
+    """
     os.environ.update(_SWITCHES)
+    if work is not None:
+        os.environ.update({name: str((work / _FOLDERS[name]).resolve()) for name in _COMPILER_CACHES})
 
 
 def confine_libraries(work: Path) -> None:

@@ -35,9 +35,9 @@ from clinaudit.reports.results import Results
 
 def run_audit(settings: AuditSettings) -> Results:
     """Audit a model against a corpus, or go on with an audit that was stopped; return the published results."""
-    take_libraries_offline()
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
+    take_libraries_offline(run.work)
 
     # Everything given is read and checked before any model is loaded.
     inputs = load_inputs(settings)
