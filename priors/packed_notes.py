@@ -1,0 +1,53 @@
+r"""Notes as the bytes that the corpus scan reads: UTF-8 with line feeds only, wherever they lie in one array.
+
+Owns the layout only. A text stands in a note exactly where its UTF-8 stands in the note's: the encoding synchronizes
+itself, so that bytes never match from within a character.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.templates.sections import normalize_newlines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedNotes:
+    r"""Notes of some patients; `\r\n` and `\r` read as `\n`."""
+
+    #: Bytes, shape (bytes,); may be memory-mapped, and may hold more than these notes.
+    text: npt.NDArray[np.uint8]
+    #: Where each note begins and ends in `text` (bytes), shape (notes,); the notes of a patient follow each other here,
+    #: though not always in `text`.
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    #: Index of each patient's first note, and the number of notes, shape (patients + 1,).
+    first_notes: npt.NDArray[np.int64]
+
+    @property
+    def patient_count(self) -> int:
+        """Number of patients."""
+        return len(self.first_notes) - 1
+
+    def note(self, index: int) -> str:
+        """Return the text of one note, with line feeds only."""
+        return bytes(self.text[self.starts[index] : self.ends[index]]).decode("utf-8")
+
+    def notes_of(self, patient: int) -> list[str]:
+        """Return the texts of one patient's notes, by the patient's place here."""
+        return [self.note(index) for index in range(self.first_notes[patient], self.first_notes[patient + 1])]
+
+
+def pack_notes(patients: Iterable[Sequence[str]]) -> PackedNotes:
+    """Pack the notes of some patients, each given by the texts of its notes, into memory."""
+    encoded: list[bytes] = []
+    first_notes = [0]
+    for notes in patients:
+        encoded += [normalize_newlines(note).encode("utf-8") for note in notes]
+        first_notes.append(len(encoded))
+    ends = np.cumsum([len(note) for note in encoded], dtype=np.int64)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if encoded else ends
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return PackedNotes(text, starts, ends, np.array(first_notes, dtype=np.int64))
