@@ -10,7 +10,7 @@ import clinaudit
 from clinaudit.audit.audited_model import digest_tokenizer
 from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.generations_input import GenerationInput, read_generations
-from clinaudit.audit.inputs import library_versions
+from clinaudit.audit.inputs import library_versions, scratch_directory
 from clinaudit.audit.manifest import drop_manifest
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import measure_memorization
@@ -45,7 +45,7 @@ def analyze_file(
     if not tokenizer_directory.is_dir():
         raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
     profile = load_profile(template)
-    corpus = read_corpus(corpus_path)
+    corpus = read_corpus(corpus_path, scratch=scratch_directory(run))
     given = read_generations(generations_path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
     tokenizer = ModelTokenizer(tokenizer_directory)
     generations = tokenize_generations(given, corpus, tokenizer)

@@ -3,6 +3,7 @@
 Owns the tally of tiers and cohorts before matching. Knows nothing of tokenizers, so budgets are not checked.
 """
 
+import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +23,7 @@ _UNLIMITED = 1 << 40
 def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
     """Return the text that `clinaudit check` prints; raises what reading the corpus raises."""
     profile = load_profile(template)
-    corpus = read_corpus(corpus_path)
+    corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
     reader = FactReader(profile)
     facts = {patient_id: reader.read(corpus, patient_id) for patient_id in corpus.patients}
     writer = PromptWriter(

@@ -15,6 +15,7 @@ from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.storage import sha256_of
+from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import Diagnosis, load_panel, panel_digest
@@ -62,10 +63,19 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     training = read_training_log(settings.training_log) if settings.training_log else None
-    corpus = read_corpus(settings.corpus)
+    corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     judge = LexiconJudge(sensitive)
     return AuditInputs(settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, training)
+
+
+def scratch_directory(run: RunDirectory) -> Path:
+    """Return where the texts of the notes may lie, without a name: the run's `work/`, or the nearest directory above.
+
+    It is on the disk that the user gave for PHI; a directory of the run is not made before the input is found good.
+    """
+    work = run.work.absolute()
+    return next(directory for directory in (work, *work.parents) if directory.is_dir())
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:

@@ -11,10 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from clinaudit.priors.corpus_rows import check_references, collect_labels, collect_notes, collect_patients
+from clinaudit.priors.note_texts import NoteTexts
+from clinaudit.priors.packed_notes import PackedNotes
 from clinaudit.priors.patient import Note, Patient, Split
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.reading import DataFile, digest_file, find_file, printable, stat_input
-from clinaudit.priors.tables import SCHEMAS, Table, find_tables, read_table
+from clinaudit.priors.tables import NOTES, SCHEMAS, Table, find_tables, read_table
 from clinaudit.templates.errors import BadInputError
 
 __all__ = ["Corpus", "Note", "Patient", "Split", "read_corpus"]
@@ -31,6 +33,7 @@ class Corpus:
         diagnosis_labels: Mapping[tuple[str, str], bool] | None,
         has_split: bool,
         digest: str,
+        texts: NoteTexts,
         warnings: Sequence[str] = (),
         patients_without_notes: int = 0,
     ) -> None:
@@ -46,6 +49,7 @@ class Corpus:
         self.has_split = has_split
         #: SHA-256 over the tables' roles, formats and bytes, in hexadecimal; file names and places do not count.
         self.digest = digest
+        self._texts = texts
         self.warnings = tuple(warnings)
         #: Rows of the patients table to which no note belongs; such a patient is no target and not in `patients`.
         self.patients_without_notes = patients_without_notes
@@ -72,12 +76,21 @@ class Corpus:
         """Return the ids of one split, sorted."""
         return tuple(key for key, patient in self.patients.items() if patient.split == split)
 
+    def packed(self, split: Split) -> PackedNotes:
+        """Return the notes of one split, each patient's as in `notes_of`; no text is copied.
 
-def read_corpus(path: Path) -> Corpus:
+        Patients are ordered by their first place in the notes table, so that a scan reads mostly forward.
+        """
+        own = ([note.position for note in self._notes[patient_id]] for patient_id in self.patient_ids(split))
+        return self._texts.packed(sorted(own, key=min))
+
+
+def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     """Read and validate a corpus directory, or one notes file.
 
-    Raises `BadInputError` that lists everything wrong, by file, row and column and without content, and
-    `StorageError` where the system refuses a file or a file changes meanwhile.
+    The text of the notes goes to a nameless file in the directory `scratch`, or stays in memory without one. Raises
+    `BadInputError` that lists everything wrong, by file, row and column and without content, and `StorageError` where
+    the system refuses a file, a file changes meanwhile, or the texts cannot be written.
     """
     problems = Problems()
     shown = printable(str(path))
@@ -90,12 +103,15 @@ def read_corpus(path: Path) -> Corpus:
             files = {"notes": find_file(path, printable(path.name))}
     except BadInputError as error:
         problems.add(printable(path.name) or shown, error.message)
-    tables = {
-        schema.name: read_table(files[schema.name], schema, problems) for schema in SCHEMAS if schema.name in files
-    }
+    with NoteTexts(scratch) as texts:
+        tables = {
+            schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
+            for schema in SCHEMAS
+            if schema.name in files
+        }
     if "notes" not in tables:
         problems.raise_any(f"the corpus {shown}")
-    notes = collect_notes(tables["notes"], problems)
+    notes = collect_notes(tables["notes"], texts, problems)
     check_references(tables, problems)
     patients = collect_patients(tables.get("patients"), notes, problems)
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
@@ -108,6 +124,7 @@ def read_corpus(path: Path) -> Corpus:
         diagnosis_labels=labels,
         has_split="patients" in tables and "split" in tables["patients"].columns,
         digest=_digest({name: table.file for name, table in tables.items()}),
+        texts=texts,
         warnings=_warnings(tables, patients, notes, misnamed),
         patients_without_notes=listed - len(patients),
     )

@@ -19,6 +19,7 @@ from clinaudit.priors.cells import (
     parse_sex,
     parse_split,
 )
+from clinaudit.priors.note_texts import NoteTexts
 from clinaudit.priors.patient import Note, Patient, Split
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.tables import Row, Table
@@ -38,7 +39,7 @@ class CellReader:
 
     def meaning(self, row: Row, column: str, parse: Callable[[str], Meaning]) -> Meaning | None:
         """Return what a cell means, None where it is blank or wrong."""
-        text = row.cells.get(column)
+        text = row.cell(column)
         if text is None:
             return None
         try:
@@ -52,7 +53,7 @@ class CellReader:
         self.problems.add(self.table.file.name, what, row=row.number, column=column)
 
 
-def collect_notes(table: Table, problems: Problems) -> dict[str, tuple[Note, ...]]:
+def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
     cells = CellReader(table, problems)
     dated: dict[str, list[tuple[_Moment, Note]]] = {}
@@ -62,12 +63,12 @@ def collect_notes(table: Table, problems: Problems) -> dict[str, tuple[Note, ...
         note = Note(
             patient_id=row.text("patient_id"),
             note_id=row.text("note_id"),
-            text=row.text("text"),
             visit_date=day if visit else None,
             provider=row.word("provider"),
             practice=row.word("practice"),
             note_type=row.word("note_type"),
             position=position,
+            texts=texts,
         )
         dated.setdefault(note.patient_id, []).append(((visit is not None, day, clock, position), note))
     return {
@@ -122,7 +123,7 @@ def _read_patient(cells: CellReader, row: Row, notes: tuple[Note, ...]) -> Patie
     dob = cells.meaning(row, "dob", parse_date)
     birth = dob[0] if dob else None
     age = cells.meaning(row, "age", parse_age)
-    if row.cells.get("age") is None and birth is not None:
+    if row.cell("age") is None and birth is not None:
         age = _age_at_latest_visit(cells, row, birth, notes)
     return Patient(
         patient_id=row.text("patient_id"),
@@ -153,7 +154,7 @@ def _read_split(cells: CellReader, row: Row) -> Split:
     if "split" not in cells.table.columns:
         return "train"
     split = cells.meaning(row, "split", parse_split)
-    if row.cells.get("split") is None:
+    if row.cell("split") is None:
         # `wrong` keeps the first problem of a cell, so one of the wrong type is not called blank as well.
         cells.wrong(row, "split", "is blank; give train or nontrain")
     return split or "train"

@@ -1,19 +1,20 @@
 """A patient and a note, as the tables give them. Knows nothing of where they were read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
+
+from clinaudit.priors.note_texts import NoteTexts
 
 Split = Literal["train", "nontrain"]
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note, its text exactly as given."""
+    """One note; notes of two readings are never equal."""
 
     patient_id: str
     note_id: str
-    text: str
     #: The date as written; None where the corpus gives none.
     visit_date: date | None
     provider: str | None
@@ -21,6 +22,13 @@ class Note:
     note_type: str | None
     #: Place in the notes table, from 0.
     position: int
+    #: Where its text lies, under its position.
+    texts: NoteTexts = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text exactly as given, read anew each time: hold it no longer than it is needed."""
+        return self.texts.text(self.position)
 
 
 @dataclass(frozen=True, slots=True)

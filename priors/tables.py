@@ -1,14 +1,17 @@
 """The tables of a corpus: which columns each has, which are required, and rows read as checked text.
 
 Owns the columns and the checks that need one table alone: required, blank, repeated. What a cell means (a date, an
-age) and what ties the tables together is `corpus`'s business. Contract, section 2.
+age) and what ties the tables together is `corpus`'s business. The rows of a table stay in memory, the text of a note
+does not: it goes to the note texts as it is read. Contract, section 2.
 """
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.priors.cells import CellError, Kind, as_text
+from clinaudit.priors.note_texts import NoteTexts
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.reading import FILE_ENDINGS, DataFile, find_file, unreadable
 from clinaudit.priors.records import Record, iter_records
@@ -31,6 +34,8 @@ class Schema:
     name: str
     columns: Mapping[str, Column]
     key: tuple[str, ...]
+    #: The column whose cells are the text of notes.
+    text_column: str = ""
 
 
 _WORD = Column(Kind.WORD)
@@ -47,6 +52,7 @@ NOTES = Schema(
         "note_type": _WORD,
     },
     key=("note_id",),
+    text_column="text",
 )
 PATIENTS = Schema(
     "patients",
@@ -82,11 +88,18 @@ class Row:
 
     #: From 1, header excluded.
     number: int
-    cells: Mapping[str, str | None]
+    #: By place; the empty string stands for a text that went to the note texts.
+    cells: tuple[str | None, ...]
+    #: Each column's place, shared by the rows of a table.
+    places: Mapping[str, int]
+
+    def cell(self, column: str) -> str | None:
+        """Return a cell as it stands, None where it is blank."""
+        return self.cells[self.places[column]]
 
     def text(self, column: str) -> str:
         """Return a cell as it stands, the empty string where it is blank."""
-        return self.cells.get(column) or ""
+        return self.cell(column) or ""
 
     def word(self, column: str) -> str | None:
         """Return a cell without the blanks around it, None where it is blank."""
@@ -134,12 +147,28 @@ def find_tables(path: Path, problems: Problems) -> tuple[dict[str, DataFile], li
     return found, misnamed
 
 
-def read_table(file: DataFile, schema: Schema, problems: Problems) -> Table:
-    """Read a whole table; everything wrong with it is added to `problems`."""
+def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTexts | None = None) -> Table:
+    """Read a whole table; everything wrong with it is added to `problems`.
+
+    With `texts`, the cells of the table's text column go there, one a row: a row's place is its text's position.
+    """
     table = Table(file)
-    for number, record in _counted(file, schema, problems, table):
+    places = {name: place for place, name in enumerate(schema.columns)}
+    parsing, reading = Problems(), Problems()
+    for number, record in iter_records(file, columns=schema.columns, problems=parsing):
         table.columns.update(record)
-        table.rows.append(_read_row(file, schema, number, record, problems))
+        cells = _read_cells(file, schema, number, record, reading)
+        if texts is not None:
+            text = cells.get(schema.text_column)
+            texts.append(text or "")
+            cells[schema.text_column] = None if text is None else ""
+        table.rows.append(Row(number, tuple(cells.get(name) for name in schema.columns), places))
+    if file.format == "parquet" and len(parsing):
+        # What a damaged file seemed to hold before it broke off proves nothing.
+        table, reading = Table(file), Problems()
+    reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
+    problems.overrule(reading)
+    table.complete = not len(parsing)
     if not table.rows and table.complete:
         problems.add(file.name, "has no rows")
         table.complete = False
@@ -149,15 +178,9 @@ def read_table(file: DataFile, schema: Schema, problems: Problems) -> Table:
     return table
 
 
-def _counted(file: DataFile, schema: Schema, problems: Problems, table: Table) -> Iterator[tuple[int, Record]]:
-    """Yield the records, and note in `table` whether any of them could not be parsed."""
-    parsing = Problems()
-    yield from iter_records(file, columns=schema.columns, problems=parsing)
-    table.complete = not len(parsing)
-    problems.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
-
-
-def _read_row(file: DataFile, schema: Schema, number: int, record: Record, problems: Problems) -> Row:
+def _read_cells(
+    file: DataFile, schema: Schema, number: int, record: Record, problems: Problems
+) -> dict[str, str | None]:
     cells: dict[str, str | None] = {}
     for name, value in record.items():
         try:
@@ -165,8 +188,10 @@ def _read_row(file: DataFile, schema: Schema, number: int, record: Record, probl
         except CellError as error:
             problems.add(file.name, str(error), row=number, column=name)
             text = None
+        if text is not None and name != schema.text_column and schema.key != (name,):
+            text = sys.intern(text)  # patients, dates and places repeat
         cells[name] = text if text is not None and text.strip() else None
-    return Row(number, cells)
+    return cells
 
 
 def _check_required(table: Table, schema: Schema, problems: Problems) -> None:
@@ -176,7 +201,7 @@ def _check_required(table: Table, schema: Schema, problems: Problems) -> None:
             problems.add(table.file.name, what if table.file.format == "csv" else "is missing", column=name)
             continue
         for row in table.rows:
-            text = row.cells.get(name)
+            text = row.cell(name)
             if text is None:
                 if column.required:
                     problems.add(table.file.name, "is blank", row=row.number, column=name)

@@ -14,6 +14,7 @@ import zstandard
 
 from clinaudit.priors import reading
 from clinaudit.priors.corpus import read_corpus
+from clinaudit.priors.note_texts import NoteTexts
 from clinaudit.priors.problems import Problems
 from clinaudit.priors.reading import find_file, iter_lines
 from clinaudit.priors.tables import NOTES, PATIENTS, read_table
@@ -35,8 +36,14 @@ def problems_of(path: Path) -> list[str]:
 
 def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tuple[str, ...]]:
     problems = Problems()
-    table = read_table(find_file(path, path.name), NOTES, problems)
-    return [(row.number, dict(row.cells)) for row in table.rows], problems.listed()
+    with NoteTexts() as texts:
+        table = read_table(find_file(path, path.name), NOTES, problems, texts)
+    cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
+    rows = [
+        (row.number, own | {"text": texts.text(position)})
+        for position, (row, own) in enumerate(zip(table.rows, cells, strict=True))
+    ]
+    return rows, problems.listed()
 
 
 TEXT = 'line one\r\nline "two", quoted\nthird\rend \u2028 ½ τ 😀'
