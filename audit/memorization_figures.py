@@ -104,10 +104,10 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
     rows = [item.metrics for item in figures]
 
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
-        return _ratio(((row.patient_id, value(row), 1) for row in of), seed=seed)
+        return ratio_over_patients(((row.patient_id, value(row), 1) for row in of), seed=seed)
 
     def share(part: Callable[[GenerationFigures], int], whole: Callable[[GenerationFigures], int]) -> Estimate:
-        return _ratio(((item.metrics.patient_id, part(item), whole(item)) for item in figures), seed=seed)
+        return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in figures), seed=seed)
 
     with_region = [row for row in rows if row.regions]
     lengths = [length for item in figures for length in item.region_lengths]
@@ -130,8 +130,8 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
         ),
         multi_patient_share=share(lambda item: sum(k > 1 for k, _, _ in item.pieces), lambda item: len(item.pieces)),
         region_length={
-            "tokens": _lengths([tokens for tokens, _ in lengths]),
-            "characters": _lengths([characters for _, characters in lengths]),
+            "tokens": summarize_lengths([tokens for tokens, _ in lengths]),
+            "characters": summarize_lengths([characters for _, characters in lengths]),
         },
         k_distribution=_k_distribution((item.metrics.patient_id, k) for item in figures for k, _, _ in item.pieces),
         sections=_sections((item.metrics.patient_id, flag) for item in figures for flag in item.flags),
@@ -166,7 +166,7 @@ def _is_revealing(piece: LocatedPiece) -> bool:
     return any(not label.templated for label in piece.labels)
 
 
-def _ratio(rows: Iterable[tuple[str, float, int]], *, seed: int) -> Estimate:
+def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) -> Estimate:
     """Return sum of values over sum of counts of rows (patient, value, count), with its bootstrap over patients."""
     sums: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
@@ -191,7 +191,8 @@ def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetric
     return mean_with_beta_bounds(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
 
 
-def _lengths(lengths: Sequence[int]) -> LengthSummary:
+def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
+    """Return the distribution of lengths; all null where there are none."""
     if not lengths:
         return LengthSummary(mean=None, median=None, p90=None, max=None)
     median, p90 = np.quantile(lengths, (0.5, 0.9))
@@ -255,6 +256,6 @@ def _paper_view(figures: Sequence[GenerationFigures], *, seed: int) -> PaperView
         return None
     return PaperView(
         rows=len(rows),
-        memorized_fraction=_ratio(((row.patient_id, _memorized(row), 1) for row in rows), seed=seed),
-        hit_rate=_ratio(((row.patient_id, _hit(row), 1) for row in rows), seed=seed),
+        memorized_fraction=ratio_over_patients(((row.patient_id, _memorized(row), 1) for row in rows), seed=seed),
+        hit_rate=ratio_over_patients(((row.patient_id, _hit(row), 1) for row in rows), seed=seed),
     )

@@ -43,6 +43,17 @@ class NearRegion:
     span_tokens: Span
 
 
+@dataclass(frozen=True, slots=True)
+class NearVerbatimText:
+    """What of one generation is near-verbatim."""
+
+    #: Tokens inside at least one near match.
+    tokens: int
+    #: The regions of the greatest length, by first token: tokens of the generation, and the id of the last note that
+    #: holds them.
+    longest: tuple[tuple[Span, str], ...]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NearMatches:
     """The near-verbatim regions of some generations of one patient, by note, generation and first token."""
@@ -78,6 +89,13 @@ class NearMatches:
         np.add.at(depth, self.starts[is_own], 1)
         np.add.at(depth, self.ends[is_own], -1)
         return np.cumsum(depth[:-1]) > 0
+
+    def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
+        """Return what of one generation of `length` tokens is near-verbatim; `note_ids` by index of the note."""
+        return NearVerbatimText(
+            int(self.covered_tokens(generation, length=length).sum()),
+            tuple((region.span_tokens, note_ids[region.note]) for region in self.longest_of(generation)),
+        )
 
     def _region(self, row: int) -> NearRegion:
         return NearRegion(int(self.notes[row]), Span(int(self.starts[row]), int(self.ends[row])))

@@ -22,10 +22,11 @@ from clinaudit.reports.findings import (
     delta_caption,
     gradient_caption,
     memorization_at,
+    near_verbatim_caption,
 )
 from clinaudit.reports.palette import COMPOSITION
 from clinaudit.reports.results import POOLED_SECTIONS, Disclosure, Estimate, Results, SectionComposition
-from clinaudit.reports.tables import Table, memorization_table, numbered, tiers_of
+from clinaudit.reports.tables import Table, memorization_table, near_verbatim_table, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -75,6 +76,24 @@ def memorization_figure(results: Results) -> Figure:
     if _is_drawable(rows):
         svg = draw_tier_estimates(rows, panels=list(panels), tiers=tiers, label=caption)
     return Figure("memorization", "Verbatim memorization by tier", caption, svg, memorization_table(results))
+
+
+def near_verbatim_figure(results: Results) -> Figure:
+    """Near-verbatim text, in a chart of its own."""
+    panels = {"Near-verbatim": "fraction", "Beyond verbatim": "extra_fraction"}
+    rows: list[Row] = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            if figures.near_verbatim is not None:
+                for panel, name in panels.items():
+                    ends = _ends(getattr(figures.near_verbatim, name))
+                    rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **ends})
+    caption = near_verbatim_caption(results)
+    tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {row["tier"] for row in rows}]
+    svg = ""
+    if _is_drawable(rows):
+        svg = draw_tier_estimates(rows, panels=list(panels), tiers=tiers, label=caption)
+    return Figure("near-verbatim", "Near-verbatim text by tier", caption, svg, near_verbatim_table(results))
 
 
 def composition_figure(results: Results, *, names: Mapping[str, str]) -> Figure:

@@ -280,3 +280,29 @@ def stitched_caption(results: Results) -> str:
         f" source notes of a generation, {figure(sources)}; pieces that other patients' notes hold too,"
         f" {figure(shared, share=True)}."
     )
+
+
+def near_verbatim_caption(results: Results) -> str:
+    """Return what near-verbatim text is, that it is counted separately, and how much of it there is."""
+    measured = [
+        figures.near_verbatim
+        for arms in results.memorization.values()
+        for figures in arms.values()
+        if figures.near_verbatim is not None
+    ]
+    if not measured:
+        return f"Near-verbatim text was {NOT_MEASURED}."
+    text = (
+        "Counted separately, never part of the figures above: text that stands in the patient's own notes but for small"
+        f" edits, at most {measured[0].edit_budget} tokens added, left out or changed in any {measured[0].window} in a"
+        " row. Exact matches are among it; “beyond verbatim” is what they miss."
+    )
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    near = None if figures is None else figures.near_verbatim
+    if near is None:
+        return text
+    return (
+        f"{text} At {tier_title(HEADLINE_TIER)} in train: near-verbatim {figure(near.fraction, share=True)}, beyond"
+        f" verbatim {figure(near.extra_fraction, share=True)}; tokens of the longest such region of a"
+        f" generation, {figure(near.longest_region)}."
+    )

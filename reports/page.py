@@ -13,6 +13,7 @@ from clinaudit.reports.figures import (
     copy_forward_figure,
     delta_figure,
     memorization_figure,
+    near_verbatim_figure,
     roc_figure,
 )
 from clinaudit.reports.findings import headline, not_measured, stitched_caption
@@ -80,6 +81,7 @@ def render_page(
         shared=shared_table(results),
         paper_view=paper_view_table(results),
         copy_forward=copy_forward_figure(results),
+        near_verbatim=near_verbatim_figure(results),
         has_disclosure=bool(results.disclosure.by_diagnosis),
         metrics=[metric_table(results, metric) for metric in _METRICS_SHOWN],
         deltas=[delta_figure(results, metric=metric) for metric in _DELTAS_SHOWN],

@@ -188,6 +188,30 @@ class PaperView(Record):
     hit_rate: Estimate
 
 
+class NearVerbatim(Record):
+    """Text that stands in the patient's notes but for a few edits, at one tier in one arm; never part of other figures.
+
+    Means are over generations, with a bootstrap over patients; `n` counts generations.
+    """
+
+    #: Tokens of a window.
+    window: int
+    #: Token edits that a window may have: insertions, deletions, substitutions.
+    edit_budget: int
+    #: Tokens inside a near match over generated tokens; verbatim ones are among them.
+    fraction: Estimate
+    #: Tokens inside a near match and in no verbatim one, over generated tokens.
+    extra_fraction: Estimate
+    #: Tokens of a generation's longest region; 0 where it has none.
+    longest_region: Estimate
+    #: The same lengths as a distribution over all generations.
+    longest_region_length: LengthSummary
+    #: Patients with any near-verbatim token; null where unknown, and always in what is published.
+    patients: Count = None
+    #: Patients with any that is not verbatim; null where unknown, and always in what is published.
+    extra_patients: Count = None
+
+
 class Memorization(Record):
     """Verbatim memorization at one tier in one arm (contract, section 4)."""
 
@@ -219,6 +243,8 @@ class Memorization(Record):
     #: suppressed.
     dropped_tokens: int | None
     paper_view: PaperView | None = None
+    #: Counted separately; null where it was not measured.
+    near_verbatim: NearVerbatim | None = None
 
 
 class RocPoint(Record):

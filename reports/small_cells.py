@@ -12,11 +12,15 @@ from clinaudit.reports.results import Estimate
 
 #: Counts of patients from 1 to this many are hidden (contract, section 6).
 LARGEST_HIDDEN = 10
+#: A 90th percentile rests on a tenth of what it is of: shown from this many patients on.
+PATIENTS_FOR_P90 = 10 * (LARGEST_HIDDEN + 1)
 REASON = "fewer than 11 patients"
 #: Grid cells are multiples of this wide, so that their width tells little of the count it came from.
 GRID_STEP = 0.05
 #: A band at least this wide says nothing of an AUROC or a share, and is not published.
 WIDEST_BAND = 0.5
+#: Exact Poisson upper 97.5% bound for ten events: divided by n, above Clopper-Pearson's for ten of any n.
+_MOST_EVENTS = 18.4
 _WHOLE_PERCENTAGE = re.compile(r"(?<![\d.])\d{1,3}%")
 
 
@@ -77,6 +81,25 @@ def withhold(estimate: Estimate) -> Estimate:
 def band(low: float, high: float) -> Estimate:
     """Return a suppressed figure that is published as the range its hidden counts allow."""
     return Estimate(value=None, low=low, high=high, reason=REASON)
+
+
+def bound_of_few(patients: int) -> Estimate:
+    """Return what is published of a mean of shares over `patients` that fewer than 11 of them make up."""
+    return band(0.0, _share_of_ten(patients))
+
+
+def bound_of_nearly_all(patients: int) -> Estimate:
+    """Return what is published of a mean of shares over `patients` that fewer than 11 of them keep below one."""
+    return band(1 - _share_of_ten(patients), 1.0)
+
+
+def _share_of_ten(patients: int) -> float:
+    return up_to_hundredths(min(1.0, _MOST_EVENTS / patients))
+
+
+def up_to_hundredths(bound: float) -> float:
+    """Return the bound, rounded up to two decimals."""
+    return math.ceil(bound * 100 - 1e-9) / 100
 
 
 def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:

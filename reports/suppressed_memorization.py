@@ -13,7 +13,6 @@ Three things are hidden beside the counts themselves:
 Patients behind a bin are read here and never published.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
@@ -31,20 +30,21 @@ from clinaudit.reports.results import (
 )
 from clinaudit.reports.small_cells import (
     LARGEST_HIDDEN,
+    PATIENTS_FOR_P90,
     REASON,
     band,
     blur,
+    bound_of_few,
+    bound_of_nearly_all,
     counted,
     is_small,
     publish_count,
     publish_rate,
+    up_to_hundredths,
     withhold,
 )
+from clinaudit.reports.suppressed_near_verbatim import publish_near_verbatim, withhold_near_verbatim
 
-#: The 90th percentile rests on a tenth of the regions: shown from this many patients on.
-_PATIENTS_FOR_P90 = 10 * (LARGEST_HIDDEN + 1)
-#: Exact Poisson upper 97.5% bound for ten events: divided by n, above Clopper-Pearson's for ten of any n.
-_MOST_EVENTS = 18.4
 _NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
 #: Figures over regions and pieces: they rest on the patients that have at least one region.
 _OVER_REGIONS = ("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")
@@ -116,6 +116,13 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
     if nearly_all_hit:
         # How many were hit is hidden, what their regions look like is not.
         estimates |= {name: estimates[name].model_copy(update={"n": None}) for name in _OVER_REGIONS}
+    if figures.near_verbatim is not None:
+        update["near_verbatim"] = publish_near_verbatim(
+            figures.near_verbatim,
+            memorized=estimates["memorized_fraction"],
+            patients=figures.patients,
+            hides_patients=is_small(targets - figures.patients),
+        )
     if is_small(targets - figures.patients):
         update |= dict.fromkeys(("patients", "generations", "empty", "shorter_than_ngram", "paper_view"))
         update["attributable_patients"] = None
@@ -124,6 +131,7 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
 
 
 def _withhold_all(figures: Memorization) -> Memorization:
+    near = figures.near_verbatim
     counts = ("generations", "patients", "empty", "shorter_than_ngram", "attributable_patients", "dropped_tokens")
     return figures.model_copy(
         update={
@@ -131,6 +139,7 @@ def _withhold_all(figures: Memorization) -> Memorization:
             **{name: withhold(getattr(figures, name)) for name in (*_MEANS, "hit_rate")},
             **_withhold_shares(figures),
             **_withhold_regions(figures).fields(),
+            "near_verbatim": None if near is None else withhold_near_verbatim(near),
         }
     )
 
@@ -184,10 +193,10 @@ def _publish_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behi
     most = max(_sum(mean, patients), _sum(bounds, patients))
     if behind.few:
         if most <= 1 and bounds.high is not None:
-            return band(0.0, _up(bounds.high))
-        return band(0.0, _up(min(1.0, _MOST_EVENTS / patients)))
+            return band(0.0, up_to_hundredths(bounds.high))
+        return bound_of_few(patients)
     if behind.nearly_all and patients - most < LARGEST_HIDDEN:
-        return band(1 - _up(min(1.0, _MOST_EVENTS / patients)), 1.0)
+        return bound_of_nearly_all(patients)
     return mean
 
 
@@ -198,16 +207,12 @@ def _without_interval(mean: Estimate) -> Estimate:
     return Estimate(value=round(mean.value, 2), reason=f"it may rest on {REASON}")
 
 
-def _up(bound: float) -> float:
-    return math.ceil(bound * 100 - 1e-9) / 100
-
-
 # Bins and sections
 
 
 def _publish_regions(figures: Memorization, patients: int) -> _Regions:
     hidden = _with_second(figures.copy_forward, _thin(figures.copy_forward))
-    shows_p90 = patients >= _PATIENTS_FOR_P90
+    shows_p90 = patients >= PATIENTS_FOR_P90
     return _Regions(
         region_length={
             unit: lengths.model_copy(update={"max": None, "p90": lengths.p90 if shows_p90 else None})

@@ -161,6 +161,20 @@ def shared_table(results: Results) -> Table:
     return Table("Memorized pieces by number of patients", heads, tuple(rows))
 
 
+def near_verbatim_table(results: Results) -> Table:
+    """Return the near-verbatim figures by tier and arm."""
+    rows = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            near = figures.near_verbatim
+            if near is not None:
+                shares = (figure(near.fraction, share=True), figure(near.extra_fraction, share=True))
+                windows = f"{near.edit_budget} of {near.window}"
+                rows.append((numbered(tier), arm, windows, *shares, figure(near.longest_region)))
+    heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
+    return Table("Near-verbatim text by tier (counted separately)", heads, tuple(rows))
+
+
 def _by_tier_and_arm(
     results: Results, caption: str, columns: Sequence[tuple[str, str]], *, lengths: bool = False
 ) -> Table:

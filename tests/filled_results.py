@@ -21,6 +21,7 @@ from clinaudit.reports.results import (
     MeanOverDiagnoses,
     Memorization,
     Moments,
+    NearVerbatim,
     PaperView,
     PopulationSummary,
     Results,
@@ -262,6 +263,16 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
         ],
         dropped_tokens=3,
         paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
+        near_verbatim=NearVerbatim(
+            window=30,
+            edit_budget=3,
+            fraction=mean_of(memorized * 1.1, n=n),
+            extra_fraction=mean_of(memorized * 0.1, n=n, half=0.01 * memorized),
+            longest_region=Estimate(value=212.5 * memorized, low=190.5 * memorized, high=230.5 * memorized, n=n),
+            longest_region_length=LengthSummary(mean=212.5 * memorized, median=80.0, p90=300.0, max=644),
+            patients=hits,
+            extra_patients=hits,
+        ),
     )
 
 
@@ -375,6 +386,14 @@ def all_null() -> Results:
             "sections": [],
             "copy_forward": [],
             "paper_view": None,
+            "near_verbatim": NearVerbatim(
+                window=30,
+                edit_budget=3,
+                fraction=unmeasured,
+                extra_fraction=unmeasured,
+                longest_region=unmeasured,
+                longest_region_length=lengths,
+            ),
         }
     )
     pair = DisclosurePair(

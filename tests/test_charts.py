@@ -17,6 +17,7 @@ from clinaudit.reports.figures import (
     copy_forward_figure,
     delta_figure,
     memorization_figure,
+    near_verbatim_figure,
     roc_figure,
 )
 from clinaudit.reports.results import Results, RocPoint
@@ -29,6 +30,7 @@ def figures(results: Results) -> list[Figure]:
         memorization_figure(published),
         composition_figure(published, names={"plan": "The plan"}),
         copy_forward_figure(published),
+        near_verbatim_figure(published),
         roc_figure(published, arm="train"),
         roc_figure(published, arm="nontrain"),
         *(delta_figure(published, metric=metric) for metric in ("auroc_all", "auroc", "ppv")),
