@@ -59,20 +59,21 @@ def parquet_bytes(tmp_path: Path, frame: pl.DataFrame) -> bytes:
     return content
 
 
+# Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         ("notes.csv", CSV),
         ("notes.csv", b"\xef\xbb\xbf" + CSV),
-        ("notes.csv.gz", gzip.compress(CSV)),
-        ("notes.csv.gz", gzip.compress(CSV[:50]) + gzip.compress(CSV[50:])),
+        ("notes.csv.gz", gzip.compress(CSV, mtime=0)),
+        ("notes.csv.gz", gzip.compress(CSV[:50], mtime=0) + gzip.compress(CSV[50:], mtime=0)),
         ("notes.csv.zst", zstandard.compress(CSV)),
         ("notes.csv.zst", zstandard.compress(CSV[:50]) + zstandard.compress(CSV[50:])),
         ("notes.jsonl", JSONL),
         ("notes.jsonl", b"\xef\xbb\xbf" + JSONL.replace(b"\n", b"\r\n")),
         ("notes.jsonl", JSONL.rstrip()),
         ("notes.jsonl", JSONL.replace(b'"1"', b"1")),
-        ("notes.jsonl.gz", gzip.compress(JSONL)),
+        ("notes.jsonl.gz", gzip.compress(JSONL, mtime=0)),
         ("notes.jsonl.zst", zstandard.compress(JSONL)),
     ],
 )
@@ -121,7 +122,7 @@ GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
         ("notes.csv", b"", ["notes.csv: is empty"]),
         ("notes.csv", b"patient_id,note_id,text\n", ["notes.csv: has no rows"]),
         ("notes.jsonl", b"\n \n", ["notes.jsonl: has no rows"]),
-        ("notes.jsonl.gz", gzip.compress(b""), ["notes.jsonl.gz: has no rows"]),
+        ("notes.jsonl.gz", gzip.compress(b"", mtime=0), ["notes.jsonl.gz: has no rows"]),
         (
             "notes.csv",
             b"id,note_id,text\nZebulon,1,Zebulon\n",
@@ -164,14 +165,14 @@ GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
         ),
         (
             "notes.csv.gz",
-            gzip.compress(b"patient_id,note_id,text\na,1,Zebulon \xe9\n"),
+            gzip.compress(b"patient_id,note_id,text\na,1,Zebulon \xe9\n", mtime=0),
             ["notes.csv.gz, row 1, column text: is not UTF-8"],
         ),
         ("notes.csv", "patient_id,note_id,text\na,1,x\n".encode("utf-16"), ["notes.csv: is UTF-16; save it as UTF-8"]),
         ("notes.csv", b"patient_id,note_id,text\na,1,x\0y\n", ["notes.csv, row 1, column text: holds a NUL character"]),
         (
             "notes.csv.gz",
-            gzip.compress(b"patient_id,note_id,text\na,1,x\n")[:-9],
+            gzip.compress(b"patient_id,note_id,text\na,1,x\n", mtime=0)[:-9],
             ["notes.csv.gz: is damaged, cut off, or not gz data"],
         ),
         ("notes.csv.gz", CSV, ["notes.csv.gz: is damaged, cut off, or not gz data"]),
