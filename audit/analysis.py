@@ -18,6 +18,7 @@ from clinaudit.audit.progress import Progress
 from clinaudit.audit.publication import publish_run
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory, open_store
+from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus, read_corpus
 from clinaudit.priors.tiers import TIER_IDS
@@ -49,23 +50,24 @@ def analyze_file(
     given = read_generations(generations_path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
     tokenizer = ModelTokenizer(tokenizer_directory)
     generations = tokenize_generations(given, corpus, tokenizer)
+    tokenizer_digest = digest_tokenizer(tokenizer_directory)
     settings: dict[str, object] = {
         "clinaudit": clinaudit.__version__,
         "GENERATIONS": sha256_of(generations_path),
         "CORPUS": corpus.digest,
-        "--tokenizer": digest_tokenizer(tokenizer_directory),
+        "--tokenizer": tokenizer_digest,
         "--template": sha256_of(template or DEFAULT_PROFILE),
         "--ngram": ngram,
         "--seed": seed,
     }
-    with open_store(run) as store:
+    with open_store(run) as store, open_token_cache(run, tokenizer_digest, tokenizer) as cache:
         store.bind_settings(settings)
         confine_libraries(run.work)
         drop_manifest(run)
         memorization = measure_memorization(
             generations,
             corpus=corpus,
-            tokenizer=tokenizer,
+            cache=cache,
             profile=profile,
             ngram=ngram,
             seed=seed,

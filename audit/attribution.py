@@ -129,26 +129,38 @@ def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[lis
 
 
 def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
-    """Return the end of the longest prefix that stands in some note (`start` where none does)."""
-    # A prefix of a text that stands in a note stands there too, so whether it stands is monotone in its length.
+    """Return the end of the longest prefix that stands in some note (`start` where none does).
+
+    A prefix of a text that stands in a note stands there too, and no later: so whether one stands is monotone in its
+    length, a note that does not hold it is not asked again, and the others from where they held the shorter one.
+    """
     good, bad = start, end
+    holders = dict.fromkeys(notes, 0)
     while bad - good > 1:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if _stands_somewhere(region.slice(start, middle), notes) else (good, middle)
+        text = region.slice(start, middle)
+        found = {note: at for note, begin in holders.items() if (at := note.find(text, begin)) >= 0}
+        if found:
+            good, holders = middle, found
+        else:
+            bad = middle
     return good if region.slice(start, good) else start
 
 
 def _longest_suffix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
     """Return the start of the longest suffix that stands in some note (`end` where none does)."""
     good, bad = end, start
+    holders = list(dict.fromkeys(notes))
     while good - bad > 1:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if _stands_somewhere(region.slice(middle, end), notes) else (good, middle)
+        text = region.slice(middle, end)
+        # Searched from the front: `rfind` takes quadratic time on periodic text.
+        found = [note for note in holders if text in note]
+        if found:
+            good, holders = middle, found
+        else:
+            bad = middle
     return good if region.slice(good, end) else end
-
-
-def _stands_somewhere(text: str, notes: Sequence[str]) -> bool:
-    return any(text in note for note in notes)
 
 
 def _attribute_piece(region: RegionText, start: int, end: int, notes: Sequence[str]) -> Piece | None:

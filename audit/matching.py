@@ -1,43 +1,53 @@
 """Verbatim matching: which generated tokens stand in the patient's own notes (paper 3.2.1; contract, section 4).
 
-Owns n-gram matches, memorized tokens, regions and prompt echo, all in token ids. Knows nothing of text. Windows are
-compared as the ids themselves, never as a hash alone, so that no match is false.
+Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. Every hit of a hash is
+compared id by id, so that no match is false.
 """
 
-from collections.abc import Iterable, Sequence
+import numpy as np
+import numpy.typing as npt
 
-from clinaudit.templates.spans import Span, merge_overlapping
+from clinaudit.audit.token_sequences import TokenSequences
+from clinaudit.templates.spans import Span
 
 #: τ of the paper (3.2.1).
 DEFAULT_NGRAM = 30
 
-Windows = frozenset[tuple[int, ...]]
+#: Tokens hashed at once. Wider seeds have fewer chance hits but stand closer together; eight read a note of 30-grams at
+#: every 23rd token.
+_SEED_TOKENS = 8
+
+#: One flag a token.
+Flags = npt.NDArray[np.bool_]
 
 
-def windows_of(sequences: Iterable[Sequence[int]], *, n: int) -> Windows:
-    """Return every window of `n` consecutive ids that stands in one of the sequences."""
-    return frozenset(
-        tuple(sequence[start : start + n]) for sequence in sequences for start in range(len(sequence) - n + 1)
-    )
+def find_matches(generations: TokenSequences, notes: TokenSequences, *, n: int) -> list[Flags]:
+    """Return for each generation, token by token, whether a match begins there.
+
+    A match is a window of `n` consecutive ids that stands contiguously in one of the notes.
+    """
+    # Compiled code, loaded where it is first needed: `--help` must not wait for it.
+    from clinaudit.audit.matching_kernels import find_windows
+
+    begins = find_windows(generations.ids, generations.starts, notes.ids, notes.starts, n, min(n, _SEED_TOKENS))
+    return np.split(begins, generations.starts[1:-1]) if len(generations) else []
 
 
-def find_matches(generated: Sequence[int], windows: Windows, *, n: int) -> list[Span]:
-    """Return the spans (tokens) of all windows of the generation that are among `windows`, by start."""
-    return [
-        Span(start, start + n)
-        for start in range(len(generated) - n + 1)
-        if tuple(generated[start : start + n]) in windows
-    ]
-
-
-def merge_overlapping_matches(matches: Iterable[Span]) -> list[Span]:
-    """Merge matches that share at least one token into regions; matches that only touch stay apart."""
-    return merge_overlapping(matches)
-
-
-def covered_tokens(spans: Iterable[Span], *, length: int) -> list[bool]:
-    """Return for each of `length` tokens whether one of the spans holds it."""
-    covered = [False] * length
-    for start, end in spans:
-        covered[start:end] = [True] * (end - start)
+def covered_tokens(begins: Flags, *, n: int) -> Flags:
+    """Return for each token whether a match holds it."""
+    begun = np.cumsum(begins, dtype=np.int64)
+    over = np.zeros_like(begun)
+    over[n:] = begun[:-n]
+    covered: Flags = begun > over
     return covered
+
+
+def merge_overlapping_matches(begins: Flags, *, n: int) -> list[Span]:
+    """Merge matches that share at least one token into regions; matches that only touch stay apart."""
+    starts = np.flatnonzero(begins)
+    if not len(starts):
+        return []
+    breaks = np.flatnonzero(np.diff(starts) >= n)
+    firsts = starts[np.concatenate([[0], breaks + 1])]
+    lasts = starts[np.concatenate([breaks, [len(starts) - 1]])]
+    return [Span(int(first), int(last) + n) for first, last in zip(firsts, lasts, strict=True)]

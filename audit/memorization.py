@@ -4,13 +4,16 @@ Owns the order match → region → attribution → composition → K for genera
 were made, nor of figures over many of them (memorization_figures.py).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.attribution import AttributedRegion, Piece, attribute_region, region_text
 from clinaudit.audit.composition import NoteReader, NoteText, SegmentPlace, TokenLabel, compose_piece
-from clinaudit.audit.matching import Windows, covered_tokens, find_matches, merge_overlapping_matches, windows_of
+from clinaudit.audit.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
+from clinaudit.audit.progress import Progress
 from clinaudit.audit.specificity import count_patients
+from clinaudit.audit.token_cache import TokenCache
+from clinaudit.audit.token_sequences import lay_end_to_end
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus
 from clinaudit.reports.results import Arm
@@ -93,13 +96,16 @@ class AnalyzedGeneration:
 
 
 class PatientText:
-    """One patient's own notes: the windows of their ids, and the notes as their template reads them."""
+    """One patient's own notes: their ids, and the notes as their template reads them."""
 
-    def __init__(self, notes: Sequence[tuple[str, str]], tokenizer: ModelTokenizer, reader: NoteReader, n: int) -> None:
+    def __init__(self, notes: Sequence[tuple[str, str]], cache: TokenCache, reader: NoteReader) -> None:
         texts = [text for _, text in notes]
         # A note with carriage returns is matched as it stands and with line feeds, so that neither hides a match.
-        texts += [normalize_newlines(text) for text in texts if "\r" in text]
-        self.windows: Windows = windows_of(tokenizer.encode_many(texts), n=n)
+        with_returns = [index for index, text in enumerate(texts) if "\r" in text]
+        texts += [normalize_newlines(texts[index]) for index in with_returns]
+        #: Index among the notes of each of `sequences`.
+        self.note_of_sequence = (*range(len(notes)), *with_returns)
+        self.sequences = lay_end_to_end(cache.ids(texts))
         self.texts = [normalize_newlines(text) for _, text in notes]
         self._notes = notes
         self._reader = reader
@@ -112,17 +118,24 @@ class PatientText:
         return self._read[index]
 
 
-def locate_generation(
-    generation: Generation, patient: PatientText, *, prompt_windows: Windows, n: int
+def locate_generations(
+    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, n: int
+) -> list[LocatedGeneration]:
+    """Find, attribute and compose the memorized regions of the generations of one patient."""
+    sequences = lay_end_to_end(generation.token_ids for generation in generations)
+    return [
+        _locate_generation(generation, begins, patient, tokenizer=tokenizer, n=n)
+        for generation, begins in zip(generations, find_matches(sequences, patient.sequences, n=n), strict=True)
+    ]
+
+
+def _locate_generation(
+    generation: Generation, begins: Flags, patient: PatientText, *, tokenizer: ModelTokenizer, n: int
 ) -> LocatedGeneration:
-    """Find, attribute and compose the memorized regions of one generation."""
-    length = len(generation.token_ids)
-    matches = find_matches(generation.token_ids, patient.windows, n=n)
-    memorized = covered_tokens(matches, length=length)
-    in_prompt = covered_tokens(find_matches(generation.token_ids, prompt_windows, n=n), length=length)
+    memorized = covered_tokens(begins, n=n)
     regions: list[AttributedRegion] = []
     pieces: list[LocatedPiece] = []
-    for region_id, span in enumerate(merge_overlapping_matches(matches)):
+    for region_id, span in enumerate(merge_overlapping_matches(begins, n=n)):
         region = region_text(generation.text, generation.token_chars, span)
         attributed = attribute_region(region, patient.texts)
         regions.append(attributed)
@@ -134,8 +147,15 @@ def locate_generation(
             pieces.append(
                 LocatedPiece(region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments))
             )
-    echo = tuple(own and given for own, given in zip(memorized, in_prompt, strict=True))
-    return LocatedGeneration(generation, tuple(memorized), echo, tuple(regions), tuple(pieces))
+    echo = memorized & _in_prompt(generation, tokenizer, n=n) if regions else memorized
+    return LocatedGeneration(generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces))
+
+
+def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, n: int) -> Flags:
+    """Return for each generated token whether it lies in a window that also stands in the prompt."""
+    prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
+    (begins,) = find_matches(lay_end_to_end([generation.token_ids]), lay_end_to_end([prompt_ids]), n=n)
+    return covered_tokens(begins, n=n)
 
 
 def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
@@ -165,12 +185,12 @@ def analyze_generations(
     generations: Iterable[Generation],
     corpus: Corpus,
     *,
-    tokenizer: ModelTokenizer,
+    cache: TokenCache,
     reader: NoteReader,
     n: int,
-    advance: Callable[[int], None],
+    progress: Progress,
 ) -> Iterator[AnalyzedGeneration]:
-    """Analyse generations against their patients' own notes; `advance(1)` is called for each one located.
+    """Analyse generations against their patients' own notes.
 
     K counts distinct patients among the train split and the target. All generations are held until K is known, since
     one scan of the corpus serves them all.
@@ -179,21 +199,20 @@ def analyze_generations(
     for generation in generations:
         by_patient.setdefault(generation.patient_id, []).append(generation)
     located: list[LocatedGeneration] = []
-    for patient_id, own in by_patient.items():
-        notes = [(note.note_id, note.text) for note in corpus.notes_of(patient_id)]
-        patient = PatientText(notes, tokenizer, reader, n)
-        for generation in own:
-            prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
-            located.append(locate_generation(generation, patient, prompt_windows=windows_of([prompt_ids], n=n), n=n))
-            advance(1)
-    counts = _train_counts(located, corpus)
+    with progress.stage("matching notes", total=sum(map(len, by_patient.values())), unit="generations") as advance:
+        for patient_id, own in by_patient.items():
+            notes = [(note.note_id, note.text) for note in corpus.notes_of(patient_id)]
+            located += locate_generations(own, PatientText(notes, cache, reader), tokenizer=cache.tokenizer, n=n)
+            advance(len(own))
+    counts = _train_counts(located, corpus, progress)
     for item in located:
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
         yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
 
 
-def _train_counts(located: Sequence[LocatedGeneration], corpus: Corpus) -> Mapping[str, int]:
+def _train_counts(located: Sequence[LocatedGeneration], corpus: Corpus, progress: Progress) -> Mapping[str, int]:
     texts = {piece.piece.text for item in located for piece in item.pieces}
-    train = ([note.text for note in corpus.notes_of(patient_id)] for patient_id in corpus.patient_ids("train"))
-    return count_patients(texts, train)
+    notes = corpus.packed("train")
+    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
+        return count_patients(texts, notes, advance=advance)

@@ -14,7 +14,7 @@ from clinaudit.audit.memorization import Generation, analyze_generations
 from clinaudit.audit.memorization_figures import GenerationFigures, measure_generation, summarize_memorization
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.store import RunDirectory
-from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.audit.token_cache import TokenCache
 from clinaudit.priors.corpus import Corpus
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.results import Arm, Memorization
@@ -29,7 +29,7 @@ def measure_memorization(
     generations: Sequence[Generation],
     *,
     corpus: Corpus,
-    tokenizer: ModelTokenizer,
+    cache: TokenCache,
     profile: NoteProfile,
     ngram: int,
     seed: int,
@@ -40,18 +40,12 @@ def measure_memorization(
     figures: list[GenerationFigures] = []
     regions: list[dict[str, Any]] = []
     segments: list[dict[str, Any]] = []
-    with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        for analyzed in analyze_generations(
-            generations,
-            corpus,
-            tokenizer=tokenizer,
-            reader=NoteReader(profile),
-            n=ngram,
-            advance=advance,
-        ):
-            figures.append(measure_generation(analyzed))
-            regions.extend(region_rows(analyzed))
-            segments.extend(segment_rows(analyzed))
+    for analyzed in analyze_generations(
+        generations, corpus, cache=cache, reader=NoteReader(profile), n=ngram, progress=progress
+    ):
+        figures.append(measure_generation(analyzed))
+        regions.extend(region_rows(analyzed))
+        segments.extend(segment_rows(analyzed))
     write_table(run.evidence, "generation_metrics", (asdict(item.metrics) for item in figures))
     write_table(run.evidence, "regions", regions)
     write_table(run.evidence, "segments", segments)

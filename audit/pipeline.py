@@ -30,6 +30,7 @@ from clinaudit.audit.publication import publish_run, with_decision
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts
+from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.reports.results import Results
 
 
@@ -42,7 +43,7 @@ def run_audit(settings: AuditSettings) -> Results:
     # Everything given is read and checked before any model is loaded.
     inputs = load_inputs(settings)
 
-    with open_store(run) as store:
+    with open_store(run) as store, open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache:
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)
         drop_manifest(run)
@@ -66,7 +67,7 @@ def run_audit(settings: AuditSettings) -> Results:
         memorization = measure_memorization(
             generations,
             corpus=inputs.corpus,
-            tokenizer=inputs.tokenizer,
+            cache=cache,
             profile=inputs.profile,
             ngram=settings.ngram,
             seed=settings.seed,
@@ -80,7 +81,7 @@ def run_audit(settings: AuditSettings) -> Results:
         disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, progress)
 
         # The verdict, and what readers get.
-        tokens = count_tokens(inputs.corpus, inputs.tokenizer, progress)
+        tokens = count_tokens(inputs.corpus, cache, progress)
         results = assemble_results(
             inputs,
             facts=facts,

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from clinaudit.audit.progress import Progress
-from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.audit.token_cache import BATCH, TokenCache
 from clinaudit.priors.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.results import Moments, PopulationSummary
@@ -40,18 +40,16 @@ _RACES = {
     "nhpi": "native hawaiian or pacific islander",
 }
 _SEXES = {"female": "female", "male": "male"}
-#: Notes tokenized at a time.
-_BATCH = 256
 
 
-def count_tokens(corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress) -> dict[str, int]:
+def count_tokens(corpus: Corpus, cache: TokenCache, progress: Progress) -> dict[str, int]:
     """Return the tokens of each patient's notes together, each note tokenized alone."""
     totals: Counter[str] = Counter()
     notes = (note for patient_id in corpus.patients for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
-        while batch := list(islice(notes, _BATCH)):
-            for note, ids in zip(batch, tokenizer.encode_many([note.text for note in batch]), strict=True):
-                totals[note.patient_id] += len(ids)
+        while batch := list(islice(notes, BATCH)):
+            for note, length in zip(batch, cache.lengths([note.text for note in batch]), strict=True):
+                totals[note.patient_id] += length
             advance(len(batch))
     return dict(totals)
 

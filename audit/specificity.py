@@ -1,32 +1,81 @@
 """Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; contract, section 4).
 
-Owns the Aho-Corasick scan over the train split (Aho and Corasick 1975, by pyahocorasick). Knows nothing of regions or
-generations: it is given texts with line feeds only, and patients with their notes.
+Owns the choice of engine and the threads. Two engines answer alike: the automaton of aho_corasick.py, and the windows
+of window_index.py, some hundred times faster on a large corpus. Knows nothing of regions or generations.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+import os
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
-from clinaudit.templates.sections import normalize_newlines
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.aho_corasick import count_patients_by_automaton
+from clinaudit.priors.packed_notes import PackedNotes
+
+SpecificityEngine = Literal["auto", "aho-corasick", "windows"]
+Advance = Callable[[int], None]
+
+#: Up to so many texts and bytes of corpus the automaton is done within seconds, and nothing has to be compiled.
+_FEW_TEXTS = 2_000
+_SMALL_CORPUS_BYTES = 16 << 20
+#: Bytes of corpus that one thread takes at a time.
+PART_BYTES = 32 << 20
 
 
-def count_patients(texts: Collection[str], patients: Iterable[Sequence[str]]) -> dict[str, int]:
-    """Return for each text the number of patients of whom at least one note holds it verbatim.
+def count_patients(
+    texts: Collection[str],
+    notes: PackedNotes,
+    *,
+    engine: SpecificityEngine = "auto",
+    threads: int | None = None,
+    advance: Advance = lambda _bytes: None,
+) -> dict[str, int]:
+    r"""Return for each text the number of patients of whom at least one note holds it verbatim.
 
-    `texts` hold line feeds only and are not empty; each item of `patients` is one patient's notes. Occurrences never
-    cross from one note into the next.
+    `texts` hold line feeds only and are not empty. Occurrences never cross from one note into the next. `advance` is
+    called with bytes of corpus, `notes.size` of them in all; `threads` are those of the window engine, all processors
+    without it.
     """
-    import ahocorasick
-
-    counts: Counter[str] = Counter(dict.fromkeys(texts, 0))
-    if not counts:
+    wanted = list(dict.fromkeys(texts))
+    if not wanted:
         return {}
-    automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
-    for text in counts:
-        automaton.add_word(text, text)
-    automaton.make_automaton()
-    for notes in patients:
-        # `iter`, not `iter_long`: nested and overlapping texts must all be seen.
-        held = {text for note in notes for _, text in automaton.iter(normalize_newlines(note))}
-        counts.update(held)
-    return dict(counts)
+    if "" in wanted:
+        raise ValueError("an empty text stands everywhere")
+    if engine == "auto":
+        engine = "aho-corasick" if len(wanted) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES else "windows"
+    if engine == "aho-corasick":
+        return dict(count_patients_by_automaton(wanted, notes, advance=advance))
+    return _count_by_windows(wanted, notes, threads=threads or os.cpu_count() or 1, advance=advance)
+
+
+def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, advance: Advance) -> dict[str, int]:
+    from clinaudit.audit.window_index import LEAST_BYTES, build_indexes, count_in_range, split_patients
+
+    encoded = [text.encode("utf-8") for text in texts]
+    long = [index for index, text in enumerate(encoded) if len(text) >= LEAST_BYTES]
+    short = [texts[index] for index, text in enumerate(encoded) if len(text) < LEAST_BYTES]
+    counts = dict.fromkeys(texts, 0)
+    # Either engine reads the whole corpus; progress is of both.
+    share = 2 if long and short else 1
+    if long:
+        indexes = build_indexes([encoded[index] for index in long], notes)
+        del encoded
+        totals: npt.NDArray[np.uint64] = np.zeros(len(long), dtype=np.uint64)
+        parts = list(split_patients(notes, part_bytes=PART_BYTES))
+
+        def scan(part: tuple[range, int]) -> npt.NDArray[np.uint32]:
+            return count_in_range(indexes, notes, texts=len(long), patients=part[0])
+
+        with ThreadPoolExecutor(threads) as pool:
+            for at in range(0, len(parts), threads):
+                group = parts[at : at + threads]
+                for (_, size), found in zip(group, pool.map(scan, group), strict=True):
+                    totals += found
+                    advance(size // share)
+        counts.update((texts[index], int(total)) for index, total in zip(long, totals, strict=True))
+    if short:
+        counts.update(count_patients_by_automaton(short, notes, advance=lambda size: advance(size // share)))
+    return counts

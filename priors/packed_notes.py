@@ -1,4 +1,4 @@
-r"""Notes as the bytes that the corpus scan reads: UTF-8 with line feeds only, wherever they lie in one array.
+"""Notes as the bytes that the corpus scan reads: UTF-8 with line feeds only, wherever they lie in one array.
 
 Owns the layout only. A text stands in a note exactly where its UTF-8 stands in the note's: the encoding synchronizes
 itself, so that bytes never match from within a character.
@@ -30,6 +30,11 @@ class PackedNotes:
     def patient_count(self) -> int:
         """Number of patients."""
         return len(self.first_notes) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of these notes."""
+        return int((self.ends - self.starts).sum())
 
     def note(self, index: int) -> str:
         """Return the text of one note, with line feeds only."""

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clinaudit.audit.matching import covered_tokens, find_matches, windows_of
+from clinaudit.audit.matching import covered_tokens, find_matches
+from clinaudit.audit.token_sequences import lay_end_to_end
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.templates.sections import normalize_newlines
 
@@ -101,7 +102,8 @@ def flags_of(ends: Sequence[int], *, n: int) -> list[bool]:
 
 
 def ours(generated: Ids, notes: Sequence[Ids], *, n: int) -> list[bool]:
-    return covered_tokens(find_matches(generated, windows_of(notes, n=n), n=n), length=len(generated))
+    (begins,) = find_matches(lay_end_to_end([generated]), lay_end_to_end(notes), n=n)
+    return covered_tokens(begins, n=n).tolist()
 
 
 def invented_patients(rng: random.Random) -> list[list[str]]:
@@ -122,7 +124,7 @@ def invented_patients(rng: random.Random) -> list[list[str]]:
 def ids_of(tokenizer: ModelTokenizer, notes: Sequence[str]) -> list[Ids]:
     """The ids of notes as `PatientText` takes them: as they stand, and with line feeds only."""
     texts = [*notes, *(normalize_newlines(note) for note in notes if "\r" in note)]
-    return [tuple(token_id * SPREAD for token_id in ids) for ids in tokenizer.encode_many(texts)]
+    return [tuple(int(token_id) * SPREAD for token_id in ids) for ids in tokenizer.encode_many(texts)]
 
 
 def stitched_generation(rng: random.Random, patients: Sequence[Sequence[Ids]]) -> Ids:

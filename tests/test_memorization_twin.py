@@ -1,18 +1,23 @@
 """Matching, regions, the split, source notes, echo and K against a brute-force twin written from the definitions."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memorization_twin import Twin, lf, patients_holding
 
 from clinaudit.audit.composition import NoteReader
-from clinaudit.audit.matching import windows_of
-from clinaudit.audit.memorization import Generation, PatientText, locate_generation
-from clinaudit.audit.specificity import count_patients
+from clinaudit.audit.memorization import Generation, PatientText, locate_generations
+from clinaudit.audit.specificity import SpecificityEngine, count_patients
+from clinaudit.audit.store import RunDirectory
+from clinaudit.audit.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.priors.packed_notes import pack_notes
 from clinaudit.templates.profile import load_profile
 
 N = 4
+ENGINES: tuple[SpecificityEngine, ...] = ("aho-corasick", "windows")
 READER = NoteReader(load_profile())
 
 # Short repeated words make stitched, nested and periodic regions; the rest are unicode, headers and carriage returns.
@@ -25,6 +30,14 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
     return ModelTokenizer(tokenizer_directory)
 
 
+@pytest.fixture(scope="module")
+def cache(tokenizer, tmp_path_factory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     notes=st.lists(TEXTS, min_size=1, max_size=4),
@@ -33,7 +46,7 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
     prompt=TEXTS,
     data=st.data(),
 )
-def test_one_generation_equals_the_twin(tokenizer, notes, others, generated, prompt, data) -> None:
+def test_one_generation_equals_the_twin(tokenizer, cache, notes, others, generated, prompt, data) -> None:
     # Half the time the generation is stitched from the notes themselves, cut anywhere, so that regions are long.
     if data.draw(st.booleans()):
         parts = [data.draw(st.sampled_from(notes)) for _ in range(3)]
@@ -43,9 +56,8 @@ def test_one_generation_equals_the_twin(tokenizer, notes, others, generated, pro
     text, laid = tokenizer.decode_with_spans(ids)
     assert (text, laid) == (generated, spans)
     generation = Generation("g", "p", "train", "public", (), (), prompt, text, ids, tuple(spans), "stop")
-    patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], tokenizer, READER, N)
-    prompt_ids = tokenizer.encode(prompt)
-    located = locate_generation(generation, patient, prompt_windows=windows_of([prompt_ids], n=N), n=N)
+    patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], cache, READER)
+    (located,) = locate_generations([generation], patient, tokenizer=tokenizer, n=N)
 
     twin = Twin(tokenizer, notes, N)
     assert located.memorized == twin.memorized(ids)
@@ -58,14 +70,15 @@ def test_one_generation_equals_the_twin(tokenizer, notes, others, generated, pro
         assert region.dropped_tokens == dropped
         assert region.stitched == (pieces != {(start, end)})
     people = [notes, *others]
-    counts = count_patients({piece.piece.text for piece in located.pieces}, people)
+    texts = {piece.piece.text for piece in located.pieces}
+    counts = {engine: count_patients(texts, pack_notes(people), engine=engine) for engine in ENGINES}
     for piece in located.pieces:
         wanted = twin.text(ids, *piece.piece.span_tokens)
         assert piece.piece.text == wanted == lf(text[slice(*piece.span_chars)])
         holders = twin.holders(wanted)
         assert (piece.piece.note, piece.piece.copy_forward_count) == (holders[-1], len(holders))
         assert piece.piece.note_start_chars == twin.clean[holders[-1]].index(wanted)
-        assert counts[wanted] == patients_holding(wanted, people)
+        assert {found[wanted] for found in counts.values()} == {patients_holding(wanted, people)}
         # Segments partition the piece, in characters and in tokens.
         assert "".join(text[slice(*segment.span_chars)] for segment in piece.segments) == text[slice(*piece.span_chars)]
         assert [token for segment in piece.segments for token in segment.tokens] == list(

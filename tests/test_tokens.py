@@ -38,7 +38,9 @@ def test_a_real_tokenizer_lays_its_tokens_end_to_end(tokenizer_directory) -> Non
     assert eos is not None
     assert tokenizer.bytes_of(eos) == b""
     assert tokenizer.encode("") == ()
-    assert tokenizer.encode_many(["ab", ""]) == [tokenizer.encode("ab"), ()]
+    texts = [text, "ab", "", "a<|endoftext|>b", "x" * 3000]
+    assert [tuple(ids.tolist()) for ids in tokenizer.encode_many(texts)] == [tokenizer.encode(one) for one in texts]
+    assert tokenizer.encode_many([]) == []
 
 
 def test_sentencepiece_style_vocabulary(tmp_path) -> None:

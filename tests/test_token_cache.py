@@ -1,0 +1,81 @@
+"""The token cache: equal to the tokenizer, never trusted where damaged, private."""
+
+import sqlite3
+import stat
+
+import pytest
+
+from clinaudit.audit.store import RunDirectory
+from clinaudit.audit.token_cache import open_token_cache
+from clinaudit.audit.tokens import ModelTokenizer
+
+TEXTS = ["cc: cough\nhpi: two days", "", "naïve 漢字 😀\r\n", "cc: cough\nhpi: two days"]
+
+
+class CountingTokenizer:
+    """A tokenizer that says how many texts it was asked for."""
+
+    def __init__(self, tokenizer: ModelTokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.asked = 0
+
+    def encode_many(self, texts):
+        self.asked += len(texts)
+        return self.tokenizer.encode_many(texts)
+
+
+@pytest.fixture
+def tokenizer(tokenizer_directory) -> CountingTokenizer:
+    return CountingTokenizer(ModelTokenizer(tokenizer_directory))
+
+
+@pytest.fixture
+def run(tmp_path) -> RunDirectory:
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    return run
+
+
+def expected(tokenizer: CountingTokenizer) -> list[list[int]]:
+    return [list(tokenizer.tokenizer.encode(text)) for text in TEXTS]
+
+
+def test_ids_and_lengths_equal_the_tokenizer_and_are_kept(run, tokenizer) -> None:
+    with open_token_cache(run, "one", tokenizer) as cache:
+        assert cache.lengths(TEXTS) == list(map(len, expected(tokenizer)))
+        assert [ids.tolist() for ids in cache.ids(TEXTS)] == expected(tokenizer)
+    asked = tokenizer.asked
+    with open_token_cache(run, "one", tokenizer) as cache:
+        assert [ids.tolist() for ids in cache.ids(TEXTS)] == expected(tokenizer)
+        assert cache.lengths(TEXTS) == list(map(len, expected(tokenizer)))
+        assert tokenizer.asked == asked
+    # Another tokenizer's ids are other ids.
+    with open_token_cache(run, "two", tokenizer) as cache:
+        cache.ids(TEXTS[:1])
+        assert tokenizer.asked == asked + 1
+
+
+def test_the_file_is_private_and_lies_in_the_runs_work(run, tokenizer) -> None:
+    with open_token_cache(run, "one", tokenizer) as cache:
+        cache.ids(TEXTS)
+    (file,) = run.work.glob("tokens.sqlite")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert b"cough" not in file.read_bytes()
+
+
+def test_a_row_that_was_changed_is_tokenized_again(run, tokenizer) -> None:
+    with open_token_cache(run, "one", tokenizer) as cache:
+        cache.ids(TEXTS)
+    for damage in ("substr(ids, 1, length(ids) - 1)", "zeroblob(length(ids))", "x''", "substr(ids, 5)"):
+        with sqlite3.connect(run.work / "tokens.sqlite") as connection:
+            connection.execute(f"UPDATE tokens SET ids = {damage}")
+        connection.close()
+        with open_token_cache(run, "one", tokenizer) as cache:
+            assert [ids.tolist() for ids in cache.ids(TEXTS)] == expected(tokenizer)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_file_that_is_no_cache_is_made_anew(run, tokenizer, content: bytes) -> None:
+    (run.work / "tokens.sqlite").write_bytes(content)
+    with open_token_cache(run, "one", tokenizer) as cache:
+        assert [ids.tolist() for ids in cache.ids(TEXTS)] == expected(tokenizer)
