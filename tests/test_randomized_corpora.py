@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from memorization_twin import Ids, Twin, as_text, lf, patients_holding
 
+from clinaudit.audit import specificity, window_index
 from clinaudit.audit.composition import NoteReader
 from clinaudit.audit.memorization import AnalyzedGeneration, Generation, analyze_generations
 from clinaudit.audit.memorization_figures import measure_generation
@@ -31,7 +32,8 @@ from clinaudit.templates.profile import load_profile
 BLOCKS = 21
 CORPORA_A_BLOCK = 100
 
-# At least so many bytes are what the faster scan for K needs; shorter texts take another way.
+# The window engine takes another way for texts of at least so many bytes (and the automaton below the first).
+WAYS_BYTES = (15, 47, 63, 95)
 LONG_BYTES = 47
 
 MOST_TOKENS = 250
@@ -93,6 +95,7 @@ KINDS = (
     "long texts of K > 1",
     "long texts of K = 0",
     "long texts at a note's start or end",
+    *(f"texts of {least - below} bytes" for least in WAYS_BYTES for below in (0, 1)),
 )
 
 
@@ -244,7 +247,7 @@ def probes(rng: random.Random, patients: Sequence[Sequence[str]]) -> set[str]:
         changed = list(part)
         if changed:
             changed[rng.randrange(len(changed))] = "z"
-        length = rng.randint(1, 120)
+        length = rng.choice([rng.randint(1, 120), rng.choice(WAYS_BYTES) + rng.randint(-1, 1)])
         texts |= {part, note, note[:length], note[-length:], note[-length:] + next_note[:length], "".join(changed)}
         texts |= {note + note[:1], periodic(rng)}
     return texts - {""}
@@ -388,17 +391,26 @@ def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
             )
 
 
-def compare_specificity(rng: random.Random, corpus: RandomCorpus, census: Counter[str]) -> None:
-    """Assert K of many texts against the twin."""
+def compare_specificity(
+    rng: random.Random, corpus: RandomCorpus, census: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Assert K of many texts against the twin, by either engine, as in a large corpus now and then."""
+    # Patients taken in several parts, and strides that many texts make narrow.
+    monkeypatch.setattr(specificity, "PART_BYTES", rng.choice([1, 200, specificity.PART_BYTES]))
+    monkeypatch.setattr(window_index, "_MOST_WINDOWS", rng.choice([0, 1000, window_index._MOST_WINDOWS]))
     texts = probes(rng, corpus.patients)
     patients = [*corpus.patients, ["", "\r"]]
     wanted = {text: patients_holding(text, patients) for text in texts}
     for engine in ENGINES:
-        assert count_patients(texts, pack_notes(patients), engine=engine, threads=1) == wanted
+        assert count_patients(texts, pack_notes(patients), engine=engine, threads=2) == wanted
+    monkeypatch.undo()
     for text, count in wanted.items():
         long = len(text.encode()) >= LONG_BYTES
         census["texts of K = 0"] += not count
         census["long texts"] += long
+        for least in WAYS_BYTES:
+            census[f"texts of {least} bytes"] += len(text.encode()) == least
+            census[f"texts of {least - 1} bytes"] += len(text.encode()) == least - 1
         census["short texts"] += not long
         census["long texts of K > 1"] += long and count > 1
         census["long texts of K = 0"] += long and not count
@@ -408,7 +420,9 @@ def compare_specificity(rng: random.Random, corpus: RandomCorpus, census: Counte
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, cache, tmp_path, block: int) -> None:
+def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(
+    tokenizer, cache, tmp_path, monkeypatch, block: int
+) -> None:
     census: Counter[str] = Counter()
     for seed in range(block * CORPORA_A_BLOCK, (block + 1) * CORPORA_A_BLOCK):
         rng = random.Random(seed)
@@ -416,5 +430,5 @@ def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, cache, 
         count_notes(corpus, census)
         for written, analyzed in zip(corpus.generations, analyze(corpus, cache, tmp_path / str(seed)), strict=True):
             compare_generation(corpus, written, analyzed, tokenizer, census)
-        compare_specificity(rng, corpus, census)
+        compare_specificity(rng, corpus, census, monkeypatch)
     assert [kind for kind in KINDS if not census[kind]] == []
