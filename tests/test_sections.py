@@ -92,3 +92,47 @@ def test_wrong_profile_is_bad_input(tmp_path, edit: tuple[str, str], problem: st
     with pytest.raises(BadInputError) as caught:
         load_profile(path)
     assert problem in caught.value.render()
+
+
+# Table 2: the 17 body-system headers, by the parents they stand under (the last two, "other", under either).
+ROS_ONLY = ["constitutional", "genitourinary", "integumentary", "allergic/immunologic"]
+EXAM_ONLY = ["general", "eyes", "nose", "neck", "lymphatic", "skin", "neurologic"]
+BOTH = ["e/n/t", "cardiovascular", "respiratory", "gastrointestinal", "musculoskeletal", "psychiatric"]
+OTHER = ["hematologic/lymphatic", "endocrine"]
+
+PARENTS = [("ros", "Review of Systems"), ("physical exam", "Physical Exam"), ("objective", "Physical Exam")]
+
+
+@pytest.mark.parametrize(("parent", "section"), PARENTS)
+@pytest.mark.parametrize("leaf", [*BOTH, *OTHER])
+def test_ambiguous_leaf_takes_the_nearest_preceding_parent(leaf: str, parent: str, section: str) -> None:
+    other = "objective" if parent == "ros" else "ros"
+    # A header that is no parent, and a leaf of the other parent alone, stand between and change nothing.
+    between = "skin: a\n" if parent == "ros" else "constitutional: a\n"
+    note = f"{other}:\n{parent}:\n{between}family history: b\n{leaf}: c\n{other}:\n"
+    resolved = [(heading.header, heading.section) for heading in RESOLVER.headings(note)]
+    assert (leaf, section) in resolved
+    assert resolved[-1] == (other, dict(PARENTS)[other])
+
+
+@pytest.mark.parametrize("leaf", [*BOTH, *OTHER])
+def test_ambiguous_leaf_without_a_parent_before_it_is_unassigned(leaf: str) -> None:
+    note = f"hpi: a\n{leaf}: b\nros:\n{leaf}: c"
+    assert names(note)[1:] == [
+        ("unassigned", f"{leaf}: b\n"),
+        ("Review of Systems", "ros:\n"),
+        ("Review of Systems", f"{leaf}: c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("leaf", "section"),
+    [*((leaf, "Review of Systems") for leaf in ROS_ONLY), *((leaf, "Physical Exam") for leaf in EXAM_ONLY)],
+)
+@pytest.mark.parametrize("before", ["", "ros:\n", "physical exam:\n", "objective:\n"])
+def test_a_leaf_of_one_parent_stands_there_whatever_is_before(leaf: str, section: str, before: str) -> None:
+    assert names(f"{before}{leaf}: x")[-1] == (section, f"{leaf}: x")
+
+
+def test_a_parent_in_the_middle_of_a_line_is_none() -> None:
+    assert [name for name, _ in names("ros:\nsee physical exam: x\nrespiratory: y")] == ["Review of Systems"] * 2
