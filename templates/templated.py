@@ -43,7 +43,8 @@ _VERB = r"(?:reviewed|signed|entered|recorded|documented|dictated|updated|perfor
 # optionally with a time between: "reviewed on 1/02/2003 10:23 am by doe, jane".
 _BY_NAME_LINE = re.compile(
     r"\bby[ \t]+(?:"
-    rf"(?:dr|mr|mrs|ms|miss|prof)\b\.?[ \t]+{_NAME}(?:[ \t]+{_NAME}){{0,2}}"
+    # One surname; further words only as names are written, or "by dr. roe for depression" would be boilerplate.
+    rf"(?:dr|mr|mrs|ms|miss|prof)\b\.?[ \t]+(?:[^\W\d_]\.[ \t]*){{0,2}}{_NAME}(?:[ \t]+{_CAPITAL_NAME}){{0,2}}"
     rf"|{_CAPITAL_NAME}(?:[ \t]+{_CAPITAL_NAME})?,[ \t]*{_CAPITAL_NAME}(?:[ \t]+{_NAME})?"
     rf"|{_NAME}(?:[ \t]+{_NAME}){{0,3}}(?:,[ \t]*(?:md|do|np|pa|rn)|[ \t]+(?-i:MD|DO|NP|PA|RN))\b\.?"
     r")[ \t]*[.;]?[ \t]*$",

@@ -69,6 +69,12 @@ MATCHES = [
     (Rule.BY_NAME_LINE, "upset by what they do", []),
     (Rule.BY_NAME_LINE, "seen by Dr. Smith and sent home with her son today", []),
     (Rule.BY_NAME_LINE, "bitten by dog", []),
+    # Only a surname may follow in lower case: what comes after it may be what the note reveals.
+    (Rule.BY_NAME_LINE, "referred by dr. roe for depression", []),
+    (Rule.BY_NAME_LINE, "followed by dr. roe for hiv.", []),
+    (Rule.BY_NAME_LINE, "caused by mr smith abuse", []),
+    (Rule.BY_NAME_LINE, "seen by dr. j. roe", ["by dr. j. roe"]),
+    (Rule.BY_NAME_LINE, "seen by Dr. Jane Q. Roe", ["by Dr. Jane Q. Roe"]),
     (Rule.SEE_REFERENCE, "constitutional: see hpi", ["see hpi"]),
     (Rule.SEE_REFERENCE, "See  below, see ATTACHED", ["See  below", "see ATTACHED"]),
     (Rule.SEE_REFERENCE, "oversee hpi", []),
