@@ -56,25 +56,30 @@ class CellReader:
 def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
     cells = CellReader(table, problems)
-    dated: dict[str, list[tuple[_Moment, Note]]] = {}
+    by_patient: dict[str, list[Note]] = {}
+    #: By position; most visits have a date alone.
+    times: dict[int, time] = {}
     for position, row in enumerate(table.rows):
         visit = cells.meaning(row, "visit_date", parse_date)
-        day, clock = visit or (date.min, time.min)
+        if visit and visit[1] != time.min:
+            times[position] = visit[1]
         note = Note(
             patient_id=row.text("patient_id"),
             note_id=row.text("note_id"),
-            visit_date=day if visit else None,
+            visit_date=visit[0] if visit else None,
             provider=row.word("provider"),
             practice=row.word("practice"),
             note_type=row.word("note_type"),
             position=position,
             texts=texts,
         )
-        dated.setdefault(note.patient_id, []).append(((visit is not None, day, clock, position), note))
-    return {
-        patient_id: tuple(note for _, note in sorted(notes, key=lambda pair: pair[0]))
-        for patient_id, notes in dated.items()
-    }
+        by_patient.setdefault(note.patient_id, []).append(note)
+
+    def moment(note: Note) -> _Moment:
+        day = note.visit_date
+        return day is not None, day or date.min, times.get(note.position, time.min), note.position
+
+    return {patient_id: tuple(sorted(notes, key=moment)) for patient_id, notes in by_patient.items()}
 
 
 def check_references(tables: Mapping[str, Table], problems: Problems) -> None:
