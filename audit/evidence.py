@@ -83,6 +83,12 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "templated_tokens": "int",
         "echo_tokens": "int",
     },
+    "near_verbatim": {
+        "generation_id": "text",
+        "token_start": "int",
+        "token_end": "int",
+        "source_note_id": "text",
+    },
     "cohorts": {
         "diagnosis": "text",
         "patient_id": "text",

@@ -11,6 +11,7 @@ from clinaudit.audit.cohorts import Cohort
 from clinaudit.audit.judge.annotation import Annotation
 from clinaudit.audit.judge.verdict import Judgement, to_row
 from clinaudit.audit.memorization import AnalyzedGeneration, Generation, LocatedPiece
+from clinaudit.audit.near_verbatim import NearVerbatimText
 from clinaudit.priors.prompts import Prior
 
 Row = dict[str, Any]
@@ -109,6 +110,17 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
                 "templated_tokens": sum(located.labels[token - first].templated for token in segment.tokens),
                 "echo_tokens": sum(located_generation.echo[token] for token in segment.tokens),
             }
+
+
+def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
+    """Yield the rows of `near_verbatim.parquet` of one generation, one a region of the greatest length."""
+    for (start, end), note_id in text.longest:
+        yield {
+            "generation_id": generation_id,
+            "token_start": start,
+            "token_end": end,
+            "source_note_id": note_id,
+        }
 
 
 def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, LocatedPiece, int]]:

@@ -9,9 +9,11 @@ from typing import Any, get_args
 
 from clinaudit.audit.composition import NoteReader
 from clinaudit.audit.evidence import write_table
-from clinaudit.audit.evidence_rows import region_rows, segment_rows
+from clinaudit.audit.evidence_rows import near_verbatim_rows, region_rows, segment_rows
 from clinaudit.audit.memorization import Generation, analyze_generations
 from clinaudit.audit.memorization_figures import GenerationFigures, measure_generation, summarize_memorization
+from clinaudit.audit.near_verbatim_figures import NearFigures, measure_near_verbatim, summarize_near_verbatim
+from clinaudit.audit.near_verbatim_stage import find_near_verbatim_text
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.token_cache import TokenCache
@@ -36,28 +38,35 @@ def measure_memorization(
     run: RunDirectory,
     progress: Progress,
 ) -> MemorizationResults:
-    """Analyse generations, write `generation_metrics`, `regions` and `segments`, and return the figures by tier."""
-    figures: list[GenerationFigures] = []
+    """Analyse generations, write the four tables of what stands in the notes, and return the figures by tier."""
+    figures: list[tuple[GenerationFigures, NearFigures]] = []
     regions: list[dict[str, Any]] = []
     segments: list[dict[str, Any]] = []
-    for analyzed in analyze_generations(
-        generations, corpus, cache=cache, reader=NoteReader(profile), n=ngram, progress=progress
-    ):
-        figures.append(measure_generation(analyzed))
+    near_verbatim: list[dict[str, Any]] = []
+    reader = NoteReader(profile)
+    near_texts = find_near_verbatim_text(generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress)
+    for analyzed in analyze_generations(generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress):
+        measured = measure_generation(analyzed)
+        generation_id = measured.metrics.generation_id
+        figures.append((measured, measure_near_verbatim(near_texts[generation_id], measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
-    write_table(run.evidence, "generation_metrics", (asdict(item.metrics) for item in figures))
+        near_verbatim.extend(near_verbatim_rows(generation_id, near_texts[generation_id]))
+    write_table(run.evidence, "generation_metrics", (asdict(item.metrics) for item, _ in figures))
     write_table(run.evidence, "regions", regions)
     write_table(run.evidence, "segments", segments)
-    groups: dict[tuple[str, Arm], list[GenerationFigures]] = {}
-    for item in figures:
-        groups.setdefault((item.metrics.tier, item.metrics.arm), []).append(item)
+    write_table(run.evidence, "near_verbatim", near_verbatim)
+    groups: dict[tuple[str, Arm], list[tuple[GenerationFigures, NearFigures]]] = {}
+    for item, near in figures:
+        groups.setdefault((item.metrics.tier, item.metrics.arm), []).append((item, near))
     results: MemorizationResults = {}
     with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
         for tier in TIER_IDS:
             for arm in ARMS:
                 if (tier, arm) in groups:
-                    summary = summarize_memorization(groups[tier, arm], n=ngram, seed=seed)
-                    results.setdefault(tier, {})[arm] = summary
+                    verbatim, near_verbatim_of = zip(*groups[tier, arm], strict=True)
+                    summary = summarize_memorization(verbatim, n=ngram, seed=seed)
+                    beside = summarize_near_verbatim(near_verbatim_of, n=ngram, seed=seed)
+                    results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
                     advance(1)
     return results

@@ -7,7 +7,7 @@ and no other figure, rule or limit is made from them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clinaudit.audit.memorization_figures import ratio_over_patients, summarize_lengths
+from clinaudit.audit.memorization_figures import GenerationMetrics, ratio_over_patients, summarize_lengths
 from clinaudit.audit.near_verbatim import NearVerbatimText, edit_budget
 from clinaudit.reports.results import NearVerbatim
 
@@ -25,15 +25,13 @@ class NearFigures:
     longest_region: int
 
 
-def measure_near_verbatim(
-    text: NearVerbatimText, *, patient_id: str, tokens: int, memorized_tokens: int
-) -> NearFigures:
+def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) -> NearFigures:
     """Reduce one generation to its counts; every memorized token is near-verbatim, since zero edits are few."""
     return NearFigures(
-        patient_id=patient_id,
-        tokens=tokens,
+        patient_id=metrics.patient_id,
+        tokens=metrics.tokens,
         near_tokens=text.tokens,
-        extra_tokens=text.tokens - memorized_tokens,
+        extra_tokens=text.tokens - metrics.memorized_tokens,
         longest_region=max((len(range(*span)) for span, _ in text.longest), default=0),
     )
 

@@ -3,8 +3,6 @@
 Owns arithmetic on arrays only; the definition, and why it finds every near match, are in near_verbatim.py. Indices of
 the inner loops are unsigned: numba tests each signed one for being negative.
 """
-# mypy: disallow-untyped-decorators=False
-# numba ships no types: what it compiles keeps the signature written here.
 
 import numba
 import numpy as np

@@ -1,12 +1,11 @@
 """The results schema: what `results.json` holds, as typed records (contract, section 6).
 
-Owns the shape of every published number and the JSON Schema that ships with the package. Knows nothing of how a
+Owns the shape of every published number; results_schema.py makes the JSON Schema of it. Knows nothing of how a
 number was computed. A figure is an `Estimate`: a value with its interval, or no value with the reason.
 """
 
 import json
 import math
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -388,23 +387,3 @@ def from_json(text: str) -> Results:
     mean = disclosure.pop("mean", {})
     document["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
     return Results.model_validate(document)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the published document, `disclosure` laid flat as `to_json` does."""
-    schema = Results.model_json_schema(mode="serialization")
-    definitions = schema["$defs"]
-    flat = definitions["DisclosureResults"]["properties"]
-    definitions["DisclosureResults"] = {
-        "description": "By diagnosis and tier, and the means over the diagnoses.",
-        "type": "object",
-        "properties": {"mean": flat["mean"]},
-        "required": ["mean"],
-        "additionalProperties": flat["by_diagnosis"]["additionalProperties"],
-    }
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["required"] = sorted(set(schema["properties"]) - {"training"})
-    return schema
-
-
-SCHEMA_PATH = Path(__file__).with_name("results.schema.json")

@@ -17,7 +17,8 @@ import polars as pl
 import pytest
 
 from clinaudit.audit.evidence import SCHEMAS
-from clinaudit.reports.results import SCHEMA_PATH
+from clinaudit.priors.corpus import read_corpus
+from clinaudit.reports.results_schema import SCHEMA_PATH
 
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
@@ -49,6 +50,31 @@ def test_a_run_leaves_what_the_contract_names(audited) -> None:
     schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     for path in (audited / "results.json", audited / "evidence" / "results.json"):
         jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+
+
+def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tiny_demo) -> None:
+    evidence = audited / "evidence"
+    metrics = pl.read_parquet(evidence / "generation_metrics.parquet")
+    near = pl.read_parquet(evidence / "near_verbatim.parquet")
+    verbatim = pl.read_parquet(evidence / "regions.parquet")
+    assert set(verbatim["generation_id"]) <= set(near["generation_id"])
+    corpus = read_corpus(tiny_demo.corpus)
+    for row in near.join(metrics, on="generation_id").iter_rows(named=True):
+        assert row["source_note_id"] in {note.note_id for note in corpus.notes_of(row["patient_id"])}
+        assert 20 <= row["token_end"] - row["token_start"] <= row["tokens"]
+    lengths = near.select("generation_id", (pl.col("token_end") - pl.col("token_start")).alias("near"))
+    longest = verbatim.group_by("generation_id").agg((pl.col("token_end") - pl.col("token_start")).max().alias("piece"))
+    joined = lengths.join(longest, on="generation_id")
+    assert (joined["near"] >= joined["piece"]).all()
+    # Any two regions of one generation in the table are of one length: the longest.
+    assert lengths.unique().height == lengths["generation_id"].n_unique()
+    for arms in json.loads((evidence / "results.json").read_text(encoding="utf-8"))["memorization"].values():
+        for figures in arms.values():
+            beside = figures["near_verbatim"]
+            both = figures["memorized_fraction"]["value"] + beside["extra_fraction"]["value"]
+            assert beside["fraction"]["value"] == pytest.approx(both, abs=2e-6)
+            assert (beside["window"], beside["edit_budget"]) == (20, 2)
+            assert beside["fraction"]["n"] == figures["generations"]
 
 
 def test_metrics_regions_and_segments_agree(audited) -> None:

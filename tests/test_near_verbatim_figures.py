@@ -5,6 +5,7 @@ import itertools
 import pytest
 from filled_results import filled, memorization_of
 
+from clinaudit.audit.memorization_figures import GenerationMetrics
 from clinaudit.audit.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.near_verbatim_figures import NearFigures, measure_near_verbatim, summarize_near_verbatim
 from clinaudit.audit.token_sequences import lay_end_to_end
@@ -47,11 +48,11 @@ def test_a_generation_is_reduced_to_its_counts() -> None:
     text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
     # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
     assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
-    figures = measure_near_verbatim(text, patient_id="a", tokens=len(edited), memorized_tokens=39)
+    metrics = GenerationMetrics("g", "a", "train", "public", len(edited), 39, 0, 0, 1, 0, 1)
+    figures = measure_near_verbatim(text, metrics)
     assert figures == NearFigures("a", tokens=65, near_tokens=63, extra_tokens=24, longest_region=63)
-    nothing = measure_near_verbatim(
-        matches.text_of(1, length=40, note_ids=["first", "second"]), patient_id="a", tokens=40, memorized_tokens=0
-    )
+    metrics = GenerationMetrics("h", "a", "train", "public", 40, 0, 0, 0, 0, 0, 0)
+    nothing = measure_near_verbatim(matches.text_of(1, length=40, note_ids=["first", "second"]), metrics)
     assert nothing == NearFigures("a", tokens=40, near_tokens=0, extra_tokens=0, longest_region=0)
 
 

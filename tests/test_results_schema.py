@@ -6,7 +6,8 @@ import jsonschema
 import pytest
 from filled_results import all_null, empty, filled
 
-from clinaudit.reports.results import SCHEMA_PATH, Results, from_json, json_schema, to_json
+from clinaudit.reports.results import Results, from_json, to_json
+from clinaudit.reports.results_schema import SCHEMA_PATH, json_schema
 from clinaudit.reports.suppression import suppress
 
 VARIANTS = [filled(), filled(cell=30), filled(nontrain=False), all_null(), empty()]
