@@ -43,13 +43,14 @@ def analyze_file(
     progress = Progress(quiet=quiet)
     run = RunDirectory(out)
     take_libraries_offline(run.work)
-    if not tokenizer_directory.is_dir():
-        raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
-    profile = load_profile(template)
-    corpus = read_corpus(corpus_path, scratch=scratch_directory(run))
-    given = read_generations(generations_path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
-    tokenizer = ModelTokenizer(tokenizer_directory)
-    generations = tokenize_generations(given, corpus, tokenizer)
+    with run.absent_on_failure():
+        if not tokenizer_directory.is_dir():
+            raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
+        profile = load_profile(template)
+        corpus = read_corpus(corpus_path, scratch=scratch_directory(run))
+        given = read_generations(generations_path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
+        tokenizer = ModelTokenizer(tokenizer_directory)
+        generations = tokenize_generations(given, corpus, tokenizer)
     tokenizer_digest = digest_tokenizer(tokenizer_directory)
     settings: dict[str, object] = {
         "clinaudit": clinaudit.__version__,

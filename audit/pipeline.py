@@ -41,7 +41,8 @@ def run_audit(settings: AuditSettings) -> Results:
     take_libraries_offline(run.work)
 
     # Everything given is read and checked before any model is loaded.
-    inputs = load_inputs(settings)
+    with run.absent_on_failure():
+        inputs = load_inputs(settings)
 
     with open_store(run) as store, open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache:
         store.bind_settings(fingerprint(inputs))

@@ -7,7 +7,7 @@ of how a unit came about. Each unit is committed, and on the disk, before the ne
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,20 @@ class RunDirectory:
     def work(self) -> Path:
         """State, caches and temporary files; not in the manifest."""
         return self.evidence / "work"
+
+    @contextmanager
+    def absent_on_failure(self) -> Iterator[None]:
+        """Leave nothing of a run that never began: torch makes its compiler's cache as soon as it is imported."""
+        existed = self.root.exists()
+        try:
+            yield
+        except BaseException:
+            if not existed and self.root.is_dir():
+                directories = [path for path in self.root.rglob("*") if path.is_dir()]
+                for directory in (*sorted(directories, key=lambda path: -len(path.parts)), self.root):
+                    with suppress(OSError):  # what holds something stays
+                        directory.rmdir()
+            raise
 
     def create(self) -> None:
         """Make the directories; raises `UsageError` where something else stands there."""
