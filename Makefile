@@ -1,6 +1,7 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
 # make test: installs, then runs every test.   make check: the static checks.
-.PHONY: demo test check install install-dev clean
+# make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
+.PHONY: demo test check bench install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
@@ -10,6 +11,9 @@ test: install-dev
 
 check: install-dev
 	scripts/check
+
+bench: install-dev
+	.venv/bin/python benchmarks/bench.py --write
 
 install:
 	scripts/install-cpu

@@ -55,8 +55,7 @@ class PatientFacts:
 
     patient_id: str
     arm: Split
-    #: The latest note as it stands.
-    note: str
+    latest: Note
     in_note: Mapping[Fact, NoteField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
@@ -67,6 +66,11 @@ class PatientFacts:
     age: int | None
     sex: str | None
     note_count: int
+
+    @property
+    def note(self) -> str:
+        """The latest note as it stands; read from the corpus each time, since a corpus holds more than memory does."""
+        return self.latest.text
 
     def known(self, fact: Fact) -> bool:
         """Whether the fact is known from any source."""
@@ -106,7 +110,7 @@ class FactReader:
         return PatientFacts(
             patient_id=patient_id,
             arm=patient.split,
-            note=latest.text,
+            latest=latest,
             in_note={
                 fact: NoteField(field.value, Span(offsets[field.span_chars.start], offsets[field.span_chars.end]))
                 for fact, field in fields.items()
