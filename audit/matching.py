@@ -4,6 +4,8 @@ Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothi
 compared id by id, so that no match is false.
 """
 
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,7 +32,8 @@ def find_matches(generations: TokenSequences, notes: TokenSequences, *, n: int) 
     from clinaudit.audit.matching_kernels import find_windows
 
     begins = find_windows(generations.ids, generations.starts, notes.ids, notes.starts, n, min(n, _SEED_TOKENS))
-    return np.split(begins, generations.starts[1:-1]) if len(generations) else []
+    starts = generations.starts.tolist()
+    return [begins[start:end] for start, end in itertools.pairwise(starts)]
 
 
 def covered_tokens(begins: Flags, *, n: int) -> Flags:

@@ -13,15 +13,11 @@ Flags = npt.NDArray[np.bool_]
 
 _U = np.uint64
 _ZERO, _ONE = _U(0), _U(1)
-# Odd 64-bit constants drawn at random: one for each id of a seed of up to eight, and one to mix.
+# Odd 64-bit constants drawn at random: one for each two ids of a seed, and one to mix.
 _K0 = _U(0x910A2DEC89025CC1)
 _K1 = _U(0x975835DE1C9756CF)
 _K2 = _U(0x1D0B14E4DB018FED)
 _K3 = _U(0x6E73E372E2338ACB)
-_K4 = _U(0xA1E8C5A1C6D8F8A3)
-_K5 = _U(0xBEEB8DA1658EEC67)
-_K6 = _U(0xF893A2EEFB32555F)
-_K7 = _U(0x71C18690EE42C90B)
 _MIX = _U(0xA0761D6478BD642F)
 #: Ids of a seed that are hashed without a loop.
 _WHOLE_SEED = _U(8)
@@ -30,23 +26,27 @@ _NONE = np.uint32(0xFFFFFFFF)
 
 
 @numba.njit(inline="always")
+def _pair(ids: Ids, place: np.uint64) -> np.uint64:
+    """Return two ids as one word."""
+    word: np.uint64 = _U(ids[place]) | _U(ids[place + _ONE]) << _U(32)
+    return word
+
+
+@numba.njit(inline="always")
 def _seed_hash(ids: Ids, place: np.uint64, seed: np.uint64) -> np.uint64:
     if seed == _WHOLE_SEED:
         sum_ = (
-            _U(ids[place]) * _K0
-            + _U(ids[place + _U(1)]) * _K1
-            + _U(ids[place + _U(2)]) * _K2
-            + _U(ids[place + _U(3)]) * _K3
-            + _U(ids[place + _U(4)]) * _K4
-            + _U(ids[place + _U(5)]) * _K5
-            + _U(ids[place + _U(6)]) * _K6
-            + _U(ids[place + _U(7)]) * _K7
+            _pair(ids, place) * _K0
+            + _pair(ids, place + _U(2)) * _K1
+            + _pair(ids, place + _U(4)) * _K2
+            + _pair(ids, place + _U(6)) * _K3
         )
     else:
         sum_ = _ZERO
         for offset in range(seed):
             sum_ = sum_ * _K0 + _U(ids[place + _U(offset)]) + _ONE
-    return (sum_ ^ (sum_ >> _U(29))) * _MIX
+    value: np.uint64 = (sum_ ^ (sum_ >> _U(29))) * _MIX
+    return value
 
 
 @numba.njit(cache=True, nogil=True)
@@ -83,23 +83,53 @@ def find_windows(
             heads[value >> shift] = np.uint32(place)
             bit = value >> filter_shift
             seen[bit >> _U(6)] |= _ONE << (bit & _SIX_BITS)
-    for note in range(_U(len(note_starts) - 1)):
-        note_begin, note_end = _U(note_starts[note]), _U(note_starts[note + _ONE])
-        if note_end - note_begin < windows:
-            continue
-        at = note_begin
-        while at + width <= note_end:
-            value = _seed_hash(notes, at, width)
-            bit = value >> filter_shift
-            if (seen[bit >> _U(6)] >> (bit & _SIX_BITS)) & _ONE:
-                place = heads[value >> shift]
-                while place != _NONE:
-                    _mark_around(
-                        generated, generation_starts, _U(place), notes, note_begin, note_end, at, width, around, begins
-                    )
-                    place = following[place]
-            at += stride
+    # In two steps: a loop that only reads and hashes is compiled to five times faster code than one that also compares.
+    places, owners = _find_candidates(notes, note_starts, windows, width, stride, seen, filter_shift)
+    for index in range(len(places)):
+        at, note = _U(places[index]), _U(owners[index])
+        place = heads[_seed_hash(notes, at, width) >> shift]
+        while place != _NONE:
+            _mark_around(
+                generated,
+                generation_starts,
+                _U(place),
+                notes,
+                _U(note_starts[note]),
+                _U(note_starts[note + _ONE]),
+                at,
+                width,
+                around,
+                begins,
+            )
+            place = following[place]
     return begins
+
+
+@numba.njit
+def _find_candidates(
+    notes: Ids,
+    note_starts: Starts,
+    windows: np.uint64,
+    width: np.uint64,
+    stride: np.uint64,
+    seen: npt.NDArray[np.uint64],
+    filter_shift: np.uint64,
+) -> tuple[Ids, Ids]:
+    """Return the places in the notes whose seeds the filter lets through, and the note of each."""
+    places = np.empty(_U(len(notes)) // stride + _U(len(note_starts)), dtype=np.uint32)
+    owners = np.empty(len(places), dtype=np.uint32)
+    found = _ZERO
+    for note in range(_U(len(note_starts) - 1)):
+        at, end = _U(note_starts[note]), _U(note_starts[note + _ONE])
+        if end - at < windows:
+            continue
+        while at + width <= end:
+            bit = _seed_hash(notes, at, width) >> filter_shift
+            places[found] = np.uint32(at)
+            owners[found] = np.uint32(note)
+            found += (seen[bit >> _U(6)] >> (bit & _SIX_BITS)) & _ONE
+            at += stride
+    return places[:found], owners[:found]
 
 
 @numba.njit

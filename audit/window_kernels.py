@@ -20,7 +20,7 @@ _K1 = _U(0xC2B2AE3D27D4EB4F)
 _K2 = _U(0x165667B19E3779F9)
 _K3 = _U(0xD6E8FEB86659FD93)
 _K4 = _U(0xA0761D6478BD642F)
-_ONE = _U(1)
+_ZERO, _ONE = _U(0), _U(1)
 _WORD_BYTES = _U(8)
 #: Bits of the hash that say which two bits of a filter word stand for it; the word itself is chosen by the highest.
 _FIRST_BIT = _U(20)
@@ -163,47 +163,67 @@ def scan_patients(
     bucket_shift = _U(64) - _U(np.log2(len(buckets) - 1))
     bloom_shift = _U(64) - _U(np.log2(len(bloom)))
     step = _U(stride)
-    word_step = step // _WORD_BYTES
-    width = _U(words)
+    # A power of two: a shift takes one cycle, a division some fifteen.
+    step_bits = _U(np.log2(stride))
+    longest = _ZERO
+    for note in range(first_notes[patients_begin], first_notes[patients_end]):
+        longest = max(longest, _U(note_ends[note] - note_starts[note]))
+    # In two steps, note by note: a loop that only reads and hashes is compiled to far faster code than one that also
+    # compares.
+    candidates = np.empty(longest // step + _ONE, dtype=np.uint64)
+    hashes = np.empty(longest // step + _ONE, dtype=np.uint64)
     for patient in range(patients_begin, patients_end):
         for note in range(first_notes[patient], first_notes[patient + 1]):
             begin, end = _U(note_starts[note]), _U(note_ends[note])
-            place = (begin + step - _ONE) // step * word_step
-            limit = end // _WORD_BYTES
-            while place + width <= limit:
-                if width == _ONE:
-                    value = _mix(corpus_words[place] * _K0)
-                else:
-                    value = _mix(
-                        corpus_words[place] * _K0
-                        + corpus_words[place + _U(1)] * _K1
-                        + corpus_words[place + _U(2)] * _K2
-                        + corpus_words[place + _U(3)] * _K3
-                    )
-                seen = bloom[value >> bloom_shift]
-                if (
-                    (seen >> ((value >> _FIRST_BIT) & _SIX_BITS))
-                    & (seen >> ((value >> _SECOND_BIT) & _SIX_BITS))
-                    & _ONE
-                ):
-                    bucket = value >> bucket_shift
-                    fingerprint = value & _FINGERPRINT
-                    for cell in range(_U(buckets[bucket]), _U(buckets[bucket + _ONE])):
-                        if cells[cell] & _FINGERPRINT != fingerprint:
-                            continue
-                        slot = cells[cell] >> _HALF
-                        index = slot // step
-                        if last_patient[index] == patient:
-                            continue
-                        before = _U(places[index, 1]) + slot - index * step
-                        at = place * _WORD_BYTES
-                        first, last = _U(places[index, 0]), _U(places[index + _ONE, 0])
-                        if at < begin + before or at - before + (last - first) > end:
-                            continue
-                        if _is_equal(corpus, at - before, text, first, last - first):
-                            last_patient[index] = patient
-                            counts[index] += np.uint32(1)
-                place += word_step
+            found = _find_candidates(corpus_words, begin, end, _U(words), step, bloom, bloom_shift, candidates, hashes)
+            for candidate in range(found):
+                at, value = candidates[candidate], hashes[candidate]
+                bucket = value >> bucket_shift
+                for cell in range(_U(buckets[bucket]), _U(buckets[bucket + _ONE])):
+                    if (cells[cell] ^ value) & _FINGERPRINT != _ZERO:
+                        continue
+                    slot = cells[cell] >> _HALF
+                    index = slot >> step_bits
+                    if last_patient[index] == patient:
+                        continue
+                    before = _U(places[index, 1]) + (slot & (step - _ONE))
+                    first, last = _U(places[index, 0]), _U(places[index + _ONE, 0])
+                    if at < begin + before or at - before + (last - first) > end:
+                        continue
+                    if _is_equal(corpus, at - before, text, first, last - first):
+                        last_patient[index] = patient
+                        counts[index] += np.uint32(1)
+
+
+@numba.njit
+def _find_candidates(
+    corpus_words: Words,
+    begin: np.uint64,
+    end: np.uint64,
+    width: np.uint64,
+    step: np.uint64,
+    bloom: Words,
+    bloom_shift: np.uint64,
+    candidates: Words,
+    hashes: Words,
+) -> np.uint64:
+    """Write the places (bytes) and hashes of a note's windows that the filter lets through; return how many."""
+    found = _ZERO
+    place = (begin + step - _ONE) // step * (step // _WORD_BYTES)
+    limit = end // _WORD_BYTES
+    while place + width <= limit:
+        sum_ = corpus_words[place] * _K0
+        if width != _ONE:
+            sum_ += corpus_words[place + _U(1)] * _K1
+            sum_ += corpus_words[place + _U(2)] * _K2
+            sum_ += corpus_words[place + _U(3)] * _K3
+        value = _mix(sum_)
+        seen = bloom[value >> bloom_shift]
+        candidates[found] = place * _WORD_BYTES
+        hashes[found] = value
+        found += (seen >> ((value >> _FIRST_BIT) & _SIX_BITS)) & (seen >> ((value >> _SECOND_BIT) & _SIX_BITS)) & _ONE
+        place += step // _WORD_BYTES
+    return found
 
 
 @numba.njit(inline="always")
@@ -214,7 +234,7 @@ def _is_equal(corpus: Bytes, at: np.uint64, text: Bytes, first: np.uint64, lengt
         left -= _WORD_BYTES
         if _word_at(corpus, at + left) != _word_at(text, first + left):
             return False
-    while left > _U(0):
+    while left > _ZERO:
         left -= _ONE
         if corpus[at + left] != text[first + left]:
             return False
