@@ -1,7 +1,7 @@
 """Nearest-neighbour matching of two groups, 1:1: psmpy's propensity scores as in the paper, or optimal assignment.
 
-Owns the adapters to psmpy and scipy. Knows nothing of diagnoses or arms: two groups in, pairs of row numbers out.
-psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
+Owns the adapters to psmpy and to `assignment`. Knows nothing of diagnoses or arms: two groups in, pairs of row numbers
+out. psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clinaudit.audit.assignment import assign_optimally
 
 Matcher = Literal["psm", "optimal"]
 Covariates = NDArray[np.float64]
@@ -76,13 +78,14 @@ def _match_by_propensity(scaled: Covariates, first_count: int) -> Matching:
 
 def _match_optimally(scaled: Covariates, first_count: int) -> Matching:
     """Least total squared distance on z-scored covariates (Rosenbaum 1989); propensity by the same logistic model."""
-    from scipy.optimize import linear_sum_assignment
-    from scipy.spatial.distance import cdist
     from sklearn.linear_model import LogisticRegression
 
-    rows, columns = linear_sum_assignment(cdist(scaled[:first_count], scaled[first_count:], "sqeuclidean"))
+    first, second = scaled[:first_count], scaled[first_count:]
+    if len(first) <= len(second):
+        pairs = [(row, int(column)) for row, column in enumerate(assign_optimally(first, second))]
+    else:
+        pairs = sorted((int(row), column) for column, row in enumerate(assign_optimally(second, first)))
     in_first = np.arange(len(scaled)) < first_count
     model = LogisticRegression(solver="liblinear").fit(scaled, in_first)
     propensity = model.predict_proba(scaled)[:, 1]
-    pairs = tuple((int(row), int(column)) for row, column in zip(rows, columns, strict=True))
-    return Matching(pairs, propensity[:first_count], propensity[first_count:])
+    return Matching(tuple(pairs), propensity[:first_count], propensity[first_count:])
