@@ -10,12 +10,14 @@ import clinaudit
 from clinaudit.audit.audited_model import digest_tokenizer
 from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.generations_input import GenerationInput, read_generations
-from clinaudit.audit.inputs import library_versions, scratch_directory
+from clinaudit.audit.inputs import scratch_directory
+from clinaudit.audit.library_versions import library_versions
 from clinaudit.audit.manifest import drop_manifest
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import measure_memorization
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.publication import publish_run
+from clinaudit.audit.shards import open_runner, require_usable
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.audit.token_cache import open_token_cache
@@ -38,11 +40,13 @@ def analyze_file(
     ngram: int,
     seed: int,
     quiet: bool,
+    ray_address: str | None = None,
 ) -> Results:
     """Analyse a file of generations against a corpus; return the published results."""
     progress = Progress(quiet=quiet)
     run = RunDirectory(out)
     take_libraries_offline(run.work)
+    require_usable(ray_address)
     with run.absent_on_failure():
         if not tokenizer_directory.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
@@ -65,16 +69,18 @@ def analyze_file(
         store.bind_settings(settings)
         confine_libraries(run.work)
         drop_manifest(run)
-        memorization = measure_memorization(
-            generations,
-            corpus=corpus,
-            cache=cache,
-            profile=profile,
-            ngram=ngram,
-            seed=seed,
-            run=run,
-            progress=progress,
-        )
+        with open_runner(ray_address, run.work) as runner:
+            memorization = measure_memorization(
+                generations,
+                corpus=corpus,
+                cache=cache,
+                profile=profile,
+                ngram=ngram,
+                seed=seed,
+                run=run,
+                progress=progress,
+                runner=runner,
+            )
         results = Results(
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
             memorization=memorization,

@@ -91,6 +91,12 @@ def main() -> None:
     """
 
 
+def _ray_option() -> Callable[[Command], Command]:
+    return click.option(
+        "--ray-address", metavar="HOST:PORT", help="Ray cluster that takes the work: same results (docs/scale.md)."
+    )
+
+
 def _audit_options(command: Command) -> Command:
     options = [
         click.option("--config", type=_DIRECTORY, help="TOML file with any of these options."),
@@ -129,6 +135,7 @@ def _audit_options(command: Command) -> Command:
             help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",
         ),
         click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]"),
+        _ray_option(),
         click.option("--training-log", type=_DIRECTORY, help="JSONL with a row an epoch, for the report."),
         click.option("--quiet", is_flag=True, default=None, help="No progress on stderr."),
     ]
@@ -220,6 +227,7 @@ def check(corpus: Path, template: Path | None) -> int:
 @click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]")
 @click.option("--ngram", type=click.IntRange(min=1), default=30, show_default=True, help="Tokens a match must hold.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@_ray_option()
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def analyze(
     generations: Path,
@@ -229,6 +237,7 @@ def analyze(
     template: Path | None,
     ngram: int,
     seed: int,
+    ray_address: str | None,
     quiet: bool,
 ) -> int:
     """Analyse memorization in GENERATIONS (.jsonl or .parquet), made elsewhere, against CORPUS.
@@ -252,6 +261,7 @@ def analyze(
         ngram=ngram,
         seed=seed,
         quiet=quiet,
+        ray_address=ray_address,
     )
     click.echo(summary_table(results))
     click.echo(f"report: {out / 'report.html'}")

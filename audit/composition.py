@@ -28,6 +28,7 @@ class NoteReader:
     """Reads whole notes under one profile."""
 
     def __init__(self, profile: NoteProfile) -> None:
+        self.profile = profile
         self._resolver = SectionResolver(profile)
         self._templated = TemplatedText(profile, self._resolver)
 

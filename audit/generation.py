@@ -5,13 +5,16 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 
+from clinaudit.audit.engine_shards import decode_in_shards
 from clinaudit.audit.engines.guard import first_repeated_ngram
 from clinaudit.audit.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.progress import Progress
+from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.store import RunStore, StoredGeneration
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
@@ -41,10 +44,18 @@ def generation_id(prior: Prior) -> str:
     return "g" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:20]
 
 
-def generate(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore, progress: Progress) -> dict[str, str]:
+def generate(
+    inputs: AuditInputs,
+    priors: Sequence[Prior],
+    store: RunStore,
+    progress: Progress,
+    *,
+    runner: ShardRunner | None = None,
+) -> dict[str, str]:
     """Continue every prompt that has no generation yet; return what the engine says of itself.
 
-    Each generation is on the disk before the next one counts. A run whose engine changed underneath is refused.
+    Each generation is on the disk before the next one counts. A run whose engine changed underneath, or differs among
+    the workers of a runner, is refused. A served model is spoken to from here, runner or not.
     """
     planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -66,16 +77,31 @@ def generate(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore, prog
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        engine = inputs.model.load(context_length=needed)
-        try:
-            identity = engine.identity()
-            store.bind_settings({"engine identity": identity})
-            for output in engine.generate(pending):
+        if runner is not None and inputs.model.files is not None:
+            decoded = decode_in_shards(inputs.model, pending, context_length=needed, runner=runner)
+        else:
+            decoded = _decode_here(inputs, pending, context_length=needed)
+        identity: dict[str, str] = {}
+        with closing(decoded):
+            for said, output in decoded:
+                if said != identity:
+                    store.bind_settings({"engine identity": said})
+                    identity = said
                 store.add_generation(output.key, _as_stored(inputs, output))
                 advance(1)
-        finally:
-            engine.close()
     return identity
+
+
+def _decode_here(
+    inputs: AuditInputs, requests: Sequence[GenerationRequest], *, context_length: int
+) -> Generator[tuple[dict[str, str], GenerationOutput]]:
+    engine = inputs.model.load(context_length=context_length)
+    try:
+        identity = engine.identity()
+        for output in engine.generate(requests):
+            yield identity, output
+    finally:
+        engine.close()
 
 
 def _as_stored(inputs: AuditInputs, output: GenerationOutput) -> StoredGeneration:

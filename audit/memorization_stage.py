@@ -15,6 +15,7 @@ from clinaudit.audit.memorization_figures import GenerationFigures, measure_gene
 from clinaudit.audit.near_verbatim_figures import NearFigures, measure_near_verbatim, summarize_near_verbatim
 from clinaudit.audit.near_verbatim_stage import find_near_verbatim_text
 from clinaudit.audit.progress import Progress
+from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.token_cache import TokenCache
 from clinaudit.priors.corpus import Corpus
@@ -37,6 +38,7 @@ def measure_memorization(
     seed: int,
     run: RunDirectory,
     progress: Progress,
+    runner: ShardRunner | None = None,
 ) -> MemorizationResults:
     """Analyse generations, write the four tables of what stands in the notes, and return the figures by tier."""
     figures: list[tuple[GenerationFigures, NearFigures]] = []
@@ -44,8 +46,12 @@ def measure_memorization(
     segments: list[dict[str, Any]] = []
     near_verbatim: list[dict[str, Any]] = []
     reader = NoteReader(profile)
-    near_texts = find_near_verbatim_text(generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress)
-    for analyzed in analyze_generations(generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress):
+    near_texts = find_near_verbatim_text(
+        generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress, runner=runner
+    )
+    for analyzed in analyze_generations(
+        generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress, runner=runner
+    ):
         measured = measure_generation(analyzed)
         generation_id = measured.metrics.generation_id
         figures.append((measured, measure_near_verbatim(near_texts[generation_id], measured.metrics)))

@@ -28,6 +28,7 @@ from clinaudit.audit.population import count_tokens
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.publication import publish_run, with_decision
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.shards import open_runner
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts
 from clinaudit.audit.token_cache import open_token_cache
@@ -57,24 +58,26 @@ def run_audit(settings: AuditSettings) -> Results:
         annotations = annotate_targets(inputs, facts, labels, targets, progress)
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 
-        # What an adversary types, and what the model answers.
+        # What an adversary types, and what the model answers; on a Ray cluster, where one is given.
         priors = plan_priors(inputs, targets.diagnoses, facts)
         write_table(run.evidence, "priors", prior_rows(priors))
-        engine = generate(inputs, priors, store, progress)
-        generations = list(read_generations(inputs, priors, store))
-        write_table(run.evidence, "generations", generation_rows(generations))
+        with open_runner(settings.ray_address, run.work) as runner:
+            engine = generate(inputs, priors, store, progress, runner=runner)
+            generations = list(read_generations(inputs, priors, store))
+            write_table(run.evidence, "generations", generation_rows(generations))
 
-        # What of it stands in the patient's own notes.
-        memorization = measure_memorization(
-            generations,
-            corpus=inputs.corpus,
-            cache=cache,
-            profile=inputs.profile,
-            ngram=settings.ngram,
-            seed=settings.seed,
-            run=run,
-            progress=progress,
-        )
+            # What of it stands in the patient's own notes.
+            memorization = measure_memorization(
+                generations,
+                corpus=inputs.corpus,
+                cache=cache,
+                profile=inputs.profile,
+                ngram=settings.ngram,
+                seed=settings.seed,
+                run=run,
+                progress=progress,
+                runner=runner,
+            )
 
         # What it says of sensitive diagnoses, and how much of that is due to training.
         judgements = judge_generations(inputs, generations, store, progress)

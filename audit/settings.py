@@ -50,6 +50,8 @@ class AuditSettings:
     template: Path | None = None
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
     training_log: Path | None = None
+    #: HOST:PORT of a Ray cluster that takes the work; results are the same, so that a resumed run may change it.
+    ray_address: str | None = None
     #: A site's own diagnoses (id -> table), from the configuration only.
     diagnoses: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
@@ -112,6 +114,8 @@ def _problem(name: str, value: object) -> str | None:
         return "must be a list of texts"
     if name in _PATHS and not isinstance(value, str):
         return "must be a path"
+    if name == "ray_address" and not isinstance(value, str):
+        return "must be HOST:PORT"
     if name == "diagnoses" and not isinstance(value, dict):
         return "must be a table of diagnoses"
     return None

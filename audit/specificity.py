@@ -7,13 +7,18 @@ of window_index.py, some hundred times faster on a large corpus. Knows nothing o
 import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.aho_corasick import count_patients_by_automaton
+from clinaudit.audit.shards import ShardRunner
 from clinaudit.priors.packed_notes import PackedNotes
+
+if TYPE_CHECKING:
+    from clinaudit.audit.window_index import WindowIndex
 
 SpecificityEngine = Literal["auto", "aho-corasick", "windows"]
 Advance = Callable[[int], None]
@@ -31,13 +36,14 @@ def count_patients(
     *,
     engine: SpecificityEngine = "auto",
     threads: int | None = None,
+    runner: ShardRunner | None = None,
     advance: Advance = lambda _bytes: None,
 ) -> dict[str, int]:
     r"""Return for each text the number of patients of whom at least one note holds it verbatim.
 
     `texts` hold line feeds only and are not empty. Occurrences never cross from one note into the next. `advance` is
     called with bytes of corpus, `notes.size` of them in all; `threads` are those of the window engine, all processors
-    without it.
+    without it. With a `runner` that engine's work is cut into shards.
     """
     wanted = list(dict.fromkeys(texts))
     if not wanted:
@@ -48,6 +54,8 @@ def count_patients(
         engine = "aho-corasick" if len(wanted) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES else "windows"
     if engine == "aho-corasick":
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
+    if runner is not None:
+        return _count_in_shards(wanted, notes, runner, advance)
     return _count_by_windows(wanted, notes, threads=threads or os.cpu_count() or 1, advance=advance)
 
 
@@ -79,3 +87,52 @@ def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, adv
     if short:
         counts.update(count_patients_by_automaton(short, notes, advance=lambda size: advance(size // share)))
     return counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wanted:
+    """The texts that all shards look for: those long enough for the windows, by index, and the others."""
+
+    indexes: "list[WindowIndex]"
+    long: int
+    short: list[str]
+
+
+def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, advance: Advance) -> dict[str, int]:
+    from clinaudit.audit.window_index import LEAST_BYTES, build_indexes, split_patients
+
+    long = [text for text in texts if len(text.encode("utf-8")) >= LEAST_BYTES]
+    short = [text for text in texts if len(text.encode("utf-8")) < LEAST_BYTES]
+    indexes = build_indexes([text.encode("utf-8") for text in long], notes) if long else []
+    parts = list(split_patients(notes, part_bytes=PART_BYTES))
+    totals: npt.NDArray[np.int64] = np.zeros(len(long) + len(short), dtype=np.int64)
+    shards = (copy_patients(notes, patients) for patients, _ in parts)
+    for index, found in runner.map(count_in_shard, _Wanted(indexes, len(long), short), shards):
+        totals += found
+        advance(parts[index][1])
+    return dict.fromkeys(texts, 0) | dict(zip(long + short, totals.tolist(), strict=True))
+
+
+def count_in_shard(wanted: _Wanted, notes: PackedNotes) -> npt.NDArray[np.int64]:
+    """Return how many patients of a shard hold each of the wanted texts, long ones first, in a worker."""
+    from clinaudit.audit.window_index import count_in_range
+
+    everyone = range(notes.patient_count)
+    long = count_in_range(wanted.indexes, notes, texts=wanted.long, patients=everyone)
+    short = count_patients_by_automaton(wanted.short, notes, advance=lambda _: None) if wanted.short else {}
+    return np.concatenate([long.astype(np.int64), np.array([short[text] for text in wanted.short], dtype=np.int64)])
+
+
+def copy_patients(notes: PackedNotes, patients: range) -> PackedNotes:
+    """Return the notes of a range of patients with bytes of their own, for a worker."""
+    from clinaudit.audit.window_index import release_pages
+
+    own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
+    begins, ends = notes.starts[own].tolist(), notes.ends[own].tolist()
+    text = np.concatenate(
+        [np.empty(0, dtype=np.uint8), *(notes.text[begin:end] for begin, end in zip(begins, ends, strict=True))]
+    )
+    release_pages(notes, patients)
+    bounds = np.concatenate([[0], np.cumsum(notes.ends[own] - notes.starts[own])]).astype(np.int64)
+    first_notes = notes.first_notes[patients.start : patients.stop + 1] - notes.first_notes[patients.start]
+    return PackedNotes(text, bounds[:-1], bounds[1:], first_notes)

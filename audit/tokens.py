@@ -66,6 +66,7 @@ class ModelTokenizer:
     def __init__(self, directory: Path) -> None:
         import transformers
 
+        self.directory = directory
         quieten: Any = transformers.utils.logging.set_verbosity_error
         quieten()
         try:

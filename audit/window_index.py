@@ -153,7 +153,7 @@ def count_in_range(
             found,
         )
         counts[index.members] = found
-    _release(notes, patients)
+    release_pages(notes, patients)
     return counts
 
 
@@ -168,7 +168,8 @@ def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[ran
         begin = end
 
 
-def _release(notes: PackedNotes, patients: range) -> None:
+def release_pages(notes: PackedNotes, patients: range) -> None:
+    """Let go of the pages of a memory-mapped corpus in which the notes of a range of patients lie."""
     base: object = notes.text
     while isinstance(base, np.ndarray):
         base = base.base

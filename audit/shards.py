@@ -1,0 +1,71 @@
+"""Work cut into shards, each done on its own, here or by the workers of a Ray cluster.
+
+Owns what a runner of shards promises. Knows nothing of what is done, nor of Ray (ray_runner.py). A shard function is a
+function of a module, depends on nothing but its two arguments, and gives the same result wherever it runs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+Shared = TypeVar("Shared")
+Shard = TypeVar("Shard")
+Result = TypeVar("Result")
+
+
+class ShardRunner(Protocol):
+    """Runs a function over shards."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Shard], Result],
+        shared: Shared,
+        shards: Iterable[Shard],
+        *,
+        cpus: int = 1,
+        gpu: bool = False,
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield each shard's place and `function(shared, shard)`, as they finish, in any order.
+
+        Shards are taken as workers get free, so that few are held at a time. A worker has `cpus` processors, and with
+        `gpu` one of the GPUs, where there are any.
+        """
+        ...
+
+
+class LocalRunner:
+    """Runs all shards in this process, one after the other."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Shard], Result],
+        shared: Shared,
+        shards: Iterable[Shard],
+        *,
+        cpus: int = 1,  # noqa: ARG002 (this process has what it has)
+        gpu: bool = False,  # noqa: ARG002
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield each shard's place and result, in order."""
+        for index, shard in enumerate(shards):
+            yield index, function(shared, shard)
+
+
+def require_usable(ray_address: str | None) -> None:
+    """Refuse an address that cannot be used as things stand here, before long work begins; speaks to nobody."""
+    if ray_address is not None:
+        from clinaudit.audit.ray_security import require_secure_settings
+
+        require_secure_settings(ray_address)
+
+
+@contextmanager
+def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | None]:
+    """Connect to a Ray cluster whose files lie under `work` on this machine; None without an address."""
+    if ray_address is None:
+        yield None
+        return
+    from clinaudit.audit.ray_runner import connect
+
+    with connect(ray_address, work) as runner:
+        yield runner
