@@ -24,6 +24,11 @@ class Progress:
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
 
+    def say(self, line: str) -> None:
+        """Print one line, in words of ours."""
+        if not self._quiet:
+            print(line, file=sys.stderr, flush=True)
+
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
         """Report one stage of `total` units, `done` of them before this run; yields `advance(units)`."""

@@ -4,21 +4,20 @@ Prompts are PHI: they go to the one approved address, never through a proxy or a
 log. Token ids stay unknown, so that outputs carry text, before any repetition guard.
 """
 
-import logging
-import os
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
 
-from clinaudit.audit.endpoints import ServedModel, require_approved
+import openai
+
+from clinaudit.audit.endpoints import ServedModel
 from clinaudit.audit.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.templates.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError
+from clinaudit.audit.served_client import error_for_all, open_client
+from clinaudit.templates.errors import IncompleteError
 
 #: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
 _TIMEOUT_S = 600.0
-_CONNECT_TIMEOUT_S = 10.0
 
 
 class OpenAIEngine:
@@ -41,20 +40,9 @@ class OpenAIEngine:
 
         `api_key` is only ever what is given here: no variable of the environment is read.
         """
-        require_approved(model.base_url, approved_hosts=approved_hosts)
-        import openai
-
-        for logger in ("openai", "httpx2", "httpcore2"):  # at DEBUG they log whole requests
-            logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
-        with _without_openai_environment():
-            self._client = openai.OpenAI(
-                base_url=model.base_url,
-                api_key=api_key or "none",
-                # The client itself backs off after connection errors, time-outs, 429 and 5xx (and 408, 409).
-                max_retries=retries,
-                timeout=openai.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
-                http_client=openai.DefaultHttpxClient(trust_env=False, follow_redirects=False),
-            )
+        self._client = open_client(
+            model.base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s
+        )
         self._model = model
         self.context_length = context_length
         self._concurrency = concurrency
@@ -100,8 +88,6 @@ class OpenAIEngine:
 
     def _complete(self, request: GenerationRequest) -> GenerationOutput | str:
         """Ask for one completion; return it, or why it failed in words of ours: the server's may quote the prompt."""
-        import openai
-
         try:
             answer: Any = self._client.completions.create(
                 model=self._model.name,
@@ -111,7 +97,7 @@ class OpenAIEngine:
                 n=1,
             )
         except openai.APIStatusError as error:
-            fatal = self._fatal(error.status_code)
+            fatal = error_for_all(error.status_code, model=self._model.name, serves="completions")
             if fatal is not None:
                 raise fatal from None
             return f"HTTP status {error.status_code}"
@@ -122,21 +108,6 @@ class OpenAIEngine:
         except (openai.OpenAIError, ValueError, TypeError):
             return "unreadable answer"
         return _read(request, answer)
-
-    def _fatal(self, status: int) -> ClinauditError | None:
-        if 300 <= status < 400:
-            return UnsafeError(
-                f"the endpoint redirects elsewhere (HTTP status {status}); clinaudit follows no redirect; "
-                "give the address it leads to, approved with --phi-approved"
-            )
-        if status in (401, 403):
-            return BadInputError(f"the endpoint refuses the key (HTTP status {status}); give one that it accepts")
-        if status == 404:
-            return BadInputError(
-                f"the endpoint serves no completions for model {self._model.name} (HTTP status 404); "
-                "check BASE_URL (it often ends in /v1) and MODEL_NAME"
-            )
-        return None
 
 
 def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:
@@ -151,13 +122,3 @@ def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:
         # A content filter's cut would read as a model that leaks less.
         return "cut by the server (neither stop nor length)"
     return GenerationOutput(request.key, (), finish, text)
-
-
-@contextmanager
-def _without_openai_environment() -> Iterator[None]:
-    """Hide OPENAI_* variables from the client's constructor: it takes keys, organizations and headers from them."""
-    hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OPENAI_")}
-    try:
-        yield
-    finally:
-        os.environ.update(hidden)

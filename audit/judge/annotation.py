@@ -3,8 +3,9 @@
 Owns the annotation of one patient. Labels read by a judge share its errors; the report says so.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
@@ -36,6 +37,30 @@ class Annotation:
     medication_spans: tuple[str, ...]
     #: For patients without the diagnosis too: removal from the positives only would itself tell (contract, section 3).
     medications_to_remove: tuple[MedicationRemoval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatientHistory:
+    """What an annotation is made from."""
+
+    #: Every note of the patient, oldest first.
+    notes: Sequence[str]
+    #: Of the latest note: what stands before its HPI, and the HPI.
+    note_start: str
+    hpi: str
+    #: One entry a medication of the latest note.
+    medications: Sequence[str]
+
+
+@runtime_checkable
+class Annotator(Protocol):
+    """A judge that reads whole histories by itself, rather than note by note."""
+
+    def annotate_many(
+        self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
+    ) -> Iterator[list[Annotation]]:
+        """Yield the annotations of each patient, in order; `histories` is called once for each time they are read."""
+        ...
 
 
 def annotate_patient(

@@ -1,0 +1,149 @@
+"""From questions to settled answers: remembered, asked, asked once more, or left for the next run.
+
+Owns the order of these, and when a missing answer is final: one that cannot be used is asked for again once, then that
+is settled; where no answer came at all nothing is settled, and the audit is incomplete. Knows nothing of diagnoses.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clinaudit.audit.judge.chat import ChatEndpoint, Failure, Refusal
+from clinaudit.audit.judge.judge_cache import JudgeCache, Settled, question_key
+from clinaudit.audit.judge.prompt import Question
+from clinaudit.audit.judge.usage import Usage, estimate_tokens
+from clinaudit.templates.errors import BadInputError, IncompleteError, StorageError
+
+#: An answer that cannot be used is asked for again once (contract, section 5).
+MAX_ATTEMPTS = 2
+#: Refusals without a single answer after which the request itself is taken to be at fault.
+_REFUSALS_TO_STOP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and what an answer to it must pass."""
+
+    question: Question
+    #: Returns why an answer cannot be used (in words of ours), or None where it can.
+    problem: Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is still to be asked."""
+
+    questions: int
+    prompt_tokens: int
+
+
+class Asker:
+    """Settles questions at one endpoint, through one cache."""
+
+    def __init__(self, endpoint: ChatEndpoint, cache: JudgeCache, identity: Mapping[str, str]) -> None:
+        self._endpoint = endpoint
+        self._cache = cache
+        self._identity = identity
+        self._was_answered = False
+
+    def estimate(self, asked: Iterable[Asked]) -> Estimate:
+        """Return how many distinct questions are not settled yet, and about how many tokens they are."""
+        seen: set[bytes] = set()
+        tokens = 0
+        for item in asked:
+            key = question_key(self._identity, item.question)
+            if key not in seen and self._recall(key, item) is None:
+                seen.add(key)
+                tokens += estimate_tokens(item.question.system) + estimate_tokens(item.question.user)
+        return Estimate(len(seen), tokens)
+
+    def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
+        """Yield what came of each question, in order; equal questions are asked once.
+
+        Where no answer came the rest is still asked, so that it is remembered, before `IncompleteError` is raised;
+        `BadInputError` where the server refuses every question.
+        """
+        order: deque[bytes] = deque()
+        begun: set[bytes] = set()
+        done: set[bytes] = set()
+        failures: Counter[str] = Counter()
+        refused: dict[bytes, str] = {}
+
+        def first_times() -> Iterator[tuple[bytes, Asked]]:
+            for item in asked:
+                key = question_key(self._identity, item.question)
+                order.append(key)
+                if key not in begun:
+                    begun.add(key)
+                    yield key, item
+
+        for (key, _), outcome in self._endpoint.run_in_order(self._settle, first_times()):
+            if isinstance(outcome, Failure):
+                failures[outcome.reason] += 1
+            elif isinstance(outcome, Refusal):
+                refused[key] = outcome.reason
+            else:
+                done.add(key)
+            if self._was_answered:
+                # It answers others: this question is what it will not have (a filter of its own, or too long).
+                for refused_key, reason in refused.items():
+                    self._cache.keep(refused_key, Settled(None, 1, reason), Usage())
+                    done.add(refused_key)
+                refused.clear()
+            elif len(refused) >= _REFUSALS_TO_STOP:
+                break
+            while order and order[0] in done:
+                yield self._remembered(order.popleft())
+        if refused:
+            raise BadInputError(
+                f"the judge's endpoint answers no question: each is {next(iter(refused.values()))}; it must take "
+                "chat completions with temperature 0, a seed, max_completion_tokens and a JSON schema to answer by"
+            )
+        if failures:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
+            raise IncompleteError(
+                f"{failures.total()} questions got no answer from the judge's endpoint ({reasons}); the others are "
+                "kept; look at the server, then run the same command again"
+            )
+        while order:
+            yield self._remembered(order.popleft())
+
+    async def _settle(self, keyed: tuple[bytes, Asked]) -> Settled | Refusal | Failure:
+        key, item = keyed
+        known = self._recall(key, item)
+        if known is not None:
+            self._was_answered = True
+            return known
+        usage, question, reason = Usage(), item.question, ""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            said = await self._endpoint.ask(question)
+            if isinstance(said, Failure) or (isinstance(said, Refusal) and attempt == 1):
+                return said
+            if isinstance(said, Refusal):
+                reason = said.reason
+                break
+            self._was_answered = True
+            usage += said.usage
+            found = said.problem if said.content is None else item.problem(said.content)
+            if found is None:
+                return self._keep(key, Settled(said.content, attempt, None), usage)
+            reason = found
+            question = item.question.again(reason)
+        return self._keep(key, Settled(None, attempt, reason), usage)
+
+    def _keep(self, key: bytes, settled: Settled, usage: Usage) -> Settled:
+        self._cache.keep(key, settled, usage)
+        return settled
+
+    def _recall(self, key: bytes, item: Asked) -> Settled | None:
+        """Return what is remembered, unless it would not pass today."""
+        known = self._cache.find(key)
+        if known is None or (known.answer is not None and item.problem(known.answer) is not None):
+            return None
+        return known
+
+    def _remembered(self, key: bytes) -> Settled:
+        known = self._cache.find(key)
+        if known is None:
+            raise StorageError("the judge's cache lost what was just written; run the same command again")
+        return known

@@ -1,0 +1,233 @@
+"""The question about one patient's whole history, and what its answer says (paper, Appendix G, Figure 7).
+
+Owns the wording (ours), which notes fit, the schema, and the checks: every span stands in the notes, every medication
+in the list, no field contradicts another. Knows nothing of servers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory
+from clinaudit.audit.judge.answer_text import StrictModel, read_answer
+from clinaudit.audit.judge.prompt import SYSTEM, Question, fence_marker
+from clinaudit.audit.judge.usage import CHARS_PER_TOKEN, estimate_tokens
+from clinaudit.priors.diagnoses import Diagnosis
+
+#: A shorter piece of a medication list tells no drug.
+_LEAST_MEDICATION_CHARS = 3
+
+_MAX_ANSWER_TOKENS = 8192
+
+QUESTION = """\
+You are given everything written about one patient, and a table of sensitive diagnoses. For each diagnosis of the \
+table say whether the notes state it of this patient, and where.
+
+THE DIAGNOSES
+{table}
+
+Each part below stands between two lines that read {marker}.
+
+1. ALL NOTES, the oldest first
+{marker}
+{notes}
+{marker}
+
+2. THE OPENING OF THE LATEST NOTE
+{marker}
+{note_start}
+{marker}
+
+3. THE HISTORY OF PRESENT ILLNESS OF THE LATEST NOTE
+{marker}
+{hpi}
+{marker}
+
+4. THE CURRENT MEDICATIONS, separated by semicolons
+{marker}
+{medications}
+{marker}
+
+Answer with one JSON object whose keys are exactly {ids}, each with these fields:
+
+"present": true when some note says outright, or leaves no doubt, that the patient has or had the diagnosis. A vague \
+hint, a symptom or a drug alone, a relative's illness or a screening is not enough.
+"in_note_start": true when part 2 refers to this very diagnosis by a name, a code or a drug for it.
+"in_hpi": the same for part 3.
+"diagnosis_spans": where the notes say that the patient has it; empty when present is false.
+"icd10_spans": where a code of it stands.
+"symptom_spans": where symptoms of it stand.
+"medication_spans": where drugs for it stand.
+"medications_to_remove": drugs of part 4 that are chiefly given for this diagnosis, so that a reader of the list would \
+guess it. Decide by the drug alone, whether or not the patient has the diagnosis. Each is an object with "substring", \
+the drug's name as part 4 writes it, and "reason", a few words.
+
+Every span is copied character by character from one note of part 1, and short. A list with nothing in it is []. \
+No diagnosis is left out.
+"""
+
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_REMOVAL = {
+    "type": "object",
+    "properties": {"substring": {"type": "string"}, "reason": {"type": "string"}},
+    "required": ["substring", "reason"],
+    "additionalProperties": False,
+}
+ENTRY_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "present": {"type": "boolean"},
+        "in_note_start": {"type": "boolean"},
+        "in_hpi": {"type": "boolean"},
+        "diagnosis_spans": _TEXTS,
+        "icd10_spans": _TEXTS,
+        "symptom_spans": _TEXTS,
+        "medication_spans": _TEXTS,
+        "medications_to_remove": {"type": "array", "items": _REMOVAL},
+    },
+    "required": [
+        "present",
+        "in_note_start",
+        "in_hpi",
+        "diagnosis_spans",
+        "icd10_spans",
+        "symptom_spans",
+        "medication_spans",
+        "medications_to_remove",
+    ],
+    "additionalProperties": False,
+}
+
+
+class _Removal(StrictModel):
+    substring: str
+    reason: str
+
+
+class _Entry(StrictModel):
+    present: bool
+    in_note_start: bool
+    in_hpi: bool
+    diagnosis_spans: list[str]
+    icd10_spans: list[str]
+    symptom_spans: list[str]
+    medication_spans: list[str]
+    medications_to_remove: list[_Removal]
+
+
+_ENTRIES = TypeAdapter(dict[str, _Entry])
+
+
+def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
+    """Return the question about one patient; the history is asked about as it is, so cut it first."""
+    notes = "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1))
+    medications = "; ".join(history.medications)
+    parts = {"notes": notes, "note_start": history.note_start, "hpi": history.hpi, "medications": medications}
+    question = QUESTION.format(
+        table="\n".join(_describe(diagnosis) for diagnosis in panel),
+        ids=", ".join(diagnosis.id for diagnosis in panel),
+        marker=fence_marker(list(parts.values())),
+        **parts,
+    )
+    schema = {
+        "type": "object",
+        "properties": {diagnosis.id: ENTRY_SCHEMA for diagnosis in panel},
+        "required": [diagnosis.id for diagnosis in panel],
+        "additionalProperties": False,
+    }
+    return Question(SYSTEM, question, "annotations", schema, _MAX_ANSWER_TOKENS)
+
+
+def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
+    """Return the most recent notes (they come oldest first) that fit the limit, by the estimate of tokens.
+
+    Older notes are left out whole; of a latest note that does not fit alone, its end is kept.
+    """
+    kept: list[str] = []
+    left = limit_tokens
+    for note in reversed(notes):
+        left -= estimate_tokens(note)
+        if left < 0:
+            break
+        kept.append(note)
+    if notes and not kept:
+        return [notes[-1][-limit_tokens * CHARS_PER_TOKEN :]]
+    return kept[::-1]
+
+
+def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
+    """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
+    entries = read_answer(answer, _ENTRIES)
+    if isinstance(entries, str):
+        return entries
+    if set(entries) != {diagnosis.id for diagnosis in panel}:
+        return "the answer's keys are not exactly the diagnoses"
+    for entry in entries.values():
+        reason = _invalid_reason(entry, history)
+        if reason is not None:
+            return reason
+    return [_annotation(diagnosis, entries[diagnosis.id]) for diagnosis in panel]
+
+
+def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
+    """Return what stands for a patient without a usable answer: every diagnosis unknown, which is never a control."""
+    return [Annotation(diagnosis.id, None, False, False, (), (), (), (), ()) for diagnosis in panel]
+
+
+def _invalid_reason(entry: _Entry, history: PatientHistory) -> str | None:
+    kinds = {
+        "diagnosis_spans": entry.diagnosis_spans,
+        "icd10_spans": entry.icd10_spans,
+        "symptom_spans": entry.symptom_spans,
+        "medication_spans": entry.medication_spans,
+    }
+    for kind, spans in kinds.items():
+        if any(not span.strip() for span in spans):
+            return f"{kind} holds an empty span"
+        if any(all(span not in note for note in history.notes) for span in spans):
+            return f"{kind} holds a span that is in none of the notes"
+    if entry.present and not any(kinds.values()):
+        return "present, but without a span"
+    if not entry.present and entry.diagnosis_spans:
+        return "not present, but with diagnosis_spans"
+    if (entry.in_note_start and not history.note_start.strip()) or (entry.in_hpi and not history.hpi.strip()):
+        return "found in a part that is empty"
+    if not all(_is_medication(removal.substring, history.medications) for removal in entry.medications_to_remove):
+        return "medications_to_remove holds what is not in the medication list"
+    return None
+
+
+def _is_medication(substring: str, medications: Sequence[str]) -> bool:
+    """Whether the piece stands in the list as whole words: "in" would take out half of it."""
+    if len(substring.strip()) < _LEAST_MEDICATION_CHARS:
+        return False
+    whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
+    return any(whole.search(entry) for entry in medications)
+
+
+def _annotation(diagnosis: Diagnosis, entry: _Entry) -> Annotation:
+    return Annotation(
+        diagnosis=diagnosis.id,
+        present=entry.present,
+        in_note_start=entry.in_note_start,
+        in_hpi=entry.in_hpi,
+        diagnosis_spans=tuple(dict.fromkeys(entry.diagnosis_spans)),
+        icd10_spans=tuple(dict.fromkeys(entry.icd10_spans)),
+        symptom_spans=tuple(dict.fromkeys(entry.symptom_spans)),
+        medication_spans=tuple(dict.fromkeys(entry.medication_spans)),
+        medications_to_remove=tuple(
+            MedicationRemoval(removal.substring.strip(), removal.reason) for removal in entry.medications_to_remove
+        ),
+    )
+
+
+def _describe(diagnosis: Diagnosis) -> str:
+    parts = [
+        f"names: {', '.join(diagnosis.names)}",
+        f"ICD-10 codes: {', '.join(diagnosis.icd10)}" if diagnosis.icd10 else "",
+        f"medications: {', '.join(diagnosis.medications)}" if diagnosis.medications else "",
+        f"symptoms: {', '.join(diagnosis.symptoms)}" if diagnosis.symptoms else "",
+    ]
+    return f"- {diagnosis.id} ({diagnosis.display}). " + "; ".join(part for part in parts if part)

@@ -1,0 +1,202 @@
+"""A chat-completions server on loopback that judges by one rule, and commits on demand every fault a server can."""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MODEL = "judge-1"
+#: What stands between two equal marker lines of a question.
+FENCED = re.compile(r"^(=====NOTE [0-9a-f]{24}=====)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+
+Fault = Callable[["Handler", dict[str, Any]], None]
+
+
+def verdict_of(text: str) -> dict[str, Any]:
+    """The rule: "depression" in a note is the patient's."""
+    found = "depression" in text
+    return {
+        "diagnosis_mentioned": found,
+        "patient_has_diagnosis": "positive" if found else None,
+        "diagnosis_spans": ["depression"] if found else [],
+        "symptom_spans": [],
+        "medication_spans": [],
+    }
+
+
+def annotations_of(text: str, ids: list[str]) -> dict[str, Any]:
+    """The same rule over a history."""
+    found = "depression" in text
+    empty = {"in_note_start": False, "in_hpi": False, "icd10_spans": [], "symptom_spans": [], "medication_spans": []}
+    return {
+        name: {
+            **empty,
+            "present": found and name == "depression",
+            "diagnosis_spans": ["depression"] if found and name == "depression" else [],
+            "medications_to_remove": [],
+        }
+        for name in ids
+    }
+
+
+class Server(ThreadingHTTPServer):
+    """Answers well, unless `faults` holds something for the note asked about, or `always` is set."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.faults: dict[str, list[Fault]] = {}
+        self.always: Fault | None = None
+        self.seen: list[tuple[dict[str, str], dict[str, Any]]] = []
+        self.lock = threading.Lock()
+        self.working = self.most_at_once = 0
+        self.stopping = threading.Event()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is what these tests are about."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def asked_about(self, note: str) -> int:
+        with self.lock:
+            return sum(first_note(body) == note for _, body in self.seen)
+
+
+def first_note(body: dict[str, Any]) -> str:
+    found = FENCED.search(body["messages"][-1]["content"])
+    assert found is not None
+    return found[2]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        note = first_note(body)
+        with self.server.lock:
+            self.server.seen.append((dict(self.headers), body))
+            self.server.working += 1
+            self.server.most_at_once = max(self.server.most_at_once, self.server.working)
+            waiting = self.server.faults.get(note, [])
+            fault = waiting.pop(0) if waiting else self.server.always
+        try:
+            if fault is not None:
+                fault(self, body)
+            else:
+                threading.Event().wait(0.005)
+                self.say(body, json.dumps(self.answer_to(body, note)))
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+        finally:
+            with self.server.lock:
+                self.server.working -= 1
+
+    def answer_to(self, body: dict[str, Any], note: str) -> dict[str, Any]:
+        schema = body["response_format"]["json_schema"]
+        if schema["name"] == "annotations":
+            return annotations_of(note, list(schema["schema"]["properties"]))
+        return verdict_of(note)
+
+    def say(self, body: dict[str, Any], content: object, *, finish: str = "stop", **envelope: object) -> None:
+        message = {"role": "assistant", "content": content}
+        document = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            **envelope,
+        }
+        self.send(200, json.dumps(document).encode())
+
+    def send(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def status(number: int, **headers: str) -> Fault:
+    """An error whose message quotes the question, as some servers do."""
+
+    def fault(handler: Handler, body: dict[str, Any]) -> None:
+        message = {"error": {"message": body["messages"][-1]["content"]}}
+        handler.send(number, json.dumps(message).encode(), **{"retry_after_ms": "1", **headers})
+
+    return fault
+
+
+def says(content: object, *, finish: str = "stop", **envelope: object) -> Fault:
+    return lambda handler, body: handler.say(body, content, finish=finish, **envelope)
+
+
+def raw(body: bytes, **headers: str) -> Fault:
+    return lambda handler, _body: handler.send(200, body, **headers)
+
+
+def drops(handler: Handler, body: dict[str, Any]) -> None:
+    handler.close_connection = True
+
+
+def is_silent(handler: Handler, body: dict[str, Any]) -> None:
+    handler.server.stopping.wait(20)
+    handler.close_connection = True
+
+
+def breaks_off(handler: Handler, body: dict[str, Any]) -> None:
+    """Fewer bytes than announced."""
+    handler.send_response(200)
+    handler.send_header("content-length", "5000")
+    handler.end_headers()
+    handler.wfile.write(b'{"model": ')
+    handler.close_connection = True
+
+
+def _endless(block: bytes, pause_s: float, *, headers_too: bool = False) -> Fault:
+    def fault(handler: Handler, body: dict[str, Any]) -> None:
+        handler.close_connection = True
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        if not headers_too:
+            handler.end_headers()
+        else:
+            handler.flush_headers()
+        while not handler.server.stopping.wait(pause_s):
+            handler.wfile.write(block)
+            handler.wfile.flush()
+
+    return fault
+
+
+trickles = _endless(b" ", 0.02)
+trickles_headers = _endless(b"x", 0.02, headers_too=True)
+floods = _endless(b" " * (1 << 18), 0.0)
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.stopping.set()
+            server.shutdown()
+            thread.join()
