@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from clinaudit.audit.disclosure import Judgements
 from clinaudit.audit.generation import generation_id
 from clinaudit.audit.inputs import AuditInputs, fingerprint
+from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import MemorizationResults
 from clinaudit.audit.population import describe_population
 from clinaudit.audit.targets import Labels, Targets
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
+from clinaudit.reports.judge_quality import JudgeQuality
 from clinaudit.reports.results import CorpusSummary, DisclosureResults, PopulationSummary, Results, StageCompleteness
 
 
@@ -32,6 +33,7 @@ def assemble_results(
     judgements: Judgements,
     memorization: MemorizationResults,
     disclosure: DisclosureResults,
+    judge_quality: JudgeQuality | None,
     tokens: Mapping[str, int],
 ) -> Results:
     """Return the unsuppressed results, without the verdict."""
@@ -56,6 +58,7 @@ def assemble_results(
         memorization=memorization,
         disclosure=disclosure,
         cohorts={cohort.diagnosis: cohort.summary for cohort in targets.cohorts},
+        judge_quality=judge_quality,
         warnings=_warnings(inputs, labels, targets, memorization),
         training=list(inputs.training) if inputs.training is not None else None,
     )

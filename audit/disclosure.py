@@ -5,12 +5,15 @@ and 5). Knows nothing of how a judge reads or how a figure is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts import Cohort, keep_complete_sets
+from clinaudit.audit.corrected_disclosure import correct_disclosure
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.verdict import Judgement, invalid_reason
+from clinaudit.audit.judge.ledger import Inquiry, Judgements, ask_judge, outcome_of
 from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
 from clinaudit.audit.mean_leakage import mean_over_diagnoses
 from clinaudit.audit.memorization import Generation
@@ -22,37 +25,22 @@ from clinaudit.reports.results import DisclosurePair, DisclosureResults
 #: Why a matched set is left out where a planned generation is missing.
 _NOT_GENERATED = "not generated"
 
-Judgements = Mapping[tuple[str, str], Judgement]
+
+def inquiries_about(inputs: AuditInputs, generations: Iterable[Generation]) -> list[Inquiry]:
+    """Return an inquiry for each generation and each diagnosis that its prompt serves."""
+    panel = {diagnosis.id: diagnosis for diagnosis in inputs.panel}
+    return [
+        Inquiry(generation.generation_id, generation.text, panel[diagnosis])
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    ]
 
 
 def judge_generations(
-    inputs: AuditInputs, generations: Sequence[Generation], store: RunStore, progress: Progress
+    inputs: AuditInputs, generations: Iterable[Generation], store: RunStore, progress: Progress
 ) -> Judgements:
     """Judge every generation for each diagnosis its prompt serves; each verdict is committed as it comes."""
-    panel = {diagnosis.id: diagnosis for diagnosis in inputs.panel}
-    planned = [(generation, diagnosis) for generation in generations for diagnosis in generation.diagnoses]
-    finished = store.judgements()
-    pending = [item for item in planned if (item[0].generation_id, item[1]) not in finished]
-    items = [(generation.text, panel[diagnosis]) for generation, diagnosis in pending]
-    done = len(planned) - len(pending)
-    with progress.stage("judging", total=len(planned), unit="verdicts", done=done) as advance:
-        for (generation, diagnosis), judgement in zip(pending, inputs.judge.judge_many(items), strict=True):
-            store.add_judgement(generation.generation_id, diagnosis, _checked(judgement, generation.text))
-            advance(1)
-    return store.judgements()
-
-
-def _checked(judgement: Judgement, text: str) -> Judgement:
-    """Return the judgement, without its verdict where that cannot be used: no judge is taken at its word."""
-    reason = invalid_reason(judgement.verdict, text) if judgement.verdict is not None else None
-    return judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
-
-
-def outcome_of(judgement: Judgement) -> Outcome:
-    """Return what a judgement says of the patient; without a verdict it is `unjudged`, never negative."""
-    if judgement.verdict is None:
-        return "unjudged"
-    return judgement.verdict.patient_has_diagnosis or "not_mentioned"
+    return ask_judge(inputs.judge, inquiries_about(inputs, generations), store, progress, stage="judging")
 
 
 def measure_all_disclosure(
@@ -61,9 +49,14 @@ def measure_all_disclosure(
     priors: Sequence[Prior],
     generations: Iterable[Generation],
     judgements: Judgements,
+    errors: NDArray[np.float64] | None,
     progress: Progress,
 ) -> DisclosureResults:
-    """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means."""
+    """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means.
+
+    `errors` counts labelled texts by truth and the judge's verdict: beside the raw figures stand corrected ones, unless
+    the judge was not scored.
+    """
     tiers, seed = inputs.settings.tier, inputs.settings.seed
     matched = [cohort for cohort in cohorts if cohort.members]
     outcomes = {
@@ -84,13 +77,17 @@ def measure_all_disclosure(
             for tier in tiers:
                 own, dropped = _readings(cohort, tier, outcomes, excluded)
                 readings[cohort.diagnosis][tier] = own
-                by_diagnosis[cohort.diagnosis][tier] = measure_disclosure(
+                pair = measure_disclosure(
                     own,
                     prevalence=cohort.summary.prevalence.value,
                     has_nontrain=True,
                     seed=seed,
                     dropped_sets=dropped,
                 )
+                if errors is not None:
+                    corrected = correct_disclosure(own, errors, has_nontrain=True, seed=seed)
+                    pair = pair.model_copy(update={"corrected": corrected})
+                by_diagnosis[cohort.diagnosis][tier] = pair
                 advance(1)
     prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in matched}
     return DisclosureResults(

@@ -109,6 +109,16 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "attempts": "int",
         "invalid_reason": "text",
     },
+    "disagreements": {
+        "generation_id": "text",
+        "diagnosis": "text",
+        "judge": "text",
+        "verdict": "text",
+        "spans": "texts",
+        "second_judge": "text",
+        "second_verdict": "text",
+        "second_spans": "texts",
+    },
 }
 
 

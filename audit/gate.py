@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from clinaudit.audit.intervals import mean_with_beta_bounds
+from clinaudit.audit.judge_acceptance import why_not_accepted
 from clinaudit.audit.policy import DisclosureRule, MemorizationRule, Policy
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
@@ -190,6 +191,8 @@ def _find_obstacle(policy: Policy, results: Results, diagnosis: str, tier: str) 
         return f"No groups could be compared: {cohort.reason or 'there are no matched patients'}."
     if cohort.status == "poorly_matched":
         return "The groups compared differ too much in age, sex or number of notes for a fair comparison."
+    if (unreliable := why_not_accepted(policy.judge, results.judge_quality)) is not None:
+        return unreliable
     pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
     if pair is None:
         return "This diagnosis was not audited at this level of knowledge."

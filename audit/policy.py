@@ -40,6 +40,15 @@ class DisclosureRule:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeLimits:
+    """What a judge must reach to be relied on; else no disclosure rule passes or fails."""
+
+    minimum_sensitivity: float
+    minimum_specificity: float
+    maximum_flip_rate: float
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """All limits of one gate; shares lie in 0..1."""
 
@@ -49,6 +58,8 @@ class Policy:
     maximum_unjudged_share: float
     memorization: tuple[MemorizationRule, ...]
     disclosure: tuple[DisclosureRule, ...]
+    #: None: the policy asks nothing of the judge.
+    judge: JudgeLimits | None = None
 
 
 def load_policy(path: Path | None = None, *, name: str = "default") -> Policy:
@@ -71,6 +82,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     unjudged = reader.take_share("maximum_unjudged_share")
     memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
     disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
+    judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
     if not memorization and not disclosure:
         reader.complain("memorization", "a policy needs at least one [[memorization]] or [[disclosure]] rule")
     reader.complain_of_repeats("memorization", [(rule.metric, tier) for rule in memorization for tier in rule.tiers])
@@ -81,7 +93,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     reader.finish()
     if reader.problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", reader.problems)
-    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure))
+    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure), judge)
 
 
 def _parse_memorization(reader: "_Reader") -> MemorizationRule:
@@ -105,6 +117,16 @@ def _parse_disclosure(reader: "_Reader") -> DisclosureRule:
         reader.complain("alpha", "must lie above 0 and be at most 0.5")
     reader.finish()
     return DisclosureRule(tiers or (), diagnoses, maximum, alpha)
+
+
+def _parse_judge(reader: "_Reader") -> JudgeLimits:
+    limits = JudgeLimits(
+        minimum_sensitivity=reader.take_share("minimum_sensitivity"),
+        minimum_specificity=reader.take_share("minimum_specificity"),
+        maximum_flip_rate=reader.take_share("maximum_flip_rate"),
+    )
+    reader.finish()
+    return limits
 
 
 class _Reader:
@@ -177,6 +199,13 @@ class _Reader:
             if known is not None and item not in known:
                 self.complain(key, f"{item!r} is none of {', '.join(known)}")
         return tuple(dict.fromkeys(value))
+
+    def take_table(self, key: str) -> "_Reader":
+        value = self._table.pop(key)
+        if not isinstance(value, dict):
+            self.complain(key, f"must be written as [{key}]")
+            value = {}
+        return _Reader(value, f"{key}.", self.problems)
 
     def take_tables(self, key: str) -> list["_Reader"]:
         value = self._table.pop(key, [])

@@ -56,7 +56,7 @@ def simulate_verdicts(
     *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int
 ) -> Counter[Status]:
     """Return how often each verdict came about in `repetition_count` simulated audits."""
-    policy = replace(load_policy(), memorization=())
+    policy = replace(load_policy(), memorization=(), judge=None)
     verdicts: Counter[Status] = Counter()
     for _ in range(repetition_count):
         results = simulate_results(patients=patients, leaking=leaking, rng=rng)

@@ -17,6 +17,7 @@ from clinaudit.reports.figures import (
     roc_figure,
 )
 from clinaudit.reports.findings import headline, not_measured, stitched_caption
+from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
     cohorts_table,
@@ -88,6 +89,10 @@ def render_page(
         rocs=[roc_figure(results, arm=arm) for arm in arms],
         disclosure=disclosure_table(results),
         counts=counts_table(results),
+        judge_caveat=judge_caveat(results.judge_quality),
+        judge_figures=judge_figures_table(results),
+        judge_matrix=judge_matrix_table(results),
+        corrected=corrected_table(results),
         cohorts=cohorts_table(results),
         balance=balance_figure(results),
         corpus=[] if results.corpus is None else corpus_tables(results.corpus),

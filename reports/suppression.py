@@ -49,6 +49,8 @@ from clinaudit.reports.small_cells import (
     without_numbers,
 )
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
+from clinaudit.reports.suppressed_groups import publish_overlap, publish_subgroups
+from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_memorization import publish_memorization
 
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
@@ -80,13 +82,25 @@ def suppress(results: Results) -> Results:
         )
         for tier, mean in results.disclosure.mean.items()
     }
+    quality = results.judge_quality
+    shown = {
+        diagnosis: {
+            tier: pair.model_copy(
+                update={"corrected": publish_corrected(results.disclosure.by_diagnosis[diagnosis][tier], pair, quality)}
+            )
+            for tier, pair in tiers.items()
+        }
+        for diagnosis, tiers in pairs.items()
+    }
     published = results.model_copy(
         update={
             "completeness": {stage: _publish_stage(units) for stage, units in results.completeness.items()},
             "corpus": None if results.corpus is None else _publish_corpus(results.corpus, results.cohorts),
             "memorization": memorization,
-            "disclosure": DisclosureResults(by_diagnosis=pairs, mean=means),
+            "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
+            "judge_quality": None if quality is None else publish_judge(quality),
             "cohorts": cohorts,
+            "subgroups": None if results.subgroups is None else publish_subgroups(results.subgroups),
         }
     )
     return published.model_copy(update={"decision": _publish_decision(results, published)})
@@ -167,12 +181,13 @@ def _publish_cohort(cohort: CohortSummary) -> CohortSummary:
             "cells": {cell: None if has_small_cell else count for cell, count in cohort.cells.items()},
             "balance": [_without_smd(row) for row in cohort.balance] if has_small_cell else cohort.balance,
             "excluded": {reason: publish_count(count) for reason, count in cohort.excluded.items()},
+            "overlap": [] if has_small_cell else publish_overlap(cohort.overlap),
         }
     )
 
 
 def _without_smd(row: BalanceRow) -> BalanceRow:
-    return row.model_copy(update={"smd": None})
+    return row.model_copy(update={"smd": None, "smd_before": None})
 
 
 def _most_patients(results: Results, arm: Arm) -> int:

@@ -1,0 +1,41 @@
+"""Whether a judge may be relied on: its figures against the policy's limits (contract, section 6, Gate).
+
+Owns the words for a judge that is not accepted. Knows nothing of disclosure. As everywhere in the gate, the end of the
+95% interval that speaks against the judge must be within the limit: a judge scored on few texts is not accepted.
+"""
+
+from clinaudit.audit.policy import JudgeLimits
+from clinaudit.reports.judge_quality import JudgeQuality
+from clinaudit.reports.results import Estimate
+
+
+def why_not_accepted(limits: JudgeLimits | None, quality: JudgeQuality | None) -> str | None:
+    """Return in words why the judge is not accepted, or None where it is, or where the policy asks nothing of it."""
+    if limits is None:
+        return None
+    if quality is None:
+        return "How well the judge reads was not measured."
+    complaints = [
+        complaint
+        for complaint in (
+            _complain_of_least("sensitivity", quality.sensitivity, limits.minimum_sensitivity),
+            _complain_of_least("specificity", quality.specificity, limits.minimum_specificity),
+            _complain_of_most(
+                "share of planted instructions that sway it", quality.flip_rate, limits.maximum_flip_rate
+            ),
+        )
+        if complaint is not None
+    ]
+    return f"The judge is not accepted: {'; '.join(complaints)}." if complaints else None
+
+
+def _complain_of_least(figure: str, estimate: Estimate, least: float) -> str | None:
+    if estimate.low is not None and estimate.low >= least:
+        return None
+    return f"its {figure} was not shown to be at least {100 * least:.3g}%"
+
+
+def _complain_of_most(figure: str, estimate: Estimate, most: float) -> str | None:
+    if estimate.high is not None and estimate.high <= most:
+        return None
+    return f"the {figure} was not shown to be at most {100 * most:.3g}%"

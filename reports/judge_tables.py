@@ -1,0 +1,100 @@
+"""The report's tables of the judge: its matrix, its figures, and disclosure corrected for its errors beside the raw.
+
+Owns what stands in which column, and the sentence without which the corrected figures must not be read. Works on
+suppressed results.
+"""
+
+from clinaudit.reports.judge_quality import VERDICT_CLASSES, JudgeQuality
+from clinaudit.reports.results import DisclosurePair, Estimate, Results
+from clinaudit.reports.tables import Table, numbered, tiers_of
+from clinaudit.reports.wording import METRICS, count, figure, is_share, label
+
+_CORRECTED = ("auroc_all", "sensitivity", "ppv")
+_SHIPPED = (
+    "The judge was scored on synthetic texts written for this project. How often it errs on them may not carry over to "
+    "the texts of this model, and then the corrected figures do not hold, unless the site supplies labelled texts of "
+    "its own (--judge-labels)."
+)
+_SITE = (
+    "The judge was scored on labelled texts that the site supplied. The corrected figures hold as far as it errs on "
+    "this model's texts as on those, and for each diagnosis alike."
+)
+_NOT_SCORED = "The judge was not scored in this run: how often it errs is not known, and no figure is corrected for it."
+
+
+def judge_caveat(quality: JudgeQuality | None) -> str:
+    """Return the sentence that says on what the judge was scored, and what that is worth."""
+    return _NOT_SCORED if quality is None else _SHIPPED if quality.labels == "shipped" else _SITE
+
+
+def judge_matrix_table(results: Results) -> Table:
+    """Return the judge's confusion matrix, a row a true class."""
+    quality = results.judge_quality
+    rows = [
+        (label(row.truth), *(count(getattr(row, name)) for name in (*VERDICT_CLASSES, "unjudged")))
+        for row in (quality.matrix if quality is not None else ())
+    ]
+    heads = ("What the text says", *(f"read as {label(name).lower()}" for name in VERDICT_CLASSES), "not rated")
+    return Table("The judge on labelled texts", heads, tuple(rows))
+
+
+def judge_figures_table(results: Results) -> Table:
+    """Return the judge's figures, with intervals."""
+    quality = results.judge_quality
+    if quality is None:
+        return Table("How well the judge reads", ("Figure", "Value"), ())
+    shares: list[tuple[str, Estimate]] = [
+        ("Sensitivity: texts that state the diagnosis of the patient and are read so", quality.sensitivity),
+        ("Specificity: other texts that are not read so", quality.specificity),
+        ("Agreement with the labels", quality.agreement.agreement),
+        *(
+            (f"Right where the truth is {label(name).lower()}", rate)
+            for name, rate in quality.accuracy_by_class.items()
+        ),
+        *((f"Right for {label(name)}", rate) for name, rate in quality.accuracy_by_diagnosis.items()),
+        ("Planted instructions that change the verdict", quality.flip_rate),
+        ("Planted instructions that hide a stated diagnosis", quality.hiding_rate),
+    ]
+    rows = [(title, figure(rate, share=True)) for title, rate in shares]
+    rows += _chance_corrected("the labels", quality.agreement.kappa, quality.agreement.alpha)
+    second = quality.second
+    if second is not None:
+        name = f"the judge “{second.second_judge}” on this run"
+        rows += [
+            (f"Agreement with {name}", figure(second.agreement, share=True)),
+            *_chance_corrected(name, second.kappa, second.alpha),
+            (f"Disagreements with {name}", count(second.disagreements)),
+        ]
+    return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
+
+
+def _chance_corrected(other: str, kappa: Estimate, alpha: Estimate) -> list[tuple[str, str]]:
+    return [
+        (f"Cohen's kappa with {other}", figure(kappa)),
+        (f"Krippendorff's alpha with {other}", figure(alpha)),
+    ]
+
+
+def corrected_table(results: Results) -> Table:
+    """Return raw disclosure figures beside those with the judge's errors taken out: median and 95% range."""
+    rows = []
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        for tier in tiers_of(results):
+            pair = tiers.get(tier)
+            if pair is None or pair.corrected is None:
+                continue
+            rows += [(label(diagnosis), numbered(tier), METRICS[name], *_row(pair, name)) for name in _CORRECTED]
+    heads = ("Diagnosis", "Tier", "Figure")
+    sides = ("train", "nontrain", "train minus nontrain")
+    columns = tuple(f"{side.capitalize()}, {kind}" for side in sides for kind in ("raw", "corrected"))
+    return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows))
+
+
+def _row(pair: DisclosurePair, name: str) -> list[str]:
+    cells = []
+    for side in ("train", "nontrain", "delta"):
+        raw, corrected = getattr(pair, side), getattr(pair.corrected, side)
+        for record in (raw, corrected):
+            cell = None if record is None else getattr(record, name)
+            cells.append(figure(cell, share=is_share(name), signed=side == "delta"))
+    return cells

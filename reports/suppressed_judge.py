@@ -1,0 +1,107 @@
+"""Small cells in what is published of the judge, and in the figures corrected for its errors.
+
+The shipped labelled texts are invented: their counts are shown. A site's own may be notes of its patients, so that
+their counts are treated as counts of patients, and so are the verdicts on which two judges part. Corrected figures are
+a known function of every cell of the status × outcome table and of the matrix (the seed is public): an arm's are shown
+only where the raw figures of that arm are shown whole, a difference where both arms' are, and to two decimals where
+the matrix is hidden. A band for them was rejected: how far one patient moves them has no simple bound.
+"""
+
+from clinaudit.reports.judge_quality import (
+    VERDICT_CLASSES,
+    Agreement,
+    ConfusionRow,
+    CorrectedFigures,
+    CorrectedPair,
+    JudgeAgreement,
+    JudgeQuality,
+)
+from clinaudit.reports.results import DisclosurePair, Estimate
+from clinaudit.reports.small_cells import blur, is_small, publish_count, publish_rate, withhold
+
+_FIGURES = tuple(CorrectedFigures.model_fields)
+
+
+def publish_judge(quality: JudgeQuality) -> JudgeQuality:
+    """Return the publishable copy of the judge's figures."""
+    second = None if quality.second is None else _publish_second(quality.second)
+    quality = quality.model_copy(update={"second": second})
+    if not hides_matrix(quality):
+        return quality
+    return quality.model_copy(
+        update={
+            "texts": publish_count(quality.texts),
+            "matrix": [_without_counts(row) for row in quality.matrix],
+            "sensitivity": publish_rate(quality.sensitivity),
+            "specificity": publish_rate(quality.specificity),
+            # Their sum is the agreement's numerator: it, and what splits it otherwise, would give a hidden one away.
+            "accuracy_by_class": {truth: publish_rate(rate) for truth, rate in quality.accuracy_by_class.items()},
+            "agreement": _withhold_agreement(quality.agreement),
+            "accuracy_by_diagnosis": {name: withhold(rate) for name, rate in quality.accuracy_by_diagnosis.items()},
+        }
+    )
+
+
+def hides_matrix(quality: JudgeQuality) -> bool:
+    """Whether the matrix counts texts that may be patients', few in some cell."""
+    cells = (getattr(row, name) for row in quality.matrix for name in (*VERDICT_CLASSES, "unjudged"))
+    return quality.labels == "site" and any(map(is_small, cells))
+
+
+def publish_corrected(
+    pair: DisclosurePair, published: DisclosurePair, quality: JudgeQuality | None
+) -> CorrectedPair | None:
+    """Return the publishable copy of a pair's corrected figures; `published` is that of its raw ones."""
+    corrected = pair.corrected
+    if corrected is None:
+        return None
+    is_coarse = quality is None or hides_matrix(quality)
+    shows_train, shows_nontrain = published.train == pair.train, published.nontrain == pair.nontrain
+
+    def publish(figures: CorrectedFigures | None, *, shown: bool) -> CorrectedFigures | None:
+        if figures is None:
+            return None
+        change = withhold if not shown else blur if is_coarse else _as_it_is
+        return CorrectedFigures(**{name: change(getattr(figures, name)) for name in _FIGURES})
+
+    train = publish(corrected.train, shown=shows_train)
+    return corrected.model_copy(
+        update={
+            "train": train,
+            "nontrain": publish(corrected.nontrain, shown=shows_nontrain),
+            "delta": publish(corrected.delta, shown=shows_train and shows_nontrain),
+        }
+    )
+
+
+def _publish_second(second: JudgeAgreement) -> JudgeAgreement:
+    disagreements = publish_count(second.disagreements, total=second.verdicts)
+    unjudged = publish_count(second.unjudged)
+    if disagreements is None or unjudged is None:
+        hidden = _withhold_agreement(second)
+        return second.model_copy(
+            update={
+                "agreement": hidden.agreement,
+                "kappa": hidden.kappa,
+                "alpha": hidden.alpha,
+                "disagreements": disagreements,
+                "unjudged": unjudged,
+            }
+        )
+    # The table behind them is not shown; to two decimals they tell little of one verdict in it.
+    return second.model_copy(update={"kappa": blur(second.kappa), "alpha": blur(second.alpha)})
+
+
+def _withhold_agreement(agreement: Agreement) -> Agreement:
+    return Agreement(
+        agreement=withhold(agreement.agreement), kappa=withhold(agreement.kappa), alpha=withhold(agreement.alpha)
+    )
+
+
+def _without_counts(row: ConfusionRow) -> ConfusionRow:
+    hidden = dict.fromkeys((*VERDICT_CLASSES, "unjudged"))
+    return row.model_copy(update=hidden)
+
+
+def _as_it_is(estimate: Estimate) -> Estimate:
+    return estimate
