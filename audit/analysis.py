@@ -21,6 +21,7 @@ from clinaudit.audit.shards import open_runner, require_usable
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.audit.token_cache import open_token_cache
+from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus, read_corpus
 from clinaudit.priors.tiers import TIER_IDS
@@ -127,7 +128,7 @@ def tokenize_generations(
                 prompt=item.prompt,
                 text=item.text,
                 token_ids=tuple(token_ids),
-                token_chars=tuple(spans),
+                token_chars=TokenSpans.of(spans),
                 finish_reason="given",
             )
         )

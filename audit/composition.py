@@ -5,6 +5,7 @@ slice would make false line starts. Knows nothing of other patients.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clinaudit.audit.attribution import Piece, RegionText
 from clinaudit.templates.profile import NoteProfile
@@ -58,6 +59,10 @@ class SegmentPlace:
     tokens: tuple[int, ...]
 
 
+#: One object for all tokens that are alike.
+_label = lru_cache(maxsize=None)(TokenLabel)
+
+
 def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[list[TokenLabel], list[SegmentPlace]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
@@ -79,7 +84,7 @@ def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[lis
         place = min(max(start, chars[0].start) + shift, piece.note_start_chars + len(piece.text) - 1)
         index = next(i for i, section in enumerate(sections) if place < section.span_chars.end)
         tokens_of[index].append(piece.span_tokens.start + offset)
-        labels.append(TokenLabel(sections[index].name, any(note.templated[start + shift : end + shift])))
+        labels.append(_label(sections[index].name, any(note.templated[start + shift : end + shift])))
 
     def in_generation(span: Span) -> Span:
         start = max(span.start - shift, chars[0].start)

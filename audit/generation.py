@@ -16,6 +16,7 @@ from clinaudit.audit.memorization import Generation
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.store import RunStore, StoredGeneration
+from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
 from clinaudit.priors.tiers import TIERS
@@ -143,6 +144,6 @@ def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunSto
             prompt=prior.prompt,
             text=text,
             token_ids=token_ids,
-            token_chars=tuple(spans),
+            token_chars=TokenSpans.of(spans),
             finish_reason=known.finish_reason,
         )

@@ -6,6 +6,7 @@ were made, nor of figures over many of them (memorization_figures.py).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clinaudit.audit.attribution import AttributedRegion, Piece, attribute_region, region_text
 from clinaudit.audit.composition import NoteReader, SegmentPlace, TokenLabel, compose_piece
@@ -38,7 +39,7 @@ class Generation:
     text: str
     token_ids: tuple[int, ...]
     #: Characters of `text` each token stands for.
-    token_chars: tuple[Span, ...]
+    token_chars: Sequence[Span]
     finish_reason: str
 
 
@@ -136,6 +137,10 @@ def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, n: int) -> 
     return covered_tokens(begins, n=n)
 
 
+#: One object for all tokens that are alike: there are millions of tokens and some dozen kinds.
+_flags = lru_cache(maxsize=None)(TokenFlags)
+
+
 def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
     """Return what each memorized token is, over all pieces that hold it.
 
@@ -146,14 +151,14 @@ def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> t
     for piece, count in zip(located.pieces, patient_counts, strict=True):
         for index, label in zip(range(*piece.piece.span_tokens), piece.labels, strict=True):
             known = flags.get(index)
-            flags[index] = TokenFlags(
-                section=known.section if known else label.section,
-                revealing=not label.templated or (known is not None and known.revealing),
-                single_patient=count == 1 or (known is not None and known.single_patient),
-                echo=located.echo[index],
+            flags[index] = _flags(
+                known.section if known else label.section,
+                not label.templated or (known is not None and known.revealing),
+                count == 1 or (known is not None and known.single_patient),
+                located.echo[index],
             )
     return tuple(
-        flags.get(index) or TokenFlags(None, revealing=True, single_patient=False, echo=located.echo[index])
+        flags.get(index) or _flags(None, True, False, located.echo[index])
         for index, memorized in enumerate(located.memorized)
         if memorized
     )

@@ -2,8 +2,10 @@
 
 import pytest
 
+from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.audit.tokens import ModelTokenizer, decode_with_spans
 from clinaudit.templates.errors import BadInputError
+from clinaudit.templates.spans import Span
 
 
 @pytest.mark.parametrize(
@@ -66,3 +68,16 @@ def test_sentencepiece_style_vocabulary(tmp_path) -> None:
 def test_no_tokenizer_is_bad_input(tmp_path) -> None:
     with pytest.raises(BadInputError, match="cannot be loaded"):
         ModelTokenizer(tmp_path)
+
+
+def test_packed_spans_read_as_the_spans_they_were_made_of() -> None:
+    spans = [Span(0, 2), Span(2, 2), Span(1, 70_000)]
+    packed = TokenSpans.of(spans)
+    assert packed == spans
+    assert packed[1:] == spans[1:]
+    assert packed[-1] == Span(1, 70_000)
+    assert (len(packed), packed[0].end, list(TokenSpans.of([]))) == (3, 2, [])
+    assert packed != spans[:2]
+    assert hash(packed) == hash(TokenSpans.of(spans))
+    with pytest.raises(IndexError):
+        packed[3]
