@@ -114,6 +114,15 @@ def _audit_options(command: Command) -> Command:
             help="Host other than loopback that a served MODEL may stand on (repeatable).",
         ),
         click.option("--judge", type=click.Choice(["lexicon"]), help="Who reads generations.  [default: lexicon]"),
+        click.option(
+            "--judge-labels",
+            type=_DIRECTORY,
+            metavar="LABELS",
+            help="Labelled texts (JSONL) of your own to score the judge on.  [default: the set that ships]",
+        ),
+        click.option(
+            "--second-judge", type=click.Choice(["lexicon"]), help="Compare the verdicts with this judge's, too."
+        ),
         click.option("--policy", type=_DIRECTORY, help="TOML policy of the gate.  [default: the built-in one]"),
         click.option(
             "--tier",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import clinaudit
 from clinaudit.audit.audited_model import AuditedModel, find_model
+from clinaudit.audit.judge.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.library_versions import library_versions
@@ -41,6 +42,9 @@ class AuditInputs:
     panel: tuple[Diagnosis, ...]
     policy: Policy
     judge: Judge
+    #: What the judge is scored on.
+    labelled: LabelledSet
+    second_judge: Judge | None
     training: tuple[TrainingLoss, ...] | None
 
 
@@ -48,6 +52,8 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
     if settings.judge == "openai":
         raise UsageError("--judge openai is not supported yet; use --judge lexicon")
+    if settings.second_judge == settings.judge:
+        raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)
     model = find_model(
         settings.model,
@@ -60,11 +66,15 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     sensitive = load_panel(settings.diagnoses)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
+    labelled = load_labelled_set(settings.judge_labels, sensitive)
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     judge = LexiconJudge(sensitive)
-    return AuditInputs(settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, training)
+    second = LexiconJudge(sensitive) if settings.second_judge == "lexicon" else None
+    return AuditInputs(
+        settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, labelled, second, training
+    )
 
 
 def scratch_directory(run: RunDirectory) -> Path:
@@ -87,6 +97,8 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
         "--judge": inputs.judge.identity(),
+        "--judge-labels": inputs.labelled.digest,
+        "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
         "--policy": sha256_of(settings.policy or POLICIES_PATH / "default.toml"),
         "--template": sha256_of(settings.template or DEFAULT_PROFILE),
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],

@@ -22,6 +22,8 @@ from clinaudit.audit.evidence_rows import (
 from clinaudit.audit.gate import evaluate
 from clinaudit.audit.generation import generate, plan_priors, read_generations
 from clinaudit.audit.inputs import fingerprint, load_inputs
+from clinaudit.audit.judge.calibration import error_table
+from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
 from clinaudit.audit.manifest import drop_manifest
 from clinaudit.audit.memorization_stage import measure_memorization
 from clinaudit.audit.population import count_tokens
@@ -79,10 +81,15 @@ def run_audit(settings: AuditSettings) -> Results:
                 runner=runner,
             )
 
-        # What it says of sensitive diagnoses, and how much of that is due to training.
+        # What it says of sensitive diagnoses, how well the judge reads that, and how much of it is due to training.
+        quality = check_judge(inputs, generations, store, progress)
         judgements = judge_generations(inputs, generations, store, progress)
         write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-        disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, progress)
+        quality = compare_with_second_judge(
+            inputs, generations, judgements, quality, run=run, store=store, progress=progress
+        )
+        errors = None if quality is None else error_table(quality)
+        disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, errors, progress)
 
         # The verdict, and what readers get.
         tokens = count_tokens(inputs.corpus, cache, progress)
@@ -96,6 +103,7 @@ def run_audit(settings: AuditSettings) -> Results:
             judgements=judgements,
             memorization=memorization,
             disclosure=disclosure,
+            judge_quality=quality,
             tokens=tokens,
         )
         decision = evaluate(inputs.policy, results, planned_missing=misses_planned_units(results))

@@ -15,6 +15,7 @@ from clinaudit.templates.text_file import read_toml_file
 
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
+SecondJudgeChoice = Literal["lexicon"]
 Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 
@@ -28,6 +29,10 @@ class AuditSettings:
     out: Path
     engine: EngineChoice = "auto"
     judge: JudgeChoice = "lexicon"
+    #: Labelled texts (JSONL) on which the judge is scored; those that ship without it.
+    judge_labels: Path | None = None
+    #: A judge whose verdicts are compared with the first one's; it decides nothing.
+    second_judge: SecondJudgeChoice | None = None
     #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
     tokenizer: Path | None = None
     context_length: int | None = None
@@ -61,10 +66,11 @@ _NOT_IN_FILE = {"model", "corpus", "out", "quiet"}
 _CHOICES = {
     "engine": get_args(EngineChoice),
     "judge": get_args(JudgeChoice),
+    "second_judge": get_args(SecondJudgeChoice),
     "matcher": get_args(Matcher),
     "controls": get_args(Controls),
 }
-_PATHS = {"policy", "template", "training_log", "tokenizer"}
+_PATHS = {"policy", "template", "training_log", "tokenizer", "judge_labels"}
 _NUMBERS = {"seed": 0, "ngram": 1, "max_new_tokens": 1, "patients_per_cell": 1, "context_length": 1}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 

@@ -6,9 +6,14 @@ number was computed. A figure is an `Estimate`: a value with its interval, or no
 
 import json
 import math
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from clinaudit.reports.estimate import Count as Count
+from clinaudit.reports.estimate import Estimate as Estimate
+from clinaudit.reports.estimate import Record as Record
+from clinaudit.reports.judge_quality import CorrectedPair, JudgeQuality
 
 SCHEMA_VERSION = "1.0"
 #: Floats are published with this many decimals (contract, section 6).
@@ -18,28 +23,6 @@ POOLED_SECTIONS = "Other sections (few patients)"
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 Arm = Literal["train", "nontrain"]
-#: A count of patients (or one from which it follows); None where suppressed.
-Count = Annotated[int, Field(ge=0)] | None
-
-
-class Record(BaseModel):
-    """Base of all records: frozen, and unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Estimate(Record):
-    """A figure with its 95% interval, or `value` null with a `reason`.
-
-    A suppressed rate keeps `low` and `high`: the range that its hidden count allows.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    #: What the figure was computed on (generations, regions, patients: the field's docstring says which).
-    n: Count = None
-    reason: str | None = None
 
 
 class TestedDelta(Estimate):
@@ -293,6 +276,8 @@ class DisclosurePair(Record):
     delta: DisclosureDelta | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, Count]
+    #: The same with the judge's errors taken out; null where the judge was not scored.
+    corrected: CorrectedPair | None = None
 
 
 class MeanOverDiagnoses(Record):
@@ -352,6 +337,8 @@ class Results(Record):
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    #: Null where the judge was not scored.
+    judge_quality: JudgeQuality | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
