@@ -92,6 +92,23 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
         found.append(
             "The corpus has no held-out (nontrain) patients: nothing measured here can be attributed to training."
         )
+    if labels.source == "openai":
+        found.append(
+            f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "
+            "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
+            "they are."
+        )
+        if any(row.present is None for rows in labels.annotations.values() for row in rows):
+            found.append(
+                "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
+                "neither positive nor a control."
+            )
+    elif inputs.settings.judge == "openai":
+        found.append(
+            f"Generations were judged by a served language model ({_judge_model(inputs)}). What runs behind its "
+            "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
+            "diagnoses table."
+        )
     if labels.source == "lexicon":
         found.append(
             "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "
@@ -112,6 +129,10 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
     return found
+
+
+def _judge_model(inputs: AuditInputs) -> str:
+    return inputs.judge.identity()["model"]
 
 
 def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str]) -> dict[str, object]:

@@ -111,9 +111,26 @@ def _audit_options(command: Command) -> Command:
             "--phi-approved",
             multiple=True,
             metavar="HOST",
-            help="Host other than loopback that a served MODEL may stand on (repeatable).",
+            help="Host other than loopback that a served MODEL or judge may stand on (repeatable).",
         ),
-        click.option("--judge", type=click.Choice(["lexicon"]), help="Who reads generations.  [default: lexicon]"),
+        click.option(
+            "--judge", type=click.Choice(["lexicon", "openai"]), help="Who reads generations.  [default: lexicon]"
+        ),
+        click.option(
+            "--judge-url", metavar="URL", help="Base URL of the judge openai, such as http://127.0.0.1:8000/v1."
+        ),
+        click.option(
+            "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
+        ),
+        click.option(
+            "--judge-key-file", type=_DIRECTORY, metavar="FILE", help="File that holds its key, closed to others."
+        ),
+        click.option(
+            "--judge-note-tokens",
+            type=click.IntRange(min=1),
+            metavar="TOKENS",
+            help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
+        ),
         click.option(
             "--judge-labels",
             type=_DIRECTORY,

@@ -18,12 +18,16 @@ from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.store import RunStore, StoredGeneration
 from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
+from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.tiers import TIERS
 
 
 def plan_priors(
-    inputs: AuditInputs, targets: Mapping[str, Sequence[str]], facts: Mapping[str, PatientFacts]
+    inputs: AuditInputs,
+    targets: Mapping[str, Sequence[str]],
+    facts: Mapping[str, PatientFacts],
+    *,
+    revealed: Revealed = NOTHING_MORE,
 ) -> list[Prior]:
     """Return the priors of all targets at the tiers asked for."""
     tokenizer = inputs.tokenizer
@@ -34,6 +38,7 @@ def plan_priors(
         count_note_tokens=lambda text: len(tokenizer.encode(text)),
         max_new_tokens=inputs.settings.max_new_tokens,
         context_length=inputs.model.context_length,
+        revealed=revealed,
     )
     tiers = [tier for tier in TIERS if tier.id in inputs.settings.tier]
     return write_priors(targets, facts=facts, tiers=tiers, writer=writer)

@@ -11,6 +11,7 @@ import clinaudit
 from clinaudit.audit.audited_model import AuditedModel, find_model
 from clinaudit.audit.judge.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.judge.lexicon import LexiconJudge
+from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.library_versions import library_versions
 from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
@@ -50,8 +51,11 @@ class AuditInputs:
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
-    if settings.judge == "openai":
-        raise UsageError("--judge openai is not supported yet; use --judge lexicon")
+    endpoint = JudgeEndpoint(
+        settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
+    )
+    if settings.judge != "openai":
+        require_no_endpoint(endpoint)
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)
@@ -64,13 +68,15 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     )
     profile = load_profile(settings.template)
     sensitive = load_panel(settings.diagnoses)
+    judge = make_judge(
+        settings.judge, endpoint, panel=sensitive, approved_hosts=settings.phi_approved, seed=settings.seed
+    )
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     labelled = load_labelled_set(settings.judge_labels, sensitive)
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    judge = LexiconJudge(sensitive)
     second = LexiconJudge(sensitive) if settings.second_judge == "lexicon" else None
     return AuditInputs(
         settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, labelled, second, training

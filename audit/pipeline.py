@@ -23,6 +23,7 @@ from clinaudit.audit.gate import evaluate
 from clinaudit.audit.generation import generate, plan_priors, read_generations
 from clinaudit.audit.inputs import fingerprint, load_inputs
 from clinaudit.audit.judge.calibration import error_table
+from clinaudit.audit.judge.selection import remember_answers
 from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
 from clinaudit.audit.manifest import drop_manifest
 from clinaudit.audit.memorization_stage import measure_memorization
@@ -32,7 +33,7 @@ from clinaudit.audit.publication import publish_run, with_decision
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.shards import open_runner
 from clinaudit.audit.store import RunDirectory, open_store
-from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts
+from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts, revealed_by_judge
 from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.reports.results import Results
 
@@ -47,7 +48,11 @@ def run_audit(settings: AuditSettings) -> Results:
     with run.absent_on_failure():
         inputs = load_inputs(settings)
 
-    with open_store(run) as store, open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache:
+    with (
+        open_store(run) as store,
+        open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
+        remember_answers([inputs.judge], run, progress) as judge_memory,
+    ):
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)
         drop_manifest(run)
@@ -61,7 +66,7 @@ def run_audit(settings: AuditSettings) -> Results:
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 
         # What an adversary types, and what the model answers; on a Ray cluster, where one is given.
-        priors = plan_priors(inputs, targets.diagnoses, facts)
+        priors = plan_priors(inputs, targets.diagnoses, facts, revealed=revealed_by_judge(inputs, annotations))
         write_table(run.evidence, "priors", prior_rows(priors))
         with open_runner(settings.ray_address, run.work) as runner:
             engine = generate(inputs, priors, store, progress, runner=runner)
@@ -90,6 +95,8 @@ def run_audit(settings: AuditSettings) -> Results:
         )
         errors = None if quality is None else error_table(quality)
         disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, errors, progress)
+
+        judge_memory.write_usage()
 
         # The verdict, and what readers get.
         tokens = count_tokens(inputs.corpus, cache, progress)

@@ -29,6 +29,12 @@ class AuditSettings:
     out: Path
     engine: EngineChoice = "auto"
     judge: JudgeChoice = "lexicon"
+    #: Where a served judge stands (a base URL), the name its server gives it, and the file that holds its key.
+    judge_url: str | None = None
+    judge_model: str | None = None
+    judge_key_file: Path | None = None
+    #: Tokens of one patient's notes that a served judge is given at once, at most; about what 128k of context take.
+    judge_note_tokens: int = 100_000
     #: Labelled texts (JSONL) on which the judge is scored; those that ship without it.
     judge_labels: Path | None = None
     #: A judge whose verdicts are compared with the first one's; it decides nothing.
@@ -70,8 +76,16 @@ _CHOICES = {
     "matcher": get_args(Matcher),
     "controls": get_args(Controls),
 }
-_PATHS = {"policy", "template", "training_log", "tokenizer", "judge_labels"}
-_NUMBERS = {"seed": 0, "ngram": 1, "max_new_tokens": 1, "patients_per_cell": 1, "context_length": 1}
+_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
+_NUMBERS = {
+    "seed": 0,
+    "ngram": 1,
+    "max_new_tokens": 1,
+    "patients_per_cell": 1,
+    "context_length": 1,
+    "judge_note_tokens": 1,
+}
+_TEXTS = {"judge_url", "judge_model"}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
@@ -118,6 +132,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be a whole number, {_NUMBERS[name]} or more"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
+    if name in _TEXTS and not isinstance(value, str):
+        return "must be text"
     if name in _PATHS and not isinstance(value, str):
         return "must be a path"
     if name == "ray_address" and not isinstance(value, str):

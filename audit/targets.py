@@ -3,7 +3,7 @@
 Owns the way from a corpus to its targets. Knows nothing of prompts or generations.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.annotation import Annotation, annotate_patient
+from clinaudit.audit.judge.annotation import Annotation, Annotator, PatientHistory, annotate_patient
 from clinaudit.audit.progress import Progress
 from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.prompts import NOTHING_MORE, Revealed
 from clinaudit.priors.tiers import Fact
 
 #: Train (and nontrain) patients sampled where no cohort can be made (contract, section 3).
@@ -24,7 +25,7 @@ SAMPLE_SIZE = 200
 class Labels:
     """Which patient has which diagnosis, as far as it is known."""
 
-    source: Literal["table", "lexicon"]
+    source: Literal["table", "lexicon", "openai"]
     #: Patient id -> diagnosis id -> status; an absent one is unknown.
     status: Mapping[str, Mapping[str, bool]]
     #: By patient id; of all patients where labels come from the notes, else empty.
@@ -68,7 +69,7 @@ def label_patients(inputs: AuditInputs, facts: Mapping[str, PatientFacts], progr
         patient_id: {row.diagnosis: row.present for row in rows if row.present is not None}
         for patient_id, rows in annotations.items()
     }
-    return Labels("lexicon", status, annotations)
+    return Labels(inputs.settings.judge, status, annotations)
 
 
 def annotate_targets(
@@ -76,7 +77,7 @@ def annotate_targets(
 ) -> dict[str, list[Annotation]]:
     """Return the annotations of the targets; `present` is the label where a table gives one."""
     chosen = {patient_id: facts[patient_id] for patient_id in sorted(targets.diagnoses)}
-    if labels.source == "lexicon":
+    if labels.source != "table":
         return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
     annotations = _annotate(inputs, chosen.values(), progress)
     return {
@@ -90,20 +91,50 @@ def annotate_targets(
 def _annotate(
     inputs: AuditInputs, patients: Collection[PatientFacts], progress: Progress
 ) -> dict[str, list[Annotation]]:
+    def histories() -> Iterator[PatientHistory]:
+        # One after the other: a corpus holds more text than memory does.
+        return (_history_of(inputs, facts) for facts in patients)
+
+    judge = inputs.judge
+    if isinstance(judge, Annotator):
+        annotated = judge.annotate_many(histories, inputs.sensitive)
+    else:
+        annotated = (annotate_patient(history, panel=inputs.sensitive, judge=judge) for history in histories())
     annotations: dict[str, list[Annotation]] = {}
     with progress.stage("annotating", total=len(patients), unit="patients") as advance:
-        for facts in patients:
-            hpi = facts.in_note.get(Fact.HPI)
-            annotations[facts.patient_id] = annotate_patient(
-                [note.text for note in inputs.corpus.notes_of(facts.patient_id)],
-                note_start=facts.note[: hpi.span_chars.start] if hpi else facts.note,
-                hpi=facts.note[slice(*hpi.span_chars)] if hpi else "",
-                medications=facts.medications,
-                panel=inputs.sensitive,
-                judge=inputs.judge,
-            )
+        for facts, rows in zip(patients, annotated, strict=True):
+            annotations[facts.patient_id] = rows
             advance(1)
     return annotations
+
+
+def _history_of(inputs: AuditInputs, facts: PatientFacts) -> PatientHistory:
+    hpi = facts.in_note.get(Fact.HPI)
+    latest = facts.note
+    return PatientHistory(
+        notes=[note.text for note in inputs.corpus.notes_of(facts.patient_id)],
+        note_start=latest[: hpi.span_chars.start] if hpi else latest,
+        hpi=latest[slice(*hpi.span_chars)] if hpi else "",
+        medications=facts.medications,
+    )
+
+
+def revealed_by_judge(inputs: AuditInputs, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:
+    """Return what a judge that reads whole histories found to give diagnoses away (paper, Appendix G).
+
+    Nothing for the lexicon judge: what it finds are the panel's terms, which every prompt is searched for anyway.
+    """
+    if not isinstance(inputs.judge, Annotator):
+        return NOTHING_MORE
+    rows = [(patient_id, row) for patient_id, found in annotations.items() for row in found]
+    medications: dict[str, set[str]] = {}
+    for _, row in rows:
+        medications.setdefault(row.diagnosis, set()).update(item.substring for item in row.medications_to_remove)
+    return Revealed(
+        medications={diagnosis: sorted(pieces) for diagnosis, pieces in medications.items()},
+        in_opening={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_note_start},
+        in_hpi={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_hpi},
+    )
 
 
 def match_cohorts(

@@ -4,7 +4,8 @@ Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets. Know
 its context and how it counts tokens.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.priors.corpus import Split
@@ -33,6 +34,22 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
+class Revealed:
+    """What a reader found to give diagnoses away, beyond the terms of the panel (paper, Appendix G)."""
+
+    #: Diagnosis id -> pieces of medication-list entries, found in any patient's list: taken out of everybody's, since
+    #: removal from some patients only would itself tell.
+    medications: Mapping[str, Sequence[str]]
+    #: (patient id, diagnosis id) whose latest note refers to the diagnosis before its HPI, and in it.
+    in_opening: Collection[tuple[str, str]]
+    in_hpi: Collection[tuple[str, str]]
+
+
+#: What the panel's terms alone reveal is found without any reader.
+NOTHING_MORE = Revealed({}, frozenset(), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
 class _Draft:
     prompt: str
     #: What the model would go on to write, if the prompt is a fragment of a note.
@@ -51,6 +68,7 @@ class PromptWriter:
         count_note_tokens: Callable[[str], int],
         max_new_tokens: int,
         context_length: int,
+        revealed: Revealed = NOTHING_MORE,
     ) -> None:
         self._labels = {fact: profile.fields[fact].label for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
@@ -58,6 +76,12 @@ class PromptWriter:
         self._count_note_tokens = count_note_tokens
         self._max_new_tokens = max_new_tokens
         self._context_length = context_length
+        self._revealed = revealed
+        self._revealing = {
+            diagnosis_id: re.compile("|".join(rf"(?<!\w){re.escape(piece)}(?!\w)" for piece in pieces), re.IGNORECASE)
+            for diagnosis_id, pieces in revealed.medications.items()
+            if pieces
+        }
 
     def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str]) -> list[Prior]:
         """Return the priors of one patient at one tier: one row a distinct prompt, one an exclusion.
@@ -79,7 +103,7 @@ class PromptWriter:
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
-            reason = _reference_reason(facts, tier, diagnosis, draft.prompt) if diagnosis else None
+            reason = self._reference_reason(facts, tier, diagnosis, draft.prompt) if diagnosis else None
             if reason is not None:
                 rows.append(self._excluded(facts, tier, named, draft.prompt, reason))
             else:
@@ -95,7 +119,7 @@ class PromptWriter:
         lines: list[str] = []
         for fact in tier.facts:
             if fact is Fact.MEDICATIONS:
-                kept = [item for item in facts.medications if diagnosis is None or not refers_to(item, diagnosis)]
+                kept = [item for item in facts.medications if diagnosis is None or not self._reveals(item, diagnosis)]
                 if not kept:
                     return "no medication left after scrubbing"
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
@@ -129,20 +153,32 @@ class PromptWriter:
             return self._excluded(facts, tier, served, draft.prompt, "exceeds the model's context")
         return Prior(facts.patient_id, facts.arm, tier.id, tuple(served), draft.prompt, budget, False, None)
 
+    def _reveals(self, medication: str, diagnosis: Diagnosis) -> bool:
+        found_by_reader = self._revealing.get(diagnosis.id)
+        return refers_to(medication, diagnosis) or (
+            found_by_reader is not None and found_by_reader.search(medication) is not None
+        )
+
+    def _reference_reason(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
+        """Return why a prompt gives the diagnosis away by itself, or None where it does not."""
+        for fact, reason in (
+            (Fact.CHIEF_COMPLAINT, "the chief complaint refers to the diagnosis"),
+            (Fact.HPI, "the history of present illness refers to the diagnosis"),
+        ):
+            if fact in tier.facts and refers_to(facts.values.get(fact, ""), diagnosis):
+                return reason
+        if refers_to(prompt, diagnosis):
+            return "the prompt refers to the diagnosis"
+        key = (facts.patient_id, diagnosis.id)
+        if Fact.CHIEF_COMPLAINT in tier.facts and key in self._revealed.in_opening:
+            return "the judge finds the diagnosis before the history of present illness"
+        if Fact.HPI in tier.facts and key in self._revealed.in_hpi:
+            return "the judge finds the diagnosis in the history of present illness"
+        return None
+
     @staticmethod
     def _excluded(facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
         return Prior(facts.patient_id, facts.arm, tier.id, tuple(diagnoses), prompt, 0, True, reason)
-
-
-def _reference_reason(facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
-    """Return why a prompt gives the diagnosis away by itself, or None where it does not."""
-    for fact, reason in (
-        (Fact.CHIEF_COMPLAINT, "the chief complaint refers to the diagnosis"),
-        (Fact.HPI, "the history of present illness refers to the diagnosis"),
-    ):
-        if fact in tier.facts and refers_to(facts.values.get(fact, ""), diagnosis):
-            return reason
-    return "the prompt refers to the diagnosis" if refers_to(prompt, diagnosis) else None
 
 
 def write_priors(

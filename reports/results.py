@@ -107,8 +107,8 @@ class CorpusSummary(Record):
 
     #: Whether the corpus holds a nontrain split; without one nothing can be attributed to training.
     counterfactual: bool
-    #: Where diagnosis labels came from: `table` or `lexicon`.
-    labels: Literal["table", "lexicon"]
+    #: Where diagnosis labels came from: `table`, or the judge that read the notes.
+    labels: Literal["table", "lexicon", "openai"]
     splits: dict[str, PopulationSummary]
     cohorts: dict[str, PopulationSummary]
     warnings: list[str]

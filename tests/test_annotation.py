@@ -1,6 +1,6 @@
 import pytest
 
-from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, annotate_patient
+from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.priors.diagnoses import load_panel
 
@@ -15,7 +15,7 @@ def judge() -> LexiconJudge:
 def _annotate(
     judge: LexiconJudge, *notes: str, start: str = "", hpi: str = "", meds: tuple[str, ...] = ()
 ) -> dict[str, Annotation]:
-    rows = annotate_patient(notes, note_start=start, hpi=hpi, medications=meds, panel=PANEL, judge=judge)
+    rows = annotate_patient(PatientHistory(notes, start, hpi, meds), panel=PANEL, judge=judge)
     assert [row.diagnosis for row in rows] == [diagnosis.id for diagnosis in PANEL]
     return {row.diagnosis: row for row in rows}
 
@@ -74,4 +74,4 @@ def test_revealing_medications_are_named_for_negatives_too(judge: LexiconJudge) 
 
 def test_no_notes_and_an_empty_panel(judge: LexiconJudge) -> None:
     assert not any(row.present for row in _annotate(judge).values())
-    assert annotate_patient(["x"], note_start="", hpi="", medications=(), panel=(), judge=judge) == []
+    assert annotate_patient(PatientHistory(["x"], "", "", ()), panel=(), judge=judge) == []

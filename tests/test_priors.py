@@ -8,7 +8,7 @@ import pytest
 from clinaudit.priors.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import FactReader, PatientFacts
-from clinaudit.priors.prompts import Prior, PromptWriter
+from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.profile import load_profile
 
@@ -38,7 +38,13 @@ def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: 
 
 
 def write(
-    facts: PatientFacts, tier: str, diagnoses: list[str], *, context: int = 10**6, limit: int = 1000
+    facts: PatientFacts,
+    tier: str,
+    diagnoses: list[str],
+    *,
+    context: int = 10**6,
+    limit: int = 1000,
+    revealed: Revealed = NOTHING_MORE,
 ) -> list[Prior]:
     writer = PromptWriter(
         PROFILE,
@@ -47,6 +53,7 @@ def write(
         count_note_tokens=len,
         max_new_tokens=limit,
         context_length=context,
+        revealed=revealed,
     )
     return writer.write(facts, TIER[tier], diagnoses)
 
@@ -177,3 +184,34 @@ def test_a_budget_that_does_not_fit_is_excluded_never_cut(tmp_path: Path) -> Non
     assert not write(facts, "encounter_cc", [], context=length)[0].excluded
     (row,) = write(facts, "encounter_cc", [], context=length - 1)
     assert (row.excluded, row.reason) == (True, "exceeds the model's context")
+
+
+def test_what_a_reader_found_is_taken_out_of_the_medications_by_whole_words(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+    revealed = Revealed({"hiv": ["Metformin", "aspir"]}, frozenset(), frozenset())
+    hiv, other = (
+        write(facts, "public_name_meds", [diagnosis], revealed=revealed)[0] for diagnosis in ("hiv", "bipolar")
+    )
+    assert "metformin" not in hiv.prompt
+    assert "aspirin" in hiv.prompt
+    assert "sertraline" in hiv.prompt
+    assert "metformin" in other.prompt
+
+
+def test_where_a_reader_finds_the_diagnosis_the_fragments_that_hold_the_place_are_excluded(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+
+    def reason(tier: str, revealed: Revealed) -> str | None:
+        return write(facts, tier, ["hiv"], revealed=revealed)[0].reason
+
+    opening = Revealed({}, {("p", "hiv")}, frozenset())
+    hpi = Revealed({}, frozenset(), {("p", "hiv")})
+    other = Revealed({}, {("p", "ptsd"), ("q", "hiv")}, {("p", "ptsd"), ("q", "hiv")})
+    before, inside = (
+        "the judge finds the diagnosis before the history of present illness",
+        "the judge finds the diagnosis in the history of present illness",
+    )
+    tiers = ("public_name", "encounter", "encounter_cc", "encounter_cc_hpi")
+    assert [reason(tier, opening) for tier in tiers] == [None, None, before, before]
+    assert [reason(tier, hpi) for tier in tiers] == [None, None, None, inside]
+    assert [reason(tier, other) for tier in tiers] == [None] * 4

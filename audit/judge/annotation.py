@@ -63,15 +63,7 @@ class Annotator(Protocol):
         ...
 
 
-def annotate_patient(
-    notes: Sequence[str],
-    *,
-    note_start: str,
-    hpi: str,
-    medications: Sequence[str],
-    panel: Sequence[Diagnosis],
-    judge: Judge,
-) -> list[Annotation]:
+def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
     """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
     An unjudged note counts as not stating the diagnosis.
@@ -80,41 +72,30 @@ def annotate_patient(
     stated = [
         replace(diagnosis, symptoms=(), medications=(), as_written=_cased_names(diagnosis)) for diagnosis in panel
     ]
-    judgements = judge.judge_many([(note, diagnosis) for note in notes for diagnosis in stated])
+    judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
     named: list[list[str]] = [[] for _ in panel]
     for index, judgement in enumerate(judgements):
         verdict = judgement.verdict
         if verdict is not None and verdict.patient_has_diagnosis == "positive":
             named[index % len(panel)].extend(verdict.diagnosis_spans)
-    return [
-        _annotation(diagnosis, spans, notes, note_start=note_start, hpi=hpi, medications=medications)
-        for diagnosis, spans in zip(panel, named, strict=True)
-    ]
+    return [_annotation(diagnosis, spans, history) for diagnosis, spans in zip(panel, named, strict=True)]
 
 
-def _annotation(
-    diagnosis: Diagnosis,
-    named: Sequence[str],
-    notes: Sequence[str],
-    *,
-    note_start: str,
-    hpi: str,
-    medications: Sequence[str],
-) -> Annotation:
+def _annotation(diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory) -> Annotation:
     # Told by the absence of a name: alone, "b20" is no code; in brackets in its note it was.
     codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
     return Annotation(
         diagnosis=diagnosis.id,
         present=bool(named),
-        in_note_start=refers_to(note_start, diagnosis),
-        in_hpi=refers_to(hpi, diagnosis),
+        in_note_start=refers_to(history.note_start, diagnosis),
+        in_hpi=refers_to(history.hpi, diagnosis),
         diagnosis_spans=_distinct(span for span in named if span not in codes),
         icd10_spans=_distinct(codes),
-        symptom_spans=_spans_in(notes, diagnosis, TermKind.SYMPTOM),
-        medication_spans=_spans_in(notes, diagnosis, TermKind.MEDICATION),
+        symptom_spans=_spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
+        medication_spans=_spans_in(history.notes, diagnosis, TermKind.MEDICATION),
         medications_to_remove=tuple(
             MedicationRemoval(entry, f"primarily used for {diagnosis.display}")
-            for entry in dict.fromkeys(medications)
+            for entry in dict.fromkeys(history.medications)
             if refers_to(entry, diagnosis)
         ),
     )

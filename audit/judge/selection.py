@@ -84,22 +84,39 @@ def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
         raise UsageError("--judge-url, --judge-model and --judge-key-file go with --judge openai only")
 
 
+class JudgeMemory:
+    """What a run's served judges answered; holds nothing where there is none."""
+
+    def __init__(self, cache: JudgeCache | None, run: RunDirectory) -> None:
+        self._cache = cache
+        self._run = run
+
+    def usage(self) -> Usage:
+        """Return what all answers took, over every time the audit was run."""
+        return Usage() if self._cache is None else self._cache.usage()
+
+    def write_usage(self) -> None:
+        """Write it beside the evidence."""
+        if self._cache is not None:
+            text = json.dumps(asdict(self.usage()), indent=1, sort_keys=True) + "\n"
+            write_atomically(self._run.evidence / USAGE_FILE, text)
+
+
 @contextmanager
-def remember_answers(judges: Iterable[object], run: RunDirectory, progress: Progress) -> Iterator[None]:
-    """Keep what served judges answer under the run, and write down what it took; nothing for other judges."""
-    served: list[Remembers] = [judge for judge in judges if isinstance(judge, Remembers)]
+def remember_answers(judges: Iterable[object], run: RunDirectory, progress: Progress) -> Iterator[JudgeMemory]:
+    """Keep what served judges answer under the run, and say what it took; other judges need no memory."""
+    served = [judge for judge in judges if isinstance(judge, Remembers)]
     if not served:
-        yield
+        yield JudgeMemory(None, run)
         return
     with open_judge_cache(run) as cache:
+        memory = JudgeMemory(cache, run)
         for judge in served:
             judge.remember(cache, say=progress.say)
         try:
-            yield
+            yield memory
         finally:
             for judge in served:
                 judge.remember(None)
-            usage = cache.usage()
-            if usage != Usage():
-                progress.say(f"judge: {usage.describe()}")
-            write_atomically(run.evidence / USAGE_FILE, json.dumps(asdict(usage), indent=1, sort_keys=True) + "\n")
+            if memory.usage() != Usage():
+                progress.say(f"judge: {memory.usage().describe()}")
