@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 import clinaudit
+from clinaudit.audit.judge_check_command import judge_check
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
@@ -89,6 +90,9 @@ def main() -> None:
     Exit status: 0 pass, 1 fail, 2 usage, 3 bad input, 4 incomplete (run again to go on), 5 refused as unsafe,
     6 storage, 7 integrity, 8 inconclusive, 130 interrupted.
     """
+
+
+main.add_command(judge_check)
 
 
 def _ray_option() -> Callable[[Command], Command]:

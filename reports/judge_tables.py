@@ -34,8 +34,8 @@ def judge_matrix_table(results: Results) -> Table:
         (label(row.truth), *(count(getattr(row, name)) for name in (*VERDICT_CLASSES, "unjudged")))
         for row in (quality.matrix if quality is not None else ())
     ]
-    heads = ("What the text says", *(f"read as {label(name).lower()}" for name in VERDICT_CLASSES), "not rated")
-    return Table("The judge on labelled texts", heads, tuple(rows))
+    heads = ("Truth", *(label(name) for name in VERDICT_CLASSES), "Not rated")
+    return Table("Labelled texts by what they say (rows) and what the judge reads (columns)", heads, tuple(rows))
 
 
 def judge_figures_table(results: Results) -> Table:

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 
 from clinaudit.reports.findings import HEADLINE_TIER
+from clinaudit.reports.judge_quality import JudgeQuality
+from clinaudit.reports.judge_tables import judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Estimate, Results
 from clinaudit.reports.tables import numbered, tiers_of
 from clinaudit.reports.wording import NOT_MEASURED, STATUSES, is_share, label, short_figure, tier_title
@@ -37,6 +39,15 @@ def summary_table(results: Results) -> str:
         parts.append("\n".join(_wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
     parts.append(_BRACKETS)
     return "\n\n".join(parts) + "\n"
+
+
+def judge_summary(quality: JudgeQuality) -> str:
+    """Return the judge's matrix and figures, and what they are worth."""
+    results = Results(judge_quality=quality)
+    matrix, figures = judge_matrix_table(results), judge_figures_table(results)
+    lines = "\n".join(_wrap(f"{title}: {value}", indent="  ") for title, value in figures.rows)
+    caveat = _wrap(judge_caveat(quality), indent="")
+    return f"{matrix.caption}\n\n{_grid([matrix.columns, *matrix.rows])}\n\n{figures.caption}\n\n{lines}\n\n{caveat}\n"
 
 
 def _verdict(results: Results) -> str:

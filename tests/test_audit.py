@@ -45,11 +45,39 @@ def audited(tiny_demo, tmp_path_factory) -> Path:
 def test_a_run_leaves_what_the_contract_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
     assert names == {"report.html", "results.json", "gate.json", "junit.xml", "run.json", "manifest.json", "evidence"}
-    for name, columns in SCHEMAS.items():
-        assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(columns)
+    # Disagreements need a second judge.
+    for name in SCHEMAS.keys() - {"disagreements"}:
+        assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     for path in (audited / "results.json", audited / "evidence" / "results.json"):
         jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+
+
+def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -> None:
+    published = json.loads((audited / "results.json").read_text(encoding="utf-8"))
+    quality = published["judge_quality"]
+    assert (quality["judge"], quality["labels"], quality["second"]) == ("lexicon", "shipped", None)
+    assert sum(row[verdict] for row in quality["matrix"] for verdict in row if verdict != "truth") == quality["texts"]
+    results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
+    pairs = [
+        pair for diagnosis, tiers in results["disclosure"].items() if diagnosis != "mean" for pair in tiers.values()
+    ]
+    assert pairs
+    for pair in pairs:
+        for side in ("train", "nontrain", "delta"):
+            for metric in ("auroc_all", "sensitivity", "ppv"):
+                figure = pair["corrected"][side][metric]
+                assert figure["low"] <= figure["value"] <= figure["high"]
+    # Six patients a cell: none of it may be published.
+    assert all(
+        tier["corrected"][side][metric]["value"] is None
+        for diagnosis, tiers in published["disclosure"].items()
+        if diagnosis != "mean"
+        for tier in tiers.values()
+        for side in ("train", "nontrain", "delta")
+        for metric in ("auroc_all", "sensitivity", "ppv")
+    )
+    assert "How well the judge reads" in (audited / "report.html").read_text(encoding="utf-8")
 
 
 def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tiny_demo) -> None:

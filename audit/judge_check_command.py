@@ -1,0 +1,94 @@
+"""`clinaudit judge-check` (contract, section 1). Owns its options and what it prints and writes; computes nothing."""
+
+from pathlib import Path
+
+import click
+
+_DIRECTORY = click.Path(path_type=Path)
+
+
+@click.command("judge-check")
+@click.argument("labels", type=_DIRECTORY, required=False, metavar="[LABELS]")
+@click.option("--judge", type=click.Choice(["lexicon", "openai"]), help="Who is scored.  [default: lexicon]")
+@click.option("--judge-url", metavar="URL", help="Where a served judge answers, such as http://127.0.0.1:8000/v1.")
+@click.option("--judge-model", metavar="NAME", help="The name by which the server knows the model.")
+@click.option("--judge-key-file", type=_DIRECTORY, metavar="FILE", help="File that holds the server's API key.")
+@click.option(
+    "--phi-approved",
+    multiple=True,
+    metavar="HOST",
+    help="Host other than loopback that may be sent LABELS (repeatable).",
+)
+@click.option("--config", type=_DIRECTORY, help="TOML file of the audit: its judge, and diagnoses of your own.")
+@click.option("--policy", type=_DIRECTORY, help="TOML policy that limits the judge.  [default: the built-in one]")
+@click.option(
+    "--out", type=_DIRECTORY, metavar="FILE", help="Write the figures, and the verdict on each text, as JSON."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def judge_check(
+    labels: Path | None,
+    judge: str | None,
+    judge_url: str | None,
+    judge_model: str | None,
+    judge_key_file: Path | None,
+    phi_approved: tuple[str, ...],
+    config: Path | None,
+    policy: Path | None,
+    out: Path | None,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.
+
+    LABELS is JSONL, one text a row with text, diagnosis, and verdict: positive, negative, ambiguous or not_mentioned.
+    Without it the judge is scored on the synthetic texts that ship. FILE holds what was counted and no text, but
+    counts of your own texts are not suppressed in it.
+
+    \b
+    Example:
+      clinaudit judge-check
+      clinaudit judge-check labels.jsonl --out check.json
+      clinaudit judge-check labels.jsonl --judge openai --judge-url http://127.0.0.1:8000/v1 --judge-model NAME
+    """
+    import json
+    import os
+
+    from clinaudit.audit.judge.labelled_texts import load_labelled_set
+    from clinaudit.audit.judge.ledger import MemoryLedger
+    from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
+    from clinaudit.audit.judge_acceptance import why_not_accepted
+    from clinaudit.audit.judge_check import describe_check, score_judge
+    from clinaudit.audit.policy import load_policy
+    from clinaudit.audit.progress import Progress
+    from clinaudit.audit.settings import read_settings
+    from clinaudit.audit.storage import write_atomically
+    from clinaudit.priors.diagnoses import load_panel
+    from clinaudit.reports.terminal import judge_summary
+
+    os.umask(0o077)
+    given = {
+        "judge": judge,
+        "judge_url": judge_url,
+        "judge_model": judge_model,
+        "judge_key_file": judge_key_file,
+        "phi_approved": phi_approved,
+    }
+    settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **given}, config=config)
+    panel = load_panel(settings.diagnoses)
+    limits = load_policy(policy)
+    labelled = load_labelled_set(labels, panel)
+    endpoint = JudgeEndpoint(
+        settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
+    )
+    if settings.judge == "lexicon":
+        require_no_endpoint(endpoint)
+    scored = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=seed)
+    quality, outcomes = score_judge(scored, labelled, MemoryLedger(), Progress(quiet=quiet), seed=seed)
+    complaint = why_not_accepted(limits.judge, quality)
+    if out is not None:
+        document = describe_check(quality, outcomes, labelled, identity=scored.identity(), complaint=complaint)
+        write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    click.echo(judge_summary(quality))
+    click.echo(f"Policy “{limits.name}”: {complaint or 'the judge is accepted.'}")
+    return 0
