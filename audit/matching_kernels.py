@@ -13,7 +13,8 @@ Flags = npt.NDArray[np.bool_]
 
 _U = np.uint64
 _ZERO, _ONE = _U(0), _U(1)
-# Odd 64-bit constants drawn at random: one for each two ids of a seed, and one to mix.
+# Odd 64-bit constants whose bits look random, one for each two ids of a seed and one to mix: splitmix64 of 1 to 4 with
+# the lowest bit set, and a multiplier of wyhash.
 _K0 = _U(0x910A2DEC89025CC1)
 _K1 = _U(0x975835DE1C9756CF)
 _K2 = _U(0x1D0B14E4DB018FED)
@@ -83,7 +84,7 @@ def find_windows(
             heads[value >> shift] = np.uint32(place)
             bit = value >> filter_shift
             seen[bit >> _U(6)] |= _ONE << (bit & _SIX_BITS)
-    # In two steps: a loop that only reads and hashes is compiled to five times faster code than one that also compares.
+    # In two steps: a loop that only reads and hashes is compiled to far faster code than one that also compares.
     places, owners = _find_candidates(notes, note_starts, windows, width, stride, seen, filter_shift)
     for index in range(len(places)):
         at, note = _U(places[index]), _U(owners[index])

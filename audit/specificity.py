@@ -42,8 +42,8 @@ def count_patients(
     r"""Return for each text the number of patients of whom at least one note holds it verbatim.
 
     `texts` hold line feeds only and are not empty. Occurrences never cross from one note into the next. `advance` is
-    called with bytes of corpus, `notes.size` of them in all; `threads` are those of the window engine, all processors
-    without it. With a `runner` that engine's work is cut into shards.
+    called with bytes of corpus, about `notes.size` of them in all; `threads` are those of the window engine, all
+    processors without it. With a `runner` that engine's work is cut into shards.
     """
     wanted = list(dict.fromkeys(texts))
     if not wanted:
@@ -65,12 +65,13 @@ def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, adv
     encoded = [text.encode("utf-8") for text in texts]
     long = [index for index, text in enumerate(encoded) if len(text) >= LEAST_BYTES]
     short = [texts[index] for index, text in enumerate(encoded) if len(text) < LEAST_BYTES]
+    indexes, crowded = build_indexes([encoded[index] for index in long], notes)
+    del encoded
+    short += [texts[long[place]] for place in crowded]
     counts = dict.fromkeys(texts, 0)
     # Either engine reads the whole corpus; progress is of both.
-    share = 2 if long and short else 1
-    if long:
-        indexes = build_indexes([encoded[index] for index in long], notes)
-        del encoded
+    share = 2 if indexes and short else 1
+    if indexes:
         totals: npt.NDArray[np.uint64] = np.zeros(len(long), dtype=np.uint64)
         parts = list(split_patients(notes, part_bytes=PART_BYTES))
 
@@ -103,13 +104,15 @@ def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, 
 
     long = [text for text in texts if len(text.encode("utf-8")) >= LEAST_BYTES]
     short = [text for text in texts if len(text.encode("utf-8")) < LEAST_BYTES]
-    indexes = build_indexes([text.encode("utf-8") for text in long], notes) if long else []
+    indexes, crowded = build_indexes([text.encode("utf-8") for text in long], notes)
+    short += [long[place] for place in crowded]
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     totals: npt.NDArray[np.int64] = np.zeros(len(long) + len(short), dtype=np.int64)
     shards = (copy_patients(notes, patients) for patients, _ in parts)
     for index, found in runner.map(count_in_shard, _Wanted(indexes, len(long), short), shards):
         totals += found
         advance(parts[index][1])
+    # A crowded text stands among the long ones, where it was not looked for, and again among the others.
     return dict.fromkeys(texts, 0) | dict(zip(long + short, totals.tolist(), strict=True))
 
 

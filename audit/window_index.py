@@ -1,4 +1,4 @@
-"""The window engine: finds many long texts in a corpus by looking at every 16th to 64th byte of it only.
+"""The window engine: finds many texts in a corpus by looking at every 8th to 64th byte of it only.
 
 Owns the index of a set of texts and the scan with it. For each text a *block* is chosen: as many consecutive windows as
 the stride has bytes. Any occurrence of the text puts exactly one of them at a place that the stride divides, so the
@@ -23,7 +23,13 @@ _SAMPLE_BYTES = 16 << 20
 _SAMPLE_PARTS = 64
 #: Windows of one kind kept at most where a wider stride is a choice; more of them, and the filter leaves the cache.
 _MOST_WINDOWS = 4 << 20
-#: Bits of the filter for each window, as far as the largest filter allows (words of 64 bits).
+#: Windows in one bucket at most where a narrower stride is a choice, and where none is. Texts that differ in few places
+#: share most windows of a wide block and few of a narrow one; what shares them still (a line of dashes with a number
+#: behind) would be compared at every dash, and is left to the other engine.
+_MOST_IN_BUCKET = 32
+_MOST_IN_ANY_BUCKET = 4096
+#: Bits of the filter for each window, as far as the largest filter allows (words of 64 bits): a blocked Bloom filter
+#: (Putze, Sanders and Singler 2007) that lets through 1.4% of what it does not hold.
 _FILTER_BITS = 16
 _LEAST_FILTER_WORDS = 1 << 10
 _MOST_FILTER_WORDS = 1 << 20
@@ -69,22 +75,27 @@ class WindowIndex:
     bloom: npt.NDArray[np.uint64]
 
 
-def build_indexes(texts: Sequence[bytes], notes: PackedNotes) -> list[WindowIndex]:
-    """Index texts of at least `LEAST_BYTES` each, by kind; `notes` tells which windows are boilerplate."""
+def build_indexes(texts: Sequence[bytes], notes: PackedNotes) -> tuple[list[WindowIndex], list[int]]:
+    """Index texts of at least `LEAST_BYTES` each, by kind; `notes` tells which windows are boilerplate.
+
+    Returns the indexes and the places of the texts that are not in any, since too many others share their windows.
+    """
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
-    kinds: dict[WindowKind, npt.NDArray[np.int64]] = {}
     left = np.ones(len(texts), dtype=np.bool_)
+    tallies: dict[int, npt.NDArray[np.uint32]] = {}
+    indexes: list[WindowIndex] = []
     for kind in (*LONG_KINDS, SHORT_KIND):
-        fits = left & (lengths >= kind.least_bytes)
-        narrowest = kind in (LONG_KINDS[-1], SHORT_KIND)
-        if fits.any() and (narrowest or int(fits.sum()) * kind.stride <= _MOST_WINDOWS):
-            kinds[kind] = np.flatnonzero(fits)
-            left &= ~fits
-    tallies = {words: _tally(notes, words) for words in {kind.words for kind in kinds}}
-    return [
-        _build_index(kind, members, [texts[member] for member in members], tallies[kind.words])
-        for kind, members in kinds.items()
-    ]
+        members = np.flatnonzero(left & (lengths >= kind.least_bytes))
+        is_last = kind in (LONG_KINDS[-1], SHORT_KIND)
+        if not len(members) or (not is_last and len(members) * kind.stride > _MOST_WINDOWS):
+            continue
+        if kind.words not in tallies:
+            tallies[kind.words] = _tally(notes, kind.words)
+        index = _build_index(kind, members, texts, tallies[kind.words], is_last=is_last)
+        if index is not None:
+            left[index.members] = False
+            indexes.append(index)
+    return indexes, np.flatnonzero(left).tolist()
 
 
 def _tally(notes: PackedNotes, words: int) -> npt.NDArray[np.uint32]:
@@ -97,26 +108,46 @@ def _tally(notes: PackedNotes, words: int) -> npt.NDArray[np.uint32]:
 
 
 def _build_index(
-    kind: WindowKind, members: npt.NDArray[np.int64], texts: Sequence[bytes], tally: npt.NDArray[np.uint32]
-) -> WindowIndex:
-    text = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    starts = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(one) for one in texts], out=starts[1:])
-    blocks = np.zeros(len(texts), dtype=np.uint32)
+    kind: WindowKind,
+    members: npt.NDArray[np.int64],
+    texts: Sequence[bytes],
+    tally: npt.NDArray[np.uint32],
+    *,
+    is_last: bool,
+) -> WindowIndex | None:
+    """Index those of the members whose windows are not too crowded, if there are any."""
+    text, starts = _lay_out([texts[member] for member in members])
     # The texts' own windows count, too: those that many of them share make long buckets.
     tally = tally.copy()
     kernels.count_windows(text, 0, len(text), kind.words, tally)
+    blocks = np.zeros(len(members), dtype=np.uint32)
     kernels.choose_blocks(text, starts, kind.words, kind.stride, tally, blocks)
-    windows = len(texts) * kind.stride
-    buckets = np.zeros(_power_of_two(windows, least=2) + 1, dtype=np.uint32)
+    buckets = np.zeros(_power_of_two(len(members) * kind.stride, least=2) + 1, dtype=np.uint32)
     kernels.count_buckets(text, starts, blocks, kind.words, kind.stride, buckets)
+    crowded = np.zeros(len(members), dtype=np.bool_)
+    most = _MOST_IN_ANY_BUCKET if is_last else _MOST_IN_BUCKET
+    kernels.mark_crowded(text, starts, blocks, kind.words, kind.stride, buckets, most, crowded)
+    if crowded.any():
+        members, blocks = members[~crowded], blocks[~crowded]
+        if not len(members):
+            return None
+        text, starts = _lay_out([texts[member] for member in members])
+        buckets[:] = 0
+        kernels.count_buckets(text, starts, blocks, kind.words, kind.stride, buckets)
     np.cumsum(buckets, out=buckets)
-    words = _power_of_two(windows * _FILTER_BITS // 64, least=_LEAST_FILTER_WORDS)
-    bloom = np.zeros(min(words, _MOST_FILTER_WORDS), dtype=np.uint64)
+    windows = len(members) * kind.stride
+    filter_words = _power_of_two(windows * _FILTER_BITS // 64, least=_LEAST_FILTER_WORDS)
+    bloom = np.zeros(min(filter_words, _MOST_FILTER_WORDS), dtype=np.uint64)
     cells = np.zeros(windows, dtype=np.uint64)
     kernels.fill_buckets(text, starts, blocks, kind.words, kind.stride, buckets[:-1].copy(), cells, bloom)
     places = np.stack([starts, np.append(blocks, np.uint32(0))], axis=1)
     return WindowIndex(kind, members, text, places, buckets, cells, bloom)
+
+
+def _lay_out(texts: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    starts = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(one) for one in texts], out=starts[1:])
+    return np.frombuffer(b"".join(texts), dtype=np.uint8), starts
 
 
 def _power_of_two(number: int, *, least: int) -> int:
@@ -131,7 +162,8 @@ def count_in_range(
     Lets go of the pages of a memory-mapped corpus that it has read, so that they do not add up.
     """
     counts = np.zeros(texts, dtype=np.uint32)
-    words = notes.text[: len(notes.text) // _WORD_BYTES * _WORD_BYTES].view(np.uint64)
+    # "<u8": the kernels read the texts' bytes as little-endian words, too.
+    words = notes.text[: len(notes.text) // _WORD_BYTES * _WORD_BYTES].view("<u8")
     for index in indexes:
         found = np.zeros(len(index.members), dtype=np.uint32)
         kernels.scan_patients(

@@ -1,7 +1,7 @@
 """The compiled part of the window engine: hashes of windows, the index of the texts, and the corpus scan.
 
 Owns arithmetic on arrays only; what the arrays mean is in window_index.py. All indices are unsigned: with signed ones
-numba tests each for being negative, which made the scan five times slower.
+numba tests each for being negative, which made hashing alone five times slower.
 """
 
 import numba
@@ -14,7 +14,8 @@ Ids = npt.NDArray[np.uint32]
 Places = npt.NDArray[np.int64]
 
 _U = np.uint64
-# Odd 64-bit constants without structure (golden ratio, and primes of the xxHash family).
+# Odd 64-bit constants whose bits look random: the golden ratio, two primes of xxHash, one multiplier each of rrmxmx and
+# wyhash.
 _K0 = _U(0x9E3779B97F4A7C15)
 _K1 = _U(0xC2B2AE3D27D4EB4F)
 _K2 = _U(0x165667B19E3779F9)
@@ -102,6 +103,26 @@ def count_buckets(text: Bytes, starts: Places, blocks: Ids, words: int, stride: 
         first = _U(starts[index]) + _U(blocks[index])
         for window in range(_U(stride)):
             buckets[(_hash_at(text, first + _U(window), _U(words)) >> shift) + _ONE] += np.uint32(1)
+
+
+@numba.njit(cache=True, nogil=True)
+def mark_crowded(
+    text: Bytes,
+    starts: Places,
+    blocks: Ids,
+    words: int,
+    stride: int,
+    buckets: Ids,
+    most: int,
+    crowded: npt.NDArray[np.bool_],
+) -> None:
+    """Mark the texts with a window in a bucket of more than `most`; `buckets` are counts, one cell late."""
+    shift = _U(64) - _U(np.log2(len(buckets) - 1))
+    for index in range(len(blocks)):
+        first = _U(starts[index]) + _U(blocks[index])
+        for window in range(_U(stride)):
+            if buckets[(_hash_at(text, first + _U(window), _U(words)) >> shift) + _ONE] > most:
+                crowded[index] = True
 
 
 @numba.njit(cache=True, nogil=True)

@@ -139,7 +139,7 @@ def scan_with_windows(folder: str, regions: int, size: int, slice_size: int, thr
         seconds = median_seconds(
             {"end_to_end": lambda: count_patients(texts, whole, engine="windows", threads=threads)}, repetitions=5
         )
-    indexes = build_indexes([text.encode() for text in texts], whole)
+    indexes, _ = build_indexes([text.encode() for text in texts], whole)
 
     def scan() -> None:
         parts = split_patients(whole, part_bytes=PART_BYTES)

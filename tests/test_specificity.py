@@ -113,9 +113,33 @@ def test_many_texts_take_narrower_windows(monkeypatch) -> None:
     wide = count_patients(texts, packed, engine="windows")
     for most in (400 * 40, 400 * 20, 1):
         monkeypatch.setattr(window_index, "_MOST_WINDOWS", most)
-        (index,) = window_index.build_indexes([text.encode() for text in texts], packed)
+        (index,), left = window_index.build_indexes([text.encode() for text in texts], packed)
+        assert left == []
         assert index.kind.stride == (32 if most == 400 * 40 else 16)
         assert count_patients(texts, packed, engine="windows") == wide == count_patients(texts, packed)
+
+
+@pytest.mark.parametrize(
+    ("texts", "strides"),
+    [
+        # Own characters within boilerplate: most windows of a wide block are everybody's, a narrow one has room.
+        ([LONG[:70] + f"{number:06}" + LONG[70:] for number in range(300)], [32]),
+        # Own characters behind it: no block is without shared windows, so these are for the automaton.
+        (["-" * 300 + f"{number:06}" for number in range(5_000)], []),
+        (["-" * 300 + f"{number:06}" for number in range(300)], [16]),
+    ],
+)
+def test_texts_that_share_boilerplate_are_not_compared_at_each_of_its_places(texts: list[str], strides) -> None:
+    from clinaudit.audit import window_index
+
+    patients = [[texts[0] + LONG, texts[7]], [texts[7][:-1]], ["-" * 4_000 + texts[5]]]
+    packed = pack_notes(patients)
+    indexes, left = window_index.build_indexes([text.encode() for text in texts], packed)
+    assert [index.kind.stride for index in indexes] == strides
+    assert len(left) == len(texts) - sum(len(index.members) for index in indexes)
+    for index in indexes:
+        assert max(index.buckets[1:] - index.buckets[:-1]) <= window_index._MOST_IN_ANY_BUCKET
+    assert k(texts, patients, "windows") == k_by_definition(texts, patients)
 
 
 def test_ranges_of_patients_add_up_and_progress_counts_every_byte(monkeypatch) -> None:
