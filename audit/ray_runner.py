@@ -153,6 +153,8 @@ class RayRunner:
         waiting = deque(job for _, job in zip(range(size), source, strict=False))
         if not waiting:
             return
+        #: Workers that ended before they were given a shard.
+        unborn = 0
         sent = self._ray.put(shared)
         workers = [hire() for _ in waiting]
         idle: list[Any] = []
@@ -167,6 +169,8 @@ class RayRunner:
                     return
                 reference = self._next_finished(list(under_way))
                 if reference is None:
+                    if not self._room(cpus, gpu=gpu)[0]:
+                        raise self._lost("no node is left that could work")
                     continue
                 worker, job = under_way.pop(reference)
                 answer = self._answer(reference)
@@ -175,6 +179,10 @@ class RayRunner:
                     self._ray.kill(worker)
                     if job is not None:
                         waiting.append(self._again(job))
+                    else:
+                        unborn += 1
+                        if unborn > MAX_ATTEMPTS * size:
+                            raise self._lost("its workers end before they begin")
                     workers.append(hire())
                     under_way[workers[-1].report.remote()] = (workers[-1], None)
                     continue
@@ -191,17 +199,22 @@ class RayRunner:
 
     def _workers(self, cpus: int, *, gpu: bool) -> tuple[int, Callable[[], Any]]:
         """Return how many workers the cluster has room for, and what makes one."""
-        resources = [node["Resources"] for node in self._alive()]
-        gpus = gpu and any(held.get("GPU", 0) >= 1 for held in resources)
-        # What decodes on a GPU hardly needs processors, whatever it would take without one.
-        cpus = 1 if gpus else cpus
-        room = sum(int(min(held.get("CPU", 0) // cpus, held.get("GPU", 0) if gpus else math.inf)) for held in resources)
+        room, cpus, gpus = self._room(cpus, gpu=gpu)
         if not room:
             raise UsageError(
                 f"no node of the cluster gives {cpus} processors; start one with --num-cpus {cpus} or more"
             )
         worker = self._ray.remote(num_cpus=cpus, num_gpus=int(gpus), max_restarts=0, max_task_retries=0)(_Worker)
         return room, worker.remote
+
+    def _room(self, cpus: int, *, gpu: bool) -> tuple[int, int, bool]:
+        """Return how many workers there is room for, and the processors and whether a GPU each of them has."""
+        resources = [node["Resources"] for node in self._alive()]
+        gpus = gpu and any(held.get("GPU", 0) >= 1 for held in resources)
+        # What decodes on a GPU hardly needs processors, whatever it would take without one.
+        cpus = 1 if gpus else cpus
+        room = sum(int(min(held.get("CPU", 0) // cpus, held.get("GPU", 0) if gpus else math.inf)) for held in resources)
+        return room, cpus, gpus
 
     def _next_finished(self, references: list[Any]) -> Any:
         """Return one that is finished; None after a while without news from a cluster that still answers."""

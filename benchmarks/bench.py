@@ -1,6 +1,6 @@
 """Speed and memory of the memorization analysis, beside the tools it could have been built on, in one run.
 
-    make bench                       all of it: about 10 minutes, 2.3 GB of disk, 12 GB of memory (the automata's)
+    make bench                       all of it: 10 to 15 minutes, 2.3 GB of disk, 9 GB of memory (the automata's)
     python benchmarks/bench.py --quick        a tenth of the sizes, in about two minutes
 
 Every comparison checks that the contenders agree. The slow ones are timed on a slice of the corpus, since their cost is
