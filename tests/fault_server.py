@@ -27,18 +27,32 @@ def verdict_of(text: str) -> dict[str, Any]:
     }
 
 
-def annotations_of(text: str, ids: list[str]) -> dict[str, Any]:
-    """The same rule over a history."""
-    found = "depression" in text
-    empty = {"in_note_start": False, "in_hpi": False, "icd10_spans": [], "symptom_spans": [], "medication_spans": []}
+#: What states a diagnosis to the annotating rule.
+STATED = {
+    "anxiety": r"\(f41",
+    "depression": r"\(f3[23]",
+    "abortion": r"elective abortion",
+    "bipolar": r"\(f31",
+    "ptsd": r"\(f43",
+    "hiv": r"\(z21|\(b20",
+}
+
+
+def annotations_of(history: str, ids: list[str]) -> dict[str, Any]:
+    """The rule over a history: present where a code of it stands."""
+    return {name: _entry(re.search(STATED[name], history)) for name in ids}
+
+
+def _entry(stated: re.Match[str] | None) -> dict[str, Any]:
     return {
-        name: {
-            **empty,
-            "present": found and name == "depression",
-            "diagnosis_spans": ["depression"] if found and name == "depression" else [],
-            "medications_to_remove": [],
-        }
-        for name in ids
+        "present": stated is not None,
+        "in_note_start": False,
+        "in_hpi": False,
+        "diagnosis_spans": [],
+        "icd10_spans": [stated[0]] if stated else [],
+        "symptom_spans": [],
+        "medication_spans": [],
+        "medications_to_remove": [],
     }
 
 

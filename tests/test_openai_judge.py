@@ -591,11 +591,11 @@ def test_the_most_recent_notes_are_kept():
 def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unknown(server, cache):
     def histories() -> list[PatientHistory]:
         return [
-            PatientHistory([f"{number} depression"], "", "", []) if number % 2 else PatientHistory(["fine"], "", "", [])
+            PatientHistory([f"{number} (f33.1)"], "", "", []) if number % 2 else PatientHistory(["fine"], "", "", [])
             for number in range(6)
         ]
 
-    server.faults["[note 1]\n3 depression"] = [says("no")] * 2
+    server.faults["[note 1]\n3 (f33.1)"] = [says("no")] * 2
     judge = judge_at(server)
     judge.remember(cache)
     rows = list(judge.annotate_many(histories, PANEL))

@@ -19,7 +19,8 @@ from clinaudit.priors.diagnoses import Diagnosis
 #: A shorter piece of a medication list tells no drug.
 _LEAST_MEDICATION_CHARS = 3
 
-_MAX_ANSWER_TOKENS = 8192
+#: Room for one diagnosis, its spans included.
+_ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
 
 QUESTION = """\
 You are given everything written about one patient, and a table of sensitive diagnoses. For each diagnosis of the \
@@ -137,7 +138,8 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
         "required": [diagnosis.id for diagnosis in panel],
         "additionalProperties": False,
     }
-    return Question(SYSTEM, question, "annotations", schema, _MAX_ANSWER_TOKENS)
+    room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
+    return Question(SYSTEM, question, "annotations", schema, room)
 
 
 def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
