@@ -20,6 +20,7 @@ from clinaudit.audit.publication import publish_run
 from clinaudit.audit.shards import open_runner, require_usable
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory, open_store
+from clinaudit.audit.subgroup_stage import describe_subgroups, read_facts_of
 from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.audit.tokens import ModelTokenizer
@@ -82,9 +83,11 @@ def analyze_file(
                 progress=progress,
                 runner=runner,
             )
+        targets = {generation.patient_id for generation in generations}
         results = Results(
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
             memorization=memorization,
+            subgroups=describe_subgroups(run, corpus, read_facts_of(corpus, targets, profile), {}),
             warnings=[
                 "Only memorization of the generations given was analysed: no prompt was made here, no diagnosis was "
                 "judged, and no policy was applied."

@@ -19,6 +19,7 @@ from clinaudit.audit.targets import Labels, Targets
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.judge_quality import JudgeQuality
+from clinaudit.reports.patient_groups import Subgroups
 from clinaudit.reports.results import CorpusSummary, DisclosureResults, PopulationSummary, Results, StageCompleteness
 
 
@@ -33,6 +34,7 @@ def assemble_results(
     judgements: Judgements,
     memorization: MemorizationResults,
     disclosure: DisclosureResults,
+    subgroups: Subgroups,
     judge_quality: JudgeQuality | None,
     tokens: Mapping[str, int],
 ) -> Results:
@@ -58,6 +60,7 @@ def assemble_results(
         memorization=memorization,
         disclosure=disclosure,
         cohorts={cohort.diagnosis: cohort.summary for cohort in targets.cohorts},
+        subgroups=subgroups,
         judge_quality=judge_quality,
         warnings=_warnings(inputs, labels, targets, memorization),
         training=list(inputs.training) if inputs.training is not None else None,

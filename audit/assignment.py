@@ -41,7 +41,7 @@ def assign_optimally(cases: Points, controls: Points) -> NDArray[np.int64]:
     tree = KDTree(controls)
     looks = np.full(most, min(_FIRST_LOOK, most))
     while True:
-        near = tree.query(cases, k=[*range(1, int(looks.max()) + 1)])[1]
+        near = np.asarray(tree.query(cases, k=[*range(1, int(looks.max()) + 1)])[1])
         seen = np.arange(near.shape[1])[None, :] < looks[:, None]
         candidates = np.unique(near[seen])
         free = np.ones(len(controls), dtype=bool)

@@ -48,6 +48,13 @@ def delong_variance(positive: Table, negative: Table) -> float:
     DeLong, DeLong and Clarke-Pearson (1988) with Obuchowski's (1997) sums over a patient's generations; with one
     generation a patient it is DeLong's own. It vanishes where a class is all ties: see `smoothed_delong_variance`.
     """
+    return sum(class_variances(positive, negative))
+
+
+def class_variances(positive: Table, negative: Table, *, smoothed: bool = False) -> tuple[float, float]:
+    """Return what each class adds to `delong_variance`, or to the smoothed one."""
+    if smoothed:
+        positive, negative = _with_pseudo_patients(positive), _with_pseudo_patients(negative)
     if len(positive) < 2 or len(negative) < 2:
         raise ValueError("a variance needs at least two patients in each class")
     positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
@@ -55,7 +62,7 @@ def delong_variance(positive: Table, negative: Table) -> float:
     # Placement of each level: the share of the other class that it beats (or that beats it), ties counting half.
     beats = (np.cumsum(negatives) - negatives / 2) / negatives.sum()
     is_beaten = 1 - (np.cumsum(positives) - positives / 2) / positives.sum()
-    return _between_patients(positive, beats, area) + _between_patients(negative, is_beaten, area)
+    return _between_patients(positive, beats, area), _between_patients(negative, is_beaten, area)
 
 
 def smoothed_delong_variance(positive: Table, negative: Table) -> float:
@@ -66,7 +73,13 @@ def smoothed_delong_variance(positive: Table, negative: Table) -> float:
     for the same reason; it keeps the variance near 1/n² at such ends, and changes it by about 2/n elsewhere. Only the
     variance is smoothed: the AUROC itself is reported as it is. Levels must span the whole scale, used or not.
     """
-    return delong_variance(_with_pseudo_patients(positive), _with_pseudo_patients(negative))
+    return sum(class_variances(positive, negative, smoothed=True))
+
+
+def smoothed_auroc(positive: Table, negative: Table) -> float:
+    """Return the AUROC with the same pseudo-patients: a centre for intervals, never the figure."""
+    positives, negatives = (_with_pseudo_patients(table).sum(axis=0) for table in (positive, negative))
+    return float(auroc_of_counts(positives, negatives))
 
 
 def roc_points(levels: Sequence[float], positive: Table, negative: Table) -> list[RocPoint] | None:

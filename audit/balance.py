@@ -43,13 +43,20 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
     return 0.0 if difference == 0 else None
 
 
-def measure_balance(cells: Sequence[Covariates]) -> list[BalanceRow]:
-    """Return the nine rows of the balance table, by contrast and then covariate (the paper's Table 4)."""
+def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | None = None) -> list[BalanceRow]:
+    """Return the nine rows of the balance table, by contrast and then covariate (the paper's Table 4).
+
+    `before`: the cells that these were matched from.
+    """
     rows = []
     for contrast, (first, second) in CONTRASTS.items():
         for k, covariate in enumerate(COVARIATES):
             smd = standardized_mean_difference(cells[first][:, k], cells[second][:, k])
-            rows.append(BalanceRow(contrast=contrast, covariate=covariate, smd=smd, flag=flag_smd(smd)))
+            earlier = None
+            if before is not None:
+                earlier = standardized_mean_difference(before[first][:, k], before[second][:, k])
+            row = BalanceRow(contrast=contrast, covariate=covariate, smd=smd, flag=flag_smd(smd), smd_before=earlier)
+            rows.append(row)
     return rows
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.balance import COVARIATES, Flag, measure_balance, refine_choice
 from clinaudit.audit.intervals import wilson
 from clinaudit.audit.matchers import Matcher, match
+from clinaudit.audit.overlap import describe_overlap
 from clinaudit.reports.results import Arm, BalanceRow, CohortSummary, Estimate
 
 Controls = Literal["sensitive", "any"]
@@ -104,6 +105,8 @@ def build_cohort(
     if missing:
         return Cohort(diagnosis, (), _unavailable(missing, matcher, prevalence, excluded))
 
+    candidates_by_cell = [_tabulate_covariates(cell) for cell in cells]
+    # A pool is the first rows of its cell.
     pools = _limit_pools(cells, patients_per_cell)
     covariates = [_tabulate_covariates(pool) for pool in pools]
     # Rows are in an order by lot, so that the first sets are a fair choice among all.
@@ -114,7 +117,7 @@ def build_cohort(
     # Matched once more within the choice, which changes who stands with whom but not the balance.
     members = _list_members(_match_sets(covariates, matcher), pools, diagnosis)
 
-    balance = measure_balance(covariates)
+    balance = measure_balance(covariates, candidates_by_cell)
     summary = CohortSummary(
         status=_worst_flag(balance),
         reason=_describe_shortfall(len(sets), len(chosen[0]), patients_per_cell),
@@ -123,6 +126,7 @@ def build_cohort(
         cells=dict.fromkeys(_CELL_NAMES, len(chosen[0])),
         balance=balance,
         excluded=excluded,
+        overlap=describe_overlap(candidates_by_cell, chosen),
     )
     return Cohort(diagnosis, members, summary)
 
@@ -180,7 +184,10 @@ def _describe_shortfall(matched: int, kept: int, asked: int) -> str | None:
     """Say in words why there are fewer than asked; without counts, which could be small cells."""
     if kept == asked:
         return None
-    text = f"there were not enough patients alike for the {asked} a group asked for"
+    text = (
+        f"there were not enough patients alike for the {asked} a group asked for; the groups are equal, and as large as"
+        " the candidates allow"
+    )
     if kept < matched:
         text += "; some matches were left out, since the groups are more alike without them"
     return text

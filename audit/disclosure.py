@@ -59,23 +59,13 @@ def measure_all_disclosure(
     """
     tiers, seed = inputs.settings.tier, inputs.settings.seed
     matched = [cohort for cohort in cohorts if cohort.members]
-    outcomes = {
-        (generation.patient_id, generation.tier, diagnosis): outcome_of(judgements[generation.generation_id, diagnosis])
-        for generation in generations
-        for diagnosis in generation.diagnoses
-    }
-    excluded = {
-        (prior.patient_id, prior.tier, diagnosis): prior.reason or "excluded"
-        for prior in priors
-        if prior.excluded
-        for diagnosis in prior.diagnoses
-    }
+    collected = collect_readings(matched, priors, generations, judgements, tiers=tiers)
     readings: dict[str, dict[str, list[Reading]]] = {cohort.diagnosis: {} for cohort in matched}
     by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
     with progress.stage("disclosure figures", total=len(matched) * len(tiers), unit="figures") as advance:
         for cohort in matched:
             for tier in tiers:
-                own, dropped = _readings(cohort, tier, outcomes, excluded)
+                own, dropped = collected[cohort.diagnosis][tier]
                 readings[cohort.diagnosis][tier] = own
                 pair = measure_disclosure(
                     own,
@@ -103,6 +93,33 @@ def measure_all_disclosure(
             if matched
         },
     )
+
+
+def collect_readings(
+    cohorts: Iterable[Cohort],
+    priors: Sequence[Prior],
+    generations: Iterable[Generation],
+    judgements: Judgements,
+    *,
+    tiers: Sequence[str],
+) -> dict[str, dict[str, tuple[list[Reading], dict[str, int]]]]:
+    """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason."""
+    outcomes = {
+        (generation.patient_id, generation.tier, diagnosis): outcome_of(judgements[generation.generation_id, diagnosis])
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    }
+    excluded = {
+        (prior.patient_id, prior.tier, diagnosis): prior.reason or "excluded"
+        for prior in priors
+        if prior.excluded
+        for diagnosis in prior.diagnoses
+    }
+    return {
+        cohort.diagnosis: {tier: _readings(cohort, tier, outcomes, excluded) for tier in tiers}
+        for cohort in cohorts
+        if cohort.members
+    }
 
 
 def _readings(

@@ -122,6 +122,13 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 }
 
 
+def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a table that `write_table` wrote."""
+    import polars as pl
+
+    return pl.read_parquet(directory / f"{name}.parquet").to_dicts()
+
+
 def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one table of `SCHEMAS` as parquet, atomically; each row has exactly the table's columns."""
     import polars as pl

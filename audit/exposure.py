@@ -26,6 +26,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     "false_positive_rate",
     "ppv_at_prevalence",
 )
+#: The plain shares of which a count of zero gets an upper bound; PPV has none, without a positive verdict.
+ZERO_METRICS: Final[tuple[Metric, ...]] = ("mention_rate", "sensitivity", "false_positive_rate")
 NEGATIVE, NOT_MENTIONED, AMBIGUOUS, POSITIVE, UNJUDGED = range(5)
 #: The scores of the levels that the two functions below make: negative, ambiguous (or not mentioned), positive.
 SCORES: Final = (0.0, 0.5, 1.0)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, ndtr, ndtri
 
 from clinaudit.reports.results import Estimate
 
@@ -51,6 +51,14 @@ def clopper_pearson(successes: int, trials: int) -> Estimate:
         return Estimate(value=None, n=0, reason="there was nothing to count")
     _check_count(successes, trials)
     return mean_with_beta_bounds(float(successes), trials)
+
+
+def upper_bound_of_none(trials: int) -> float:
+    """Return the share that none in `trials` > 0 still allows: the one-sided 95% end of Clopper and Pearson's interval.
+
+    Near 3 / n, the rule of three (Hanley and Lippman-Hand 1983), which passes 1 below four trials.
+    """
+    return 1.0 - float(ALPHA ** (1 / trials))
 
 
 def mean_with_beta_bounds(total: float, count: int) -> Estimate:
@@ -113,6 +121,14 @@ def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float
         difference - math.hypot(a - a_low, b_high - b),
         difference + math.hypot(a_high - a, b - b_low),
     )
+
+
+def compare_shares(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Return the one-sided p-value that the first share is larger: the score test, pooled under equality."""
+    (a, m), (b, n) = first, second
+    pooled = (a + b) / (m + n)
+    error = float(np.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n)))
+    return float(ndtr(-(a / m - b / n) / error)) if error else 1.0
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from clinaudit.audit.auroc import roc_points, smoothed_delong_variance
+from clinaudit.audit.area_error import AreaError, difference_error, measure_error
+from clinaudit.audit.auroc import roc_points
 from clinaudit.audit.exposure import (
     METRICS,
     NEGATIVE,
@@ -20,6 +20,7 @@ from clinaudit.audit.exposure import (
     POSITIVE,
     SCORES,
     UNJUDGED,
+    ZERO_METRICS,
     Metric,
     Outcome,
     compute_figures,
@@ -33,11 +34,12 @@ from clinaudit.audit.exposure import (
 )
 from clinaudit.audit.intervals import (
     RESAMPLES,
-    Z,
+    compare_shares,
     holm,
     mean_with_beta_bounds,
     newcombe_difference,
     percentile_interval,
+    upper_bound_of_none,
     wilson,
 )
 from clinaudit.reports.results import (
@@ -118,6 +120,11 @@ def measure_disclosure(
         train=_describe_arm(train),
         nontrain=_describe_arm(nontrain),
         delta=DisclosureDelta(**deltas),
+        detectable_delta=(
+            None
+            if deltas["auroc_all"].value is None
+            else difference_error(_error_of_all(train.tables), _error_of_all(nontrain.tables)).detectable()
+        ),
         dropped_sets=dict(dropped_sets or {}),
     )
 
@@ -237,14 +244,14 @@ def _find_interval(
     if share is not None and tables.has_one_generation_each:
         return _ends(wilson(*share))
     if metric == "auroc_all":
-        return _delong_interval(point, score_levels_of_all(tables.present), score_levels_of_all(tables.absent))
+        return _error_of_all(tables).interval(point, floor=0.0)
     interval = interval_of_resamples(resampled)
+    if metric == "auroc" and interval is not None:
+        # Resampling few mentions sees too little chance, and none where the classes separate: the wider ends hold.
+        return _hull(interval, _error_of_mentions(tables).interval(point, floor=0.0))
     if not _is_constant(resampled):
         return interval
     # Every resample gives the same: resampling sees no chance where there is some.
-    if metric == "auroc":
-        levels = score_levels_of_mentions(tables.present), score_levels_of_mentions(tables.absent)
-        return _delong_interval(point, *levels)
     patients = len(tables.present), len(tables.absent)
     if share is not None:
         size = {"sensitivity": patients[0], "false_positive_rate": patients[1]}.get(metric, sum(patients))
@@ -258,14 +265,16 @@ def _ends(estimate: Estimate) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-def _delong_interval(point: float, present: Counts, absent: Counts) -> tuple[float, float]:
-    half = Z * float(np.sqrt(_variance(present, absent)))
-    return max(0.0, point - half), min(1.0, point + half)
+def _hull(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    return min(first[0], second[0]), max(first[1], second[1])
 
 
-def _variance(present: Counts, absent: Counts) -> float:
-    """Return the variance of AUROC over those patients who have a generation in these `(patients, 3)` counts."""
-    return smoothed_delong_variance(present[present.sum(axis=1) > 0], absent[absent.sum(axis=1) > 0])
+def _error_of_all(tables: Tables) -> AreaError:
+    return measure_error(score_levels_of_all(tables.present), score_levels_of_all(tables.absent))
+
+
+def _error_of_mentions(tables: Tables) -> AreaError:
+    return measure_error(score_levels_of_mentions(tables.present), score_levels_of_mentions(tables.absent))
 
 
 def _bayes_corners(
@@ -297,8 +306,21 @@ def _describe_arm(arm: _ArmFigures) -> Disclosure:
         base_rate=float(count_judged(present) / judged) if judged else None,
         # As in the paper's Figures 9 and 10: among generations that mention the diagnosis.
         roc=roc_points(SCORES, score_levels_of_mentions(present), score_levels_of_mentions(absent)),
+        zero_bounds=_bound_zeros(arm.tables),
         **arm.estimates,
     )
+
+
+def _bound_zeros(tables: Tables) -> dict[str, float]:
+    """Return what each share of which the count is zero might still be; patients count, not generations."""
+    shares = {metric: count_share(metric, *tables.totals) for metric in ZERO_METRICS}
+    positive, negative = (int((count_judged(table) > 0).sum()) for table in tables)
+    patients = {"sensitivity": positive, "false_positive_rate": negative, "mention_rate": positive + negative}
+    return {
+        metric: upper_bound_of_none(patients[metric])
+        for metric, share in shares.items()
+        if share is not None and share[0] == 0 and patients[metric]
+    }
 
 
 def _compare(metric: Metric, train: _ArmFigures, nontrain: _ArmFigures) -> TestedDelta:
@@ -320,18 +342,23 @@ def _compare(metric: Metric, train: _ArmFigures, nontrain: _ArmFigures) -> Teste
     interval = interval_of_resamples(differences)
     if interval is None:
         return TestedDelta(value=value, n=basis, reason=ONE_CLASS_REASON)
+    # The observed sample counts among the resamples, so that no p-value is 0 (Davison and Hinkley 1997).
+    defined = differences[np.isfinite(differences)]
+    p_value = float((1 + (defined <= 0).sum()) / (1 + defined.size))
+    if metric == "auroc":
+        error = difference_error(_error_of_mentions(train.tables), _error_of_mentions(nontrain.tables))
+        low, high = _hull(interval, error.interval(value, floor=-1.0))
+        return TestedDelta(value=value, low=low, high=high, n=basis, p_value=max(p_value, error.p_value(value)))
     if any(_is_constant(arm.resampled[metric]) for arm in (train, nontrain)) and None not in (first.low, second.low):
         # Resampling sees no chance in one arm: its interval is another, and so must the difference's be.
         low, high = newcombe_difference(first, second)
         return TestedDelta(value=value, low=low, high=high, n=basis)
-    defined = differences[np.isfinite(differences)]
-    # The observed sample counts among the resamples, so that no p-value is 0 (Davison and Hinkley 1997).
-    p_value = float((1 + (defined <= 0).sum()) / (1 + defined.size))
     return TestedDelta(value=value, low=interval[0], high=interval[1], n=basis, p_value=p_value)
 
 
 def _compare_auroc_all(value: float, basis: int, train: Tables, nontrain: Tables) -> TestedDelta:
-    low, high, error = _difference_interval(value, train, nontrain)
+    error = difference_error(_error_of_all(train), _error_of_all(nontrain))
+    low, high = error.interval(value, floor=-1.0)
     worst_low = worst_high = None
     if any(table[:, UNJUDGED].any() for tables in (train, nontrain) for table in tables):
         worst_low = _impute_and_measure(train, nontrain, leaking=False)[0]
@@ -341,19 +368,10 @@ def _compare_auroc_all(value: float, basis: int, train: Tables, nontrain: Tables
         low=low,
         high=high,
         n=basis,
-        p_value=float(ndtr(-value / error)),
+        p_value=error.p_value(value),
         worst_low=worst_low,
         worst_high=worst_high,
     )
-
-
-def _difference_interval(value: float, train: Tables, nontrain: Tables) -> tuple[float, float, float]:
-    """Return the DeLong interval of a difference of `auroc_all` between independent arms, and its standard error."""
-    variance = sum(
-        _variance(score_levels_of_all(arm.present), score_levels_of_all(arm.absent)) for arm in (train, nontrain)
-    )
-    error = float(np.sqrt(variance))
-    return max(-1.0, value - Z * error), min(1.0, value + Z * error), error
 
 
 def _impute_and_measure(train: Tables, nontrain: Tables, *, leaking: bool) -> tuple[float, float]:
@@ -364,8 +382,8 @@ def _impute_and_measure(train: Tables, nontrain: Tables, *, leaking: bool) -> tu
         Tables(_impute(nontrain.present, mistold), _impute(nontrain.absent, told)),
     )
     areas = [float(compute_figures(*arm.totals, prevalence=None)["auroc_all"]) for arm in imputed]
-    low, high, _ = _difference_interval(areas[0] - areas[1], *imputed)
-    return low, high
+    error = difference_error(_error_of_all(imputed[0]), _error_of_all(imputed[1]))
+    return error.interval(areas[0] - areas[1], floor=-1.0)
 
 
 def _impute(table: Counts, outcome: int) -> Counts:
@@ -373,11 +391,3 @@ def _impute(table: Counts, outcome: int) -> Counts:
     filled[:, outcome] += filled[:, UNJUDGED]
     filled[:, UNJUDGED] = 0
     return filled
-
-
-def compare_shares(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the one-sided p-value that the first share is larger: the score test, pooled under equality."""
-    (a, m), (b, n) = first, second
-    pooled = (a + b) / (m + n)
-    error = float(np.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n)))
-    return float(ndtr(-(a / m - b / n) / error)) if error else 1.0

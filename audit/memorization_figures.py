@@ -12,6 +12,7 @@ import numpy as np
 
 from clinaudit.audit.intervals import bootstrap_mean_over_patients, mean_with_beta_bounds
 from clinaudit.audit.memorization import AnalyzedGeneration, LocatedPiece, TokenFlags
+from clinaudit.audit.patient_distribution import describe_distribution
 from clinaudit.reports.results import (
     SECTION_KINDS,
     Arm,
@@ -143,6 +144,7 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
         ),
         dropped_tokens=sum(item.dropped_tokens for item in figures),
         paper_view=_paper_view(figures, seed=seed),
+        distribution=describe_distribution(_by_patient(rows, _attributable), seed=seed),
     )
 
 
@@ -185,10 +187,17 @@ def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) ->
 
 
 def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
-    by_patient: dict[str, list[float]] = {}
-    for row in rows:
-        by_patient.setdefault(row.patient_id, []).append(value(row))
+    by_patient = _by_patient(rows, value)
     return mean_with_beta_bounds(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
+
+
+def _by_patient(
+    rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row.patient_id, []).append(value(row))
+    return values
 
 
 def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:

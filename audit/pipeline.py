@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clinaudit.audit.assembly import assemble_results, describe_run, misses_planned_units
 from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
-from clinaudit.audit.disclosure import judge_generations, measure_all_disclosure
+from clinaudit.audit.disclosure import collect_readings, judge_generations, measure_all_disclosure
 from clinaudit.audit.evidence import write_table
 from clinaudit.audit.evidence_rows import (
     annotation_rows,
@@ -33,6 +33,7 @@ from clinaudit.audit.publication import publish_run, with_decision
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.shards import open_runner
 from clinaudit.audit.store import RunDirectory, open_store
+from clinaudit.audit.subgroup_stage import describe_subgroups
 from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts, revealed_by_judge
 from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.reports.results import Results
@@ -95,7 +96,12 @@ def run_audit(settings: AuditSettings) -> Results:
         )
         errors = None if quality is None else error_table(quality)
         disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, errors, progress)
-
+        subgroups = describe_subgroups(
+            run,
+            inputs.corpus,
+            facts,
+            collect_readings(targets.cohorts, priors, generations, judgements, tiers=settings.tier),
+        )
         judge_memory.write_usage()
 
         # The verdict, and what readers get.
@@ -110,6 +116,7 @@ def run_audit(settings: AuditSettings) -> Results:
             judgements=judgements,
             memorization=memorization,
             disclosure=disclosure,
+            subgroups=subgroups,
             judge_quality=quality,
             tokens=tokens,
         )

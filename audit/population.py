@@ -19,7 +19,8 @@ from clinaudit.reports.results import Moments, PopulationSummary
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
 #: Ages above this are pooled (45 CFR 164.514(b)(2)(i)(C)).
 _OLDEST_SHOWN = 90
-_UNKNOWN = "unknown"
+#: The group of patients of whom a fact is not known.
+UNKNOWN = "unknown"
 _OTHER = "other"
 #: Table 6's groups by the words that tables use for them. Anything else is `other`: a published key is never a
 #: table's own text.
@@ -66,7 +67,7 @@ def describe_population(
     practices = {note.practice for own in notes for note in own if note.practice}
     ages = [facts[patient_id].age for patient_id in patient_ids]
     known_ages = [min(age, _OLDEST_SHOWN) for age in ages if age is not None]
-    bands = Counter(_age_band(age) for age in ages)
+    bands = Counter(age_band(age) for age in ages)
     return PopulationSummary(
         notes=sum(map(len, notes)),
         patients=len(patient_ids),
@@ -75,19 +76,33 @@ def describe_population(
         notes_per_patient=_moments(map(len, notes)),
         tokens_per_patient=_moments(tokens[patient_id] for patient_id in patient_ids),
         age=_moments(known_ages),
-        age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), _UNKNOWN]},
-        sex=_tally((facts[patient_id].sex for patient_id in patient_ids), _SEXES),
-        race=_tally((corpus.patients[patient_id].race for patient_id in patient_ids), _RACES),
+        age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
+        sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),
+        race=_tally(race_group(corpus.patients[patient_id].race) for patient_id in patient_ids),
     )
 
 
-def _age_band(age: int | None) -> str:
-    return _UNKNOWN if age is None else next(name for first, name in _AGE_BANDS if age >= first)
+def age_band(age: int | None) -> str:
+    """Return Table 7's band of an age."""
+    return UNKNOWN if age is None else next(name for first, name in _AGE_BANDS if age >= first)
 
 
-def _tally(values: Iterable[str | None], names: Mapping[str, str]) -> dict[str, int]:
-    counts = Counter(names.get(" ".join(value.lower().split()), _OTHER) if value else _UNKNOWN for value in values)
-    return dict(sorted(counts.items()))
+def sex_group(sex: str | None) -> str:
+    """Return the group of a sex as tables and notes write it."""
+    return _named(sex, _SEXES)
+
+
+def race_group(race: str | None) -> str:
+    """Return Table 6's group of a race or ethnicity as tables write it."""
+    return _named(race, _RACES)
+
+
+def _named(value: str | None, names: Mapping[str, str]) -> str:
+    return names.get(" ".join(value.lower().split()), _OTHER) if value else UNKNOWN
+
+
+def _tally(groups: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(groups).items()))
 
 
 def _moments(values: Iterable[int]) -> Moments:

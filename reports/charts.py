@@ -28,8 +28,10 @@ _BAND_OPACITY = 0.38
 _ARM_NAMES = ("train", "nontrain")
 
 
-def draw_tier_estimates(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str) -> str:
-    """Figures 2 and 8: one panel a measure, one line a tier, train over nontrain.
+def draw_tier_estimates(
+    rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str, columns: int = 3
+) -> str:
+    """Figures 2 and 8: one panel a measure, one line a tier (or a group of patients), train over nontrain.
 
     Rows: panel, tier, arm, value, low, high; without a value, `low` to `high` is drawn as a band.
     """
@@ -57,7 +59,7 @@ def draw_tier_estimates(rows: Sequence[Row], *, panels: Sequence[str], tiers: Se
         .mark_point(filled=True, size=55, opacity=1)
         .encode(y=y, yOffset=offset, x=alt.X("value:Q"), color=colour, shape=shape),
     ).properties(width=_PANEL_WIDTH, height=alt.Step(17))
-    chart = layers.facet(column=alt.Column("panel:N", sort=list(panels), title=None), spacing=34)
+    chart = layers.facet(facet=alt.Facet("panel:N", sort=list(panels), title=None), columns=columns, spacing=34)
     return _svg(chart, label)
 
 
@@ -184,7 +186,7 @@ def draw_bars(rows: Sequence[Row], *, names: Sequence[str], x_title: str, y_titl
 def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[str], label: str) -> str:
     """Table 4 as a love plot: |SMD| by diagnosis, one panel a contrast, one shape a covariate.
 
-    Rows: panel (contrast), name (diagnosis), covariate, value.
+    Rows: panel (contrast), name (diagnosis), covariate, value, and before: whether of the candidates, drawn hollow.
     """
     import altair as alt
 
@@ -198,23 +200,50 @@ def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[
         .encode(x=x)
         for limit, dash in ((0.1, [2, 3]), (0.25, [1, 0]))
     ]
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=x,
-        y=alt.Y("name:N", sort=list(names), title=None),
-        shape=alt.Shape(
+    encoding = {
+        "x": x,
+        "y": alt.Y("name:N", sort=list(names), title=None),
+        "shape": alt.Shape(
             "covariate:N",
             scale=alt.Scale(domain=covariates, range=["circle", "square", "triangle-up"]),
             legend=alt.Legend(title=None, orient="top"),
         ),
-        color=alt.Color(
+        "color": alt.Color(
             "covariate:N",
             scale=alt.Scale(domain=covariates, range=[TIERS[5], ARMS["train"], TIERS[2]]),
             legend=alt.Legend(title=None, orient="top"),
         ),
-    )
-    layers = alt.layer(*limits, points).properties(width=_PANEL_WIDTH, height=alt.Step(20))
+    }
+    hollow = base.transform_filter("datum.before").mark_point(filled=False, size=45, opacity=0.6).encode(**encoding)
+    points = base.transform_filter("!datum.before").mark_point(filled=True, size=60, opacity=1).encode(**encoding)
+    layers = alt.layer(*limits, hollow, points).properties(width=_PANEL_WIDTH, height=alt.Step(20))
     chart = layers.facet(column=alt.Column("panel:N", sort=list(panels), title=None), spacing=22)
     return _svg(chart, label)
+
+
+def draw_overlap(rows: Sequence[Row], *, panels: Sequence[str], series: Sequence[str], label: str) -> str:
+    """Shares of patients by propensity, bins in order: one panel a diagnosis and arm, matched solid, candidates dashed.
+
+    `series`: candidates with and without the diagnosis, then the matched. Rows: panel, place, series, value.
+    """
+    import altair as alt
+
+    colours = [ARMS["train"], ARMS["nontrain"]] * 2
+    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=280, symbolType="stroke", symbolSize=400)
+    layers = (
+        alt.Chart(_data(alt, rows))
+        .mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=25, filled=True))
+        .encode(
+            x=alt.X("place:O", title="bin, low to high propensity", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title="share of the group", axis=alt.Axis(format="%", tickCount=3)),
+            color=alt.Color("series:N", scale=alt.Scale(domain=list(series), range=colours), legend=legend),
+            strokeDash=alt.StrokeDash(
+                "series:N", scale=alt.Scale(domain=list(series), range=[[3, 3], [3, 3], [1, 0], [1, 0]]), legend=legend
+            ),
+        )
+        .properties(width=_PANEL_WIDTH, height=110)
+    )
+    return _svg(_wrap(alt, layers, panels).resolve_scale(x="independent"), label)
 
 
 def _arm_scale(alt: Any) -> Any:

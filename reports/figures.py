@@ -288,22 +288,22 @@ def balance_figure(results: Results) -> Figure:
         for row in cohort.balance:
             flagged += row.flag != "balanced"
             poor += row.flag == "poorly_matched"
-            value = NOT_MEASURED if row.smd is None else number(row.smd, signed=True)
-            listed.append((label(diagnosis), row.contrast, row.covariate, value, label(row.flag)))
-            if row.smd is not None:
-                rows.append(
-                    {
-                        "panel": row.contrast,
-                        "name": label(diagnosis),
-                        "covariate": row.covariate,
-                        "value": abs(row.smd),
-                    }
-                )
+            before, value = (
+                NOT_MEASURED if smd is None else number(smd, signed=True) for smd in (row.smd_before, row.smd)
+            )
+            listed.append((label(diagnosis), row.contrast, row.covariate, before, value, label(row.flag)))
+            place: Row = {"panel": row.contrast, "name": label(diagnosis), "covariate": row.covariate}
+            rows += [
+                {**place, "value": abs(smd), "before": is_before}
+                for smd, is_before in ((row.smd_before, True), (row.smd, False))
+                if smd is not None
+            ]
     caption = f"Balance was {NOT_MEASURED}: there is no matched cohort with balance figures."
     if listed:
         caption = (
             f"{flagged} of {len(listed)} standardized mean differences are flagged (above 0.1, dotted line);"
-            f" {poor} mark a cohort as poorly matched (above 0.25, solid line)."
+            f" {poor} mark a cohort as poorly matched (above 0.25, solid line). Hollow marks are all candidates, before"
+            " matching."
         )
     svg = ""
     if rows:
@@ -313,7 +313,7 @@ def balance_figure(results: Results) -> Figure:
             names=list(dict.fromkeys(str(row["name"]) for row in rows)),
             label=caption,
         )
-    heads = ("Diagnosis", "Contrast", "Covariate", "SMD", "Flag")
+    heads = ("Diagnosis", "Contrast", "Covariate", "SMD of candidates", "SMD", "Flag")
     return Figure("balance", "Balance of the matched cohorts", caption, svg, Table("Balance", heads, tuple(listed)))
 
 

@@ -17,6 +17,14 @@ from clinaudit.reports.figures import (
     roc_figure,
 )
 from clinaudit.reports.findings import headline, not_measured, stitched_caption
+from clinaudit.reports.group_figures import (
+    distribution_figure,
+    exposure_figure,
+    memorization_zeros_table,
+    overlap_figure,
+    power_table,
+    subgroup_figure,
+)
 from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
@@ -83,18 +91,24 @@ def render_page(
         paper_view=paper_view_table(results),
         copy_forward=copy_forward_figure(results),
         near_verbatim=near_verbatim_figure(results),
+        subgroups=subgroup_figure(results),
+        distribution=distribution_figure(results),
+        memorization_zeros=memorization_zeros_table(results),
         has_disclosure=bool(results.disclosure.by_diagnosis),
         metrics=[metric_table(results, metric) for metric in _METRICS_SHOWN],
         deltas=[delta_figure(results, metric=metric) for metric in _DELTAS_SHOWN],
         rocs=[roc_figure(results, arm=arm) for arm in arms],
         disclosure=disclosure_table(results),
         counts=counts_table(results),
+        exposure=exposure_figure(results),
+        power=power_table(results),
         judge_caveat=judge_caveat(results.judge_quality),
         judge_figures=judge_figures_table(results),
         judge_matrix=judge_matrix_table(results),
         corrected=corrected_table(results),
         cohorts=cohorts_table(results),
         balance=balance_figure(results),
+        overlap=overlap_figure(results),
         corpus=[] if results.corpus is None else corpus_tables(results.corpus),
         labels=None if results.corpus is None else results.corpus.labels,
         completeness=completeness_table(results),

@@ -14,6 +14,7 @@ from clinaudit.reports.estimate import Count as Count
 from clinaudit.reports.estimate import Estimate as Estimate
 from clinaudit.reports.estimate import Record as Record
 from clinaudit.reports.judge_quality import CorrectedPair, JudgeQuality
+from clinaudit.reports.patient_groups import OverlapBin, PatientDistribution, Subgroups
 
 SCHEMA_VERSION = "1.0"
 #: Floats are published with this many decimals (contract, section 6).
@@ -225,6 +226,8 @@ class Memorization(Record):
     #: suppressed.
     dropped_tokens: int | None
     paper_view: PaperView | None = None
+    #: The attributable fraction patient by patient; null where suppressed.
+    distribution: PatientDistribution | None = None
     #: Counted separately; null where it was not measured.
     near_verbatim: NearVerbatim | None = None
 
@@ -254,6 +257,8 @@ class Disclosure(Record):
     ppv_at_prevalence: Estimate
     #: Null where suppressed or where one class is missing.
     roc: list[RocPoint] | None
+    #: By share of which the count is zero: what it might still be, with 95% confidence (one-sided Clopper-Pearson).
+    zero_bounds: dict[str, float] = Field(default_factory=dict)
 
 
 class DisclosureDelta(Record):
@@ -276,6 +281,8 @@ class DisclosurePair(Record):
     delta: DisclosureDelta | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, Count]
+    #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
+    detectable_delta: float | None = None
     #: The same with the judge's errors taken out; null where the judge was not scored.
     corrected: CorrectedPair | None = None
 
@@ -295,6 +302,8 @@ class BalanceRow(Record):
     covariate: Literal["age", "sex", "notes"]
     smd: float | None
     flag: Literal["balanced", "imbalanced", "poorly_matched"]
+    #: The same among all candidates, before matching.
+    smd_before: float | None = None
 
 
 class CohortSummary(Record):
@@ -309,6 +318,7 @@ class CohortSummary(Record):
     cells: dict[str, Count]
     balance: list[BalanceRow]
     excluded: dict[str, Count]
+    overlap: list[OverlapBin] = Field(default_factory=list)
 
 
 class TrainingLoss(Record):
@@ -337,6 +347,8 @@ class Results(Record):
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    #: Null where nobody was grouped.
+    subgroups: Subgroups | None = None
     #: Null where the judge was not scored.
     judge_quality: JudgeQuality | None = None
     #: Free-standing remarks a reader must see, in plain words.

@@ -21,6 +21,7 @@ dropped): `generations`, `mentioned` and every `n` are hidden and every figure i
 is joined by a second one besides.
 """
 
+import math
 from collections.abc import Sequence
 
 from clinaudit.reports.outcome_table import OutcomeTable, read_table
@@ -33,6 +34,7 @@ from clinaudit.reports.results import (
     TestedDelta,
 )
 from clinaudit.reports.small_cells import (
+    GRID_STEP,
     band,
     blur,
     grid_cell,
@@ -42,6 +44,7 @@ from clinaudit.reports.small_cells import (
     publish_breakdown,
     publish_count,
     publish_rate,
+    up_to_hundredths,
     withhold,
     without_numbers,
 )
@@ -70,7 +73,24 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
             {metric: _publish_delta(metric, getattr(pair.delta, metric), pair, train, nontrain) for metric in METRICS}
         )
     dropped = publish_breakdown(pair.dropped_sets)
-    return DisclosurePair(train=train, nontrain=nontrain, delta=delta, dropped_sets=dropped)
+    return DisclosurePair(
+        train=train,
+        nontrain=nontrain,
+        delta=delta,
+        dropped_sets=dropped,
+        detectable_delta=_publish_detectable(pair, delta),
+    )
+
+
+def _publish_detectable(pair: DisclosurePair, published: DisclosureDelta | None) -> float | None:
+    """Give the detectable delta; to the next multiple of 0.05 above where it would tell of hidden counts."""
+    if pair.detectable_delta is None or pair.delta is None or published is None:
+        return None
+    if published.auroc_all == pair.delta.auroc_all:
+        return pair.detectable_delta
+    if published.auroc_all.value is None and published.auroc_all.low is None:
+        return None
+    return math.ceil(pair.detectable_delta / GRID_STEP - 1e-9) * GRID_STEP
 
 
 def publish_arm(
@@ -123,6 +143,12 @@ def publish_arm(
         unjudged=publish_count(arm.unjudged, total=arm.generations),
         base_rate=arm.base_rate,
         roc=None if has_small_cell or is_blurred else arm.roc,
+        # Zero tells of nobody; the bound tells how many there were.
+        zero_bounds={
+            metric: up_to_hundredths(bound) if is_blurred else bound
+            for metric, bound in arm.zero_bounds.items()
+            if figures[metric].value == 0
+        },
         **figures,
     )
 

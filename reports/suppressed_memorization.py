@@ -43,6 +43,7 @@ from clinaudit.reports.small_cells import (
     up_to_hundredths,
     withhold,
 )
+from clinaudit.reports.suppressed_groups import publish_distribution
 from clinaudit.reports.suppressed_near_verbatim import publish_near_verbatim, withhold_near_verbatim
 
 _NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
@@ -123,6 +124,12 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
             patients=figures.patients,
             hides_patients=is_small(targets - figures.patients),
         )
+    if figures.distribution is not None:
+        update["distribution"] = publish_distribution(
+            figures.distribution,
+            patients=figures.patients,
+            hides_patients=is_small(targets - figures.patients),
+        )
     if is_small(targets - figures.patients):
         update |= dict.fromkeys(("patients", "generations", "empty", "shorter_than_ngram", "paper_view"))
         update["attributable_patients"] = None
@@ -135,7 +142,7 @@ def _withhold_all(figures: Memorization) -> Memorization:
     counts = ("generations", "patients", "empty", "shorter_than_ngram", "attributable_patients", "dropped_tokens")
     return figures.model_copy(
         update={
-            **dict.fromkeys((*counts, "paper_view")),
+            **dict.fromkeys((*counts, "paper_view", "distribution")),
             **{name: withhold(getattr(figures, name)) for name in (*_MEANS, "hit_rate")},
             **_withhold_shares(figures),
             **_withhold_regions(figures).fields(),

@@ -49,6 +49,7 @@ from clinaudit.reports.small_cells import (
     without_numbers,
 )
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
+from clinaudit.reports.suppressed_groups import publish_overlap, publish_subgroups
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_memorization import publish_memorization
 
@@ -99,6 +100,7 @@ def suppress(results: Results) -> Results:
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
             "cohorts": cohorts,
+            "subgroups": None if results.subgroups is None else publish_subgroups(results.subgroups),
         }
     )
     return published.model_copy(update={"decision": _publish_decision(results, published)})
@@ -179,12 +181,13 @@ def _publish_cohort(cohort: CohortSummary) -> CohortSummary:
             "cells": {cell: None if has_small_cell else count for cell, count in cohort.cells.items()},
             "balance": [_without_smd(row) for row in cohort.balance] if has_small_cell else cohort.balance,
             "excluded": {reason: publish_count(count) for reason, count in cohort.excluded.items()},
+            "overlap": [] if has_small_cell else publish_overlap(cohort.overlap),
         }
     )
 
 
 def _without_smd(row: BalanceRow) -> BalanceRow:
-    return row.model_copy(update={"smd": None})
+    return row.model_copy(update={"smd": None, "smd_before": None})
 
 
 def _most_patients(results: Results, arm: Arm) -> int:

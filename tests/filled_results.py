@@ -2,7 +2,18 @@
 
 import math
 
+from clinaudit.audit.patient_distribution import describe_distribution
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.patient_groups import (
+    ARMS,
+    Arm,
+    GroupExposure,
+    GroupMemorization,
+    OverlapBin,
+    Partition,
+    PatientDistribution,
+    Subgroups,
+)
 from clinaudit.reports.results import (
     SECTION_KINDS,
     BalanceRow,
@@ -92,6 +103,15 @@ def disclosure_from(table: Table, prevalence: float = 0.3) -> Disclosure:
             reason=None if weighted else "no positive verdict",
         ),
         roc=roc,
+        zero_bounds={
+            metric: 1 - 0.05 ** (1 / n)
+            for metric, told, n in (
+                ("sensitivity", p1, positives),
+                ("false_positive_rate", p0, negatives),
+                ("mention_rate", mentioned, judged),
+            )
+            if told == 0
+        },
     )
 
 
@@ -111,7 +131,11 @@ def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> Disclos
             )
         delta = DisclosureDelta(**figures)
     return DisclosurePair(
-        train=inside, nontrain=outside, delta=delta, dropped_sets={"chief complaint refers to it": dropped}
+        train=inside,
+        nontrain=outside,
+        delta=delta,
+        dropped_sets={"chief complaint refers to it": dropped},
+        detectable_delta=None if delta is None else 0.171,
     )
 
 
@@ -178,6 +202,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
                         covariate=covariate,
                         smd=0.02 * (order + step) - 0.05 + (0.11 if order == 1 else 0.0),
                         flag="imbalanced" if order == 1 else "balanced",
+                        smd_before=0.4 - 0.1 * step,
                     )
                     for contrast in (
                         "pos-train vs. pos-nontrain",
@@ -187,15 +212,93 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
                     for step, covariate in enumerate(("age", "sex", "notes"))
                 ],
                 excluded={"unknown age": 2, "unknown sex": 0},
+                overlap=overlap_of(cell),
             )
             for order, diagnosis in enumerate(DIAGNOSES)
         },
+        subgroups=subgroups_of(memorization, nontrain=nontrain),
         warnings=["The judge is a word list: its errors are part of every disclosure figure."],
         training=[
             TrainingLoss(epoch=1.0, train_loss=0.192, validation_loss=0.4089, perplexity=1.505),
             TrainingLoss(epoch=2.0, train_loss=0.1513, validation_loss=0.4204, perplexity=1.523),
         ],
     )
+
+
+def groups_of(n: int) -> dict[tuple[Partition, str], int]:
+    """Return the sizes of the groups of `n` patients; one age band is small, and another sex."""
+    return {
+        ("age", "18-34"): 4,
+        ("age", "35-49"): n // 3,
+        ("age", "50-64"): n - n // 3 - 4,
+        ("sex", "female"): n - 30,
+        ("sex", "male"): 30,
+        ("notes", "3-5"): n // 2,
+        ("notes", "6-10"): n - n // 2,
+    }
+
+
+def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: bool) -> Subgroups:
+    arms: tuple[Arm, ...] = ("train", "nontrain") if nontrain else ("train",)
+    return Subgroups(
+        memorization={
+            tier: {
+                arm: [
+                    GroupMemorization(
+                        partition=partition,
+                        group=group,
+                        patients=size,
+                        memorized_fraction=mean_of(figures[arm].memorized_fraction.value or 0, n=size),
+                        attributable_fraction=mean_of(figures[arm].attributable_fraction.value or 0, n=size),
+                        memorized_patients=size // 2,
+                        attributable_patients=size // 3,
+                    )
+                    for (partition, group), size in groups_of(150).items()
+                ]
+                for arm in arms
+            }
+            for tier, figures in memorization.items()
+        },
+        disclosure={
+            tier: {
+                arm: [
+                    GroupExposure(
+                        partition=partition,
+                        group=group,
+                        patients=size,
+                        sensitivity=wilson(size // 4, size),
+                        exposed_patients=size // 4,
+                    )
+                    for (partition, group), size in groups_of(120).items()
+                ]
+                for arm in arms
+            }
+            for tier in TIER_IDS
+        },
+    )
+
+
+def distribution_of(n: int, touched: int) -> PatientDistribution:
+    """Return the distribution over `n` patients, of whom `touched` have fractions spread evenly over 0 to 0.8."""
+    return describe_distribution(
+        {f"p{i:03d}": [0.8 * (i + 1) / touched if i < touched else 0.0] for i in range(n)}, seed=0
+    )
+
+
+def overlap_of(cell: int) -> list[OverlapBin]:
+    return [
+        OverlapBin(
+            arm=arm,
+            low=low,
+            high=high,
+            positive_candidates=cell,
+            negative_candidates=5 * cell,
+            positive_matched=cell // 2,
+            negative_matched=cell // 2,
+        )
+        for arm in ARMS
+        for low, high in ((0.0, 0.1), (0.1, 0.3), (0.3, 1.0))
+    ]
 
 
 def mean_of(value: float, n: int = 150, half: float = 0.03) -> Estimate:
@@ -262,6 +365,7 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             CopyForwardBin(notes=">5", pieces=15, patients=12),
         ],
         dropped_tokens=3,
+        distribution=distribution_of(n, hits),
         paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
         near_verbatim=NearVerbatim(
             window=30,
@@ -386,6 +490,7 @@ def all_null() -> Results:
             "sections": [],
             "copy_forward": [],
             "paper_view": None,
+            "distribution": None,
             "near_verbatim": NearVerbatim(
                 window=30,
                 edit_budget=3,

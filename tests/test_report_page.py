@@ -131,10 +131,10 @@ def test_every_link_leads_somewhere_and_ids_are_unique(full: Page) -> None:
 
 def test_every_chart_has_a_label_a_caption_and_its_data(pages: dict[str, str], full: Page) -> None:
     charts = [svg for svg in full.all("svg") if svg.get("role") == "img"]
-    assert len(charts) == 9
+    assert len(charts) == 13
     assert all(chart["aria-label"] for chart in charts)
     figures = re.findall(r"<figure.*?</figure>", pages["full"], re.S)
-    assert len(figures) == 10
+    assert len(figures) == 14
     for figure in figures:
         assert re.search(r"<figcaption>[^<]{20,}</figcaption>", figure)
         assert re.search(r"<details>.*<table>.*<tbody>\s*<tr>", figure, re.S)

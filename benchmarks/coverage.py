@@ -1,0 +1,279 @@
+"""How often the 95% intervals hold the truth, and how often the delta tests reject where there is no delta.
+
+Cohorts are simulated whose true figures are known: 10, 40 or 100 patients a cell; 15, 40 or 70% of the generations
+mention the diagnosis; mentions spread over the three verdicts, or tied on one of them; and three effects:
+
+- `none`: verdicts do not depend on the diagnosis, in either arm: AUROC 0.5, delta 0;
+- `prior`: they do, equally in both arms: what a prompt alone gives away, delta 0;
+- `leak`: they do in train alone.
+
+Beside them, means of memorized shares over patients: nothing for most, a Beta(1, 3) share for the rest.
+
+    python benchmarks/coverage.py [--repetitions 1000] [--seed 0]
+
+Shares of a fixed number of patients are not simulated but enumerated. For the rest, each repetition goes through
+`measure_disclosure`, as an audit does. A repetition whose figure has no interval (null with a reason) does not count
+for coverage; the column `given` says how many have one. Figures: docs/methods.md.
+"""
+
+import argparse
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from clinaudit.audit.exposure import METRICS, OUTCOMES, Metric, Outcome, compute_figures
+from clinaudit.audit.intervals import (
+    RESAMPLES,
+    bootstrap_mean_over_patients,
+    compare_shares,
+    mean_with_beta_bounds,
+    newcombe_difference,
+    wilson,
+)
+from clinaudit.audit.leakage import Reading, measure_disclosure
+from clinaudit.reports.results import Arm, Estimate
+
+Effect = Literal["none", "prior", "leak"]
+Verdicts = Literal["spread", "tied"]
+
+SIZES = (10, 40, 100)
+MENTION_RATES = (0.15, 0.40, 0.70)
+EFFECTS: tuple[Effect, ...] = ("none", "prior", "leak")
+VERDICTS: tuple[Verdicts, ...] = ("spread", "tied")
+PREVALENCE = 0.1
+ALPHA = 0.05
+_NEGLIGIBLE = 1e-12
+
+#: Shares of the mentions that are negative, ambiguous, positive: of d-positives where there is an effect; of others.
+_MIXES: dict[Verdicts, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    "spread": ((0.20, 0.10, 0.70), (0.45, 0.10, 0.45)),
+    "tied": ((0.02, 0.08, 0.90), (0.10, 0.10, 0.80)),
+}
+_ARMS: tuple[Arm, ...] = ("train", "nontrain")
+#: Share of the patients with any memorized text.
+_TOUCHED = (0.05, 0.2, 0.7)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is simulated."""
+
+    patients: int
+    mention_rate: float
+    effect: Effect
+    verdicts: Verdicts
+
+    def chances(self, arm: Arm, *, present: bool) -> NDArray[np.float64]:
+        """Return the chance of each of `OUTCOMES`."""
+        informed = present and (self.effect == "prior" or (self.effect == "leak" and arm == "train"))
+        negative, ambiguous, positive = (self.mention_rate * share for share in _MIXES[self.verdicts][not informed])
+        return np.array([negative, 1 - self.mention_rate, ambiguous, positive, 0.0])
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the repetitions, by figure."""
+
+    repetitions: int = 0
+    given: Counter[str] = field(default_factory=Counter)
+    covered: Counter[str] = field(default_factory=Counter)
+    tested: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, estimate: Estimate, truth: float) -> None:
+        """Count one interval."""
+        if estimate.low is not None and estimate.high is not None:
+            self.given[name] += 1
+            self.covered[name] += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
+
+    def coverage(self, name: str) -> float:
+        """Return the share of the intervals given that hold the truth."""
+        return self.covered[name] / self.given[name] if self.given[name] else float("nan")
+
+    def rejections(self, name: str) -> float:
+        """Return the share of all repetitions in which the test of delta > 0 rejects at 5%."""
+        return self.rejected[name] / self.repetitions
+
+
+def scenarios(
+    sizes: Iterable[int] = SIZES,
+    mention_rates: Iterable[float] = MENTION_RATES,
+    effects: Iterable[Effect] = EFFECTS,
+    verdicts: Iterable[Verdicts] = VERDICTS,
+) -> Iterator[Scenario]:
+    """Yield every combination."""
+    for size, rate, effect, kind in itertools.product(sizes, mention_rates, effects, verdicts):
+        yield Scenario(size, rate, effect, kind)
+
+
+#: Shares of a fixed number of patients, of which every outcome can be gone through.
+EXACT: tuple[Metric, ...] = ("mention_rate", "sensitivity", "false_positive_rate")
+
+
+class Exact(NamedTuple):
+    """Chances over all outcomes: nothing is simulated."""
+
+    #: That Wilson's interval of train holds the truth.
+    coverage: float
+    #: That Newcombe's interval of the difference does.
+    delta_coverage: float
+    #: That the score test rejects at 5%.
+    rejections: float
+
+
+@cache
+def enumerate_shares(patients: int, train: float, nontrain: float) -> Exact:
+    """Go through every pair of counts in `patients` an arm at these true shares."""
+    counts = range(patients + 1)
+    chances = [binom.pmf(list(counts), patients, share) for share in (train, nontrain)]
+    intervals = [wilson(count, patients) for count in counts]
+    holds = [(one.low or 0) <= train <= (one.high or 0) for one in intervals]
+    delta_coverage = rejections = 0.0
+    for first, second in itertools.product(counts, counts):
+        chance = float(chances[0][first] * chances[1][second])
+        if chance > _NEGLIGIBLE:
+            low, high = newcombe_difference(intervals[first], intervals[second])
+            delta_coverage += chance * (low <= train - nontrain <= high)
+            rejections += chance * (compare_shares((first, patients), (second, patients)) <= ALPHA)
+    return Exact(float(chances[0][holds].sum()), delta_coverage, rejections)
+
+
+def enumerate_scenario(scenario: Scenario, metric: Metric) -> Exact:
+    """Return the exact chances of one of `EXACT`."""
+    figures = [
+        compute_figures(scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=None)
+        for arm in _ARMS
+    ]
+    patients = scenario.patients * (2 if metric == "mention_rate" else 1)
+    train, nontrain = (round(float(figure[metric]), 12) for figure in figures)
+    return enumerate_shares(patients, train, nontrain)
+
+
+def simulate_disclosure(
+    scenario: Scenario, *, repetitions: int, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> Tally:
+    """Measure `repetitions` cohorts; figures of train by name, differences as `delta.<name>`."""
+    truth = {
+        arm: compute_figures(
+            scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=PREVALENCE
+        )
+        for arm in _ARMS
+    }
+    tally = Tally()
+    for seed in range(repetitions):
+        pair = measure_disclosure(
+            draw_readings(scenario, rng), prevalence=PREVALENCE, has_nontrain=True, seed=seed, resamples=resamples
+        )
+        tally.repetitions += 1
+        for metric in METRICS:
+            here = float(truth["train"][metric])
+            tally.add(metric, getattr(pair.train, metric), here)
+            delta = getattr(pair.delta, metric)
+            tally.add(f"delta.{metric}", delta, here - float(truth["nontrain"][metric]))
+            if delta.p_value is not None:
+                tally.tested[metric] += 1
+                tally.rejected[metric] += delta.p_value <= ALPHA
+    return tally
+
+
+def draw_readings(scenario: Scenario, rng: np.random.Generator) -> list[Reading]:
+    """Return the readings of one cohort, one a patient."""
+    readings = []
+    for arm, present in itertools.product(_ARMS, (True, False)):
+        drawn = rng.choice(len(OUTCOMES), size=scenario.patients, p=scenario.chances(arm, present=present))
+        for i, kind in enumerate(drawn):
+            outcome: Outcome = OUTCOMES[kind]
+            readings.append(Reading(f"{arm}-{present}-{i}", arm, present, f"set-{i}", outcome))
+    return readings
+
+
+def simulate_memorization(patients: int, touched: float, *, repetitions: int, rng: np.random.Generator) -> Tally:
+    """Measure means of shares over patients, of whom `touched` have any; both kinds of interval."""
+    tally = Tally()
+    truth = touched / 4
+    for seed in range(repetitions):
+        shares = np.where(rng.random(patients) < touched, rng.beta(1, 3, patients), 0.0)
+        low, high = bootstrap_mean_over_patients(shares, np.ones(patients, dtype=np.int64), seed=seed)
+        tally.repetitions += 1
+        tally.add("mean (bootstrap)", Estimate(value=float(shares.mean()), low=low, high=high), truth)
+        tally.add("mean (gate's bounds)", mean_with_beta_bounds(float(shares.sum()), patients), truth)
+    return tally
+
+
+def _print_coverage(by_size: dict[int, list[tuple[str, Tally]]], names: Iterable[str], heading: str) -> None:
+    print(f"\n{heading}\n")
+    print("| figure | a cell | lowest coverage | where | median | given |")
+    print("| --- | ---: | ---: | --- | ---: | ---: |")
+    for name in names:
+        for size, tallies in by_size.items():
+            found = [(tally.coverage(name), where) for where, tally in tallies if tally.given[name] >= 100]
+            given = np.mean([tally.given[name] / tally.repetitions for _, tally in tallies])
+            if not found:
+                print(f"| {name} | {size} | – | fewer than 100 intervals | – | {given:.0%} |")
+                continue
+            lowest, where = min(found)
+            median = np.median([share for share, _ in found])
+            print(f"| {name} | {size} | {lowest:.1%} | {where} | {median:.1%} | {given:.0%} |")
+
+
+def _print_exact() -> None:
+    print("\nShares of a fixed number of patients, all outcomes gone through\n")
+    print("| figure | a cell | lowest coverage | lowest of the difference | most rejections with no delta |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for metric, size in itertools.product(EXACT, SIZES):
+        found = [(scenario, enumerate_scenario(scenario, metric)) for scenario in scenarios((size,))]
+        null = [chance.rejections for scenario, chance in found if scenario.effect != "leak" or metric == EXACT[0]]
+        print(
+            f"| {metric} | {size} | {min(chance.coverage for _, chance in found):.1%}"
+            f" | {min(chance.delta_coverage for _, chance in found):.1%} | {max(null):.1%} |"
+        )
+
+
+def _print_tests(by_size: dict[int, list[tuple[str, Tally]]]) -> None:
+    print("\nRejections at 5% (one-sided, unadjusted) where delta is 0, and in the scenarios with a leak\n")
+    print("| test | a cell | highest with no delta | where | mean with no delta | highest with a leak |")
+    print("| --- | ---: | ---: | --- | ---: | ---: |")
+    for metric in (metric for metric in METRICS if metric not in EXACT):
+        for size, tallies in by_size.items():
+            null = [(tally.rejections(metric), where) for where, tally in tallies if "leak" not in where]
+            leak = [tally.rejections(metric) for where, tally in tallies if "leak" in where]
+            highest, where = max(null)
+            mean = np.mean([share for share, _ in null])
+            print(f"| {metric} | {size} | {highest:.1%} | {where} | {mean:.1%} | {max(leak):.0%} |")
+
+
+def main() -> None:
+    """Print coverage and rejections of every figure by size, worst scenario named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(arguments.seed)
+    disclosure: defaultdict[int, list[tuple[str, Tally]]] = defaultdict(list)
+    for scenario in scenarios():
+        where = f"{scenario.effect}, {scenario.verdicts}, {scenario.mention_rate:.0%}"
+        tally = simulate_disclosure(scenario, repetitions=arguments.repetitions, rng=rng)
+        disclosure[scenario.patients].append((where, tally))
+    simulated = [metric for metric in METRICS if metric not in EXACT]
+    _print_exact()
+    _print_coverage(disclosure, simulated, "Figures of an arm")
+    _print_coverage(disclosure, [f"delta.{metric}" for metric in simulated], "Train minus nontrain")
+    _print_tests(disclosure)
+    memorization: defaultdict[int, list[tuple[str, Tally]]] = defaultdict(list)
+    for size, touched in itertools.product(SIZES, _TOUCHED):
+        # Both statuses of an arm are targets.
+        tally = simulate_memorization(2 * size, touched, repetitions=arguments.repetitions, rng=rng)
+        memorization[size].append((f"{touched:.0%} touched", tally))
+    means = ("mean (bootstrap)", "mean (gate's bounds)")
+    _print_coverage(memorization, means, "Means of shares over an arm's patients")
+
+
+if __name__ == "__main__":
+    main()

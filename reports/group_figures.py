@@ -1,0 +1,258 @@
+"""The report's figures of patients rather than averages: by subgroup, spread over patients, overlap; and what zeros
+and small cohorts leave possible.
+
+Owns which numbers they show and their captions. Works on suppressed results. A figure without anything to draw says so.
+"""
+
+from collections.abc import Sequence
+
+from clinaudit.reports.charts import Row, draw_overlap, draw_tier_estimates
+from clinaudit.reports.figures import Figure
+from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
+from clinaudit.reports.patient_groups import GroupExposure, GroupMemorization, PatientDistribution
+from clinaudit.reports.results import Estimate, Results
+from clinaudit.reports.tables import Table, numbered, tiers_of
+from clinaudit.reports.wording import (
+    METRICS,
+    NOT_MEASURED,
+    SUPPRESSED,
+    count,
+    figure,
+    label,
+    number,
+    percent,
+    tier_title,
+)
+
+_PARTITIONS = {"age": "Age", "sex": "Sex", "race": "Race and ethnicity", "notes": "Number of notes"}
+#: Statuses of the overlap chart: title and field.
+_SERIES = {
+    "with the diagnosis, candidates": "positive_candidates",
+    "without it, candidates": "negative_candidates",
+    "with the diagnosis, matched": "positive_matched",
+    "without it, matched": "negative_matched",
+}
+
+
+def subgroup_figure(results: Results) -> Figure:
+    """Memorization by subgroup: all tiers as a table, the headline tier as a chart."""
+    panels = {"Memorized": "memorized_fraction", "Patient-attributable": "attributable_fraction"}
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    tiers = {} if results.subgroups is None else results.subgroups.memorization
+    for tier in tiers_of(results):
+        for arm, groups in tiers.get(tier, {}).items():
+            for group in groups:
+                shares = [getattr(group, name) for name in panels.values()]
+                cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
+                listed.append((*cells, *(figure(share, share=True) for share in shares)))
+                if tier == HEADLINE_TIER:
+                    rows += [
+                        {"panel": panel, "tier": _name(group), "arm": arm, **_ends(share)}
+                        for panel, share in zip(panels, shares, strict=True)
+                    ]
+    caption = _subgroup_caption(tiers.get(HEADLINE_TIER, {}).get("train", []))
+    heads = ("Tier", "Arm", "By", "Group", "Patients", *panels)
+    table = Table("Memorization by subgroup", heads, tuple(listed))
+    title = f"Memorization by subgroup ({tier_title(HEADLINE_TIER)})"
+    return Figure("subgroups", title, caption, _draw(rows, list(panels), caption), table)
+
+
+def exposure_figure(results: Results) -> Figure:
+    """How often a diagnosis is stated of those who have it, by subgroup, all diagnoses together."""
+    panel = "Diagnosis stated"
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    tiers = {} if results.subgroups is None else results.subgroups.disclosure
+    for tier in tiers_of(results):
+        for arm, groups in tiers.get(tier, {}).items():
+            for group in groups:
+                cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
+                listed.append((*cells, figure(group.sensitivity, share=True)))
+                if tier == HEADLINE_TIER:
+                    rows.append({"panel": panel, "tier": _name(group), "arm": arm, **_ends(group.sensitivity)})
+    svg = ""
+    caption = f"Disclosure by subgroup was {NOT_MEASURED}."
+    if listed:
+        caption = (
+            "Of the patients who have one of the diagnoses, the share of whom it is stated, all diagnoses together"
+            " (mean over patients, with bounds that never collapse). Groups overlap between the four ways of grouping."
+        )
+        svg = _draw(rows, [panel], caption)
+    heads = ("Tier", "Arm", "By", "Group", "Patients with a diagnosis", panel)
+    table = Table("Diagnosis stated, by subgroup", heads, tuple(listed))
+    title = f"Sensitive diagnoses by subgroup ({tier_title(HEADLINE_TIER)})"
+    return Figure("subgroup-exposure", title, caption, svg, table)
+
+
+def distribution_figure(results: Results) -> Figure:
+    """How the attributable fraction is spread over patients: who is worst off, not only the mean."""
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    thresholds: dict[float, str] = {}
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            spread = figures.distribution
+            if spread is None:
+                continue
+            for item in spread.above:
+                thresholds[item.threshold] = _threshold(item.threshold)
+                panel = thresholds[item.threshold]
+                rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(item.share)})
+            listed.append(
+                (
+                    numbered(tier),
+                    arm,
+                    *(figure(item.share, share=True) for item in spread.above),
+                    *(_decile(spread, share) for share in (0.5, 0.9)),
+                    figure(spread.worst_tenth, share=True),
+                    "; ".join(f"{_bin(item.low, item.high)}: {count(item.patients)}" for item in spread.bins),
+                )
+            )
+    caption = _distribution_caption(results)
+    panels = [thresholds[threshold] for threshold in sorted(thresholds)]
+    tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {row["tier"] for row in rows}]
+    svg = ""
+    if any(row["value"] is not None or row["low"] is not None for row in rows):
+        svg = draw_tier_estimates(rows, panels=panels, tiers=tiers, label=caption, columns=2)
+    heads = ("Tier", "Arm", *panels, "Median", "90th percentile", "Mean of the worst-off tenth", "Patients by fraction")
+    table = Table("The patient-attributable fraction, patient by patient", heads, tuple(listed))
+    return Figure("distribution", "Who is worst off: patients by attributable fraction", caption, svg, table)
+
+
+def overlap_figure(results: Results) -> Figure:
+    """Propensity of having the diagnosis among candidates and matched patients, by diagnosis and arm."""
+    rows: list[Row] = []
+    listed: list[tuple[str, ...]] = []
+    for diagnosis, cohort in results.cohorts.items():
+        for arm in ("train", "nontrain"):
+            bins = [item for item in cohort.overlap if item.arm == arm]
+            totals = {name: sum(getattr(item, name) or 0 for item in bins) for name in _SERIES.values()}
+            for place, item in enumerate(bins):
+                span = f"{number(item.low)} to {number(item.high)}"
+                listed.append((label(diagnosis), arm, span, *(count(getattr(item, n)) for n in _SERIES.values())))
+                rows += [
+                    {
+                        "panel": f"{label(diagnosis)}, {arm}",
+                        "place": place + 1,
+                        "series": series,
+                        "value": getattr(item, name) / totals[name],
+                    }
+                    for series, name in _SERIES.items()
+                    if getattr(item, name) is not None and totals[name]
+                ]
+    caption = f"Propensities were {NOT_MEASURED}: there is no matched cohort, or its groups are too small to show."
+    svg = ""
+    if rows:
+        caption = (
+            "Share of each group by propensity of having the diagnosis (age, sex, number of notes), in bins from low to"
+            " high. Where the two solid lines lie together, matched patients with and without the diagnosis are alike;"
+            " the dashed ones are all candidates. Bins with few patients are joined with their neighbours."
+        )
+        svg = draw_overlap(
+            rows, panels=list(dict.fromkeys(str(row["panel"]) for row in rows)), series=list(_SERIES), label=caption
+        )
+    heads = ("Diagnosis", "Arm", "Propensity", *map(label, _SERIES))
+    table = Table("Patients by propensity", heads, tuple(listed))
+    return Figure("overlap", "Overlap of propensities", caption, svg, table)
+
+
+def power_table(results: Results) -> Table:
+    """Return the smallest difference that each test could have shown, and what a count of zero leaves possible."""
+    rows = []
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        for tier in tiers_of(results):
+            pair = tiers.get(tier)
+            if pair is None:
+                continue
+            detectable = pair.detectable_delta
+            shown = NOT_MEASURED
+            if detectable is not None:
+                shown = number(detectable) if detectable <= 1 else "none: the cohort is too small"
+            elif pair.delta is not None and pair.delta.auroc_all.reason:
+                shown = figure(pair.delta.auroc_all)
+            zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
+            rows.append((label(diagnosis), numbered(tier), shown, *zeros))
+    heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
+    return Table("What this audit could have shown, and what its zeros leave possible", heads, tuple(rows))
+
+
+def memorization_zeros_table(results: Results) -> Table:
+    """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
+    rows = []
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            bound = figures.attributable_fraction_bounds
+            if bound.value == 0 and bound.high is not None:
+                rows.append((numbered(tier), arm, count(bound.n), f"at most {percent(bound.high)}"))
+    heads = ("Tier", "Arm", "Patients", "What the mean may still be")
+    return Table("Where no attributable text was found", heads, tuple(rows))
+
+
+def _zeros(bounds: dict[str, float] | None) -> str:
+    if bounds is None:
+        return NOT_MEASURED
+    return "; ".join(f"{METRICS[name]}: at most {percent(bound)}" for name, bound in bounds.items()) or "no zero"
+
+
+def _group(row: GroupMemorization | GroupExposure) -> str:
+    return row.group if row.group[:1] in "<0123456789" else label(row.group)
+
+
+def _name(row: GroupMemorization | GroupExposure) -> str:
+    return f"{_PARTITIONS[row.partition]}: {_group(row)}"
+
+
+def _ends(estimate: Estimate) -> dict[str, float | None]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _draw(rows: list[Row], panels: Sequence[str], caption: str) -> str:
+    if not any(row["value"] is not None or row["low"] is not None for row in rows):
+        return ""
+    names = list(dict.fromkeys(str(row["tier"]) for row in rows))
+    return draw_tier_estimates(rows, panels=panels, tiers=names, label=caption)
+
+
+def _subgroup_caption(groups: Sequence[GroupMemorization]) -> str:
+    known = [
+        (group.attributable_fraction.value, _name(group))
+        for group in groups
+        if group.attributable_fraction.value is not None and group.group != "unknown"
+    ]
+    if not known:
+        return f"Memorization by subgroup was {NOT_MEASURED}, or every group is too small to show."
+    (low, lowest), (high, highest) = min(known), max(known)
+    return (
+        f"At {tier_title(HEADLINE_TIER)} in train the patient-attributable fraction ranges from {percent(low)}"
+        f" ({lowest}) to {percent(high)} ({highest}) over the groups shown, means over patients; the intervals say how"
+        " much of that is chance, and they are not adjusted for the number of groups."
+    )
+
+
+def _distribution_caption(results: Results) -> str:
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    spread = None if figures is None else figures.distribution
+    if spread is None:
+        return f"The distribution over patients was {NOT_MEASURED}, or is suppressed."
+    worst = spread.worst_tenth
+    tail = figure(worst, share=True) if worst.value is not None else SUPPRESSED
+    told = [item for item in spread.above if item.threshold in (0.01, 0.1)]
+    shares = ", ".join(f"{_threshold(item.threshold).lower()}: {figure(item.share, share=True)}" for item in told)
+    return (
+        f"At {tier_title(HEADLINE_TIER)} in train, share of the patients with an attributable fraction {shares}. Mean"
+        f" of the tenth of the patients who are worst off: {tail}."
+    )
+
+
+def _threshold(threshold: float) -> str:
+    return "Above zero" if threshold == 0 else f"Above {percent(threshold).replace('.0%', '%')}"
+
+
+def _bin(low: float, high: float) -> str:
+    return "0" if high == 0 else f"{percent(low).replace('.0%', '%')} to {percent(high).replace('.0%', '%')}"
+
+
+def _decile(spread: PatientDistribution, share: float) -> str:
+    fraction = next((item.fraction for item in spread.deciles if item.share == share), None)
+    return SUPPRESSED if fraction is None else percent(fraction)

@@ -1,0 +1,276 @@
+"""Small cells in the figures by subgroup and in the distribution over patients.
+
+The groups of a partition make up an arm whose size and means are published, so what is hidden of one group would follow
+from the others. Therefore, within each partition:
+
+- sizes: groups of 1 to 10 patients are hidden, and others beside them until at least two groups and 11 patients are;
+- figures: a group is hidden where its size is, where fewer than 11 of its patients make the figure up, or where fewer
+  than 11 keep it below one; others beside it until at least two groups and 11 patients who make it up are. The first
+  kind is published as a bound that depends on the group's size alone, one hidden for another's sake is withheld;
+- where a group has 1 to 10 patients fewer than at another tier, all sizes of the partition are hidden there and figures
+  are given to two decimals: the difference would tell of these few.
+
+Of the distribution the bins are such a breakdown, and a share above a threshold is given where no bin on either side is
+hidden, else as the range that the hidden ones allow. Deciles and the worst tenth rest on at least 11 patients.
+Two partitions are not guarded against each other, nor one tier's figures against another's.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from clinaudit.reports.estimate import Estimate
+from clinaudit.reports.patient_groups import (
+    ARMS,
+    PARTITIONS,
+    Arm,
+    FractionBin,
+    GroupExposure,
+    GroupMemorization,
+    OverlapBin,
+    PatientDistribution,
+    ShareAbove,
+    Subgroups,
+)
+from clinaudit.reports.small_cells import (
+    LARGEST_HIDDEN,
+    band,
+    blur,
+    bound_of_few,
+    bound_of_nearly_all,
+    is_small,
+    publish_breakdown,
+    publish_count,
+    withhold,
+)
+
+_Row = TypeVar("_Row", GroupMemorization, GroupExposure)
+
+#: Each figure with the field that counts the patients who make it up.
+_MEMORIZATION = {"memorized_fraction": "memorized_patients", "attributable_fraction": "attributable_patients"}
+#: Of the overlap: with the diagnosis, and without.
+_STATUSES = ("positive", "negative")
+_EXPOSURE = {"sensitivity": "exposed_patients"}
+
+
+class _Group(NamedTuple):
+    """One figure of one group, as it stands."""
+
+    estimate: Estimate
+    patients: int
+    #: How many of them make the figure up.
+    contributing: int
+    #: Whether the size is published.
+    is_sized: bool
+
+    @property
+    def is_few(self) -> bool:
+        """Whether 1 to 10 patients make the figure up."""
+        return is_small(self.contributing)
+
+    @property
+    def is_nearly_all(self) -> bool:
+        """Whether all patients but 1 to 10 do, and so much that the figure tells of these."""
+        missing = self.patients * (1 - (self.estimate.value or 0.0))
+        return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN
+
+
+def publish_subgroups(subgroups: Subgroups) -> Subgroups:
+    """Return the publishable copy of the block."""
+    return Subgroups(
+        memorization=_publish_tiers(subgroups.memorization, _MEMORIZATION),
+        disclosure=_publish_tiers(subgroups.disclosure, _EXPOSURE),
+    )
+
+
+def publish_distribution(
+    distribution: PatientDistribution, *, patients: int, hides_patients: bool
+) -> PatientDistribution:
+    """Return the publishable copy of the distribution over more than ten `patients`.
+
+    `hides_patients`: their number is hidden, and so is all that it could be solved from.
+    """
+    touched = patients - (distribution.bins[0].patients or 0)
+    if is_small(touched):
+        # Not even which bins they are in.
+        bins = [item.model_copy(update={"patients": None}) for item in distribution.bins]
+        above = [item.model_copy(update={"share": bound_of_few(patients)}) for item in distribution.above]
+    else:
+        bins = _publish_bins(distribution.bins, patients)
+        above = [_publish_share(item, distribution.bins, bins, patients) for item in distribution.above]
+    deciles = [
+        # Round off: the figure of a decile is one patient's, or two patients'.
+        item.model_copy(update={"fraction": None if item.fraction is None else round(item.fraction, 2)})
+        if min(item.share, 1 - item.share) * patients > LARGEST_HIDDEN
+        else item.model_copy(update={"fraction": None})
+        for item in distribution.deciles
+    ]
+    worst = distribution.worst_tenth
+    if worst.n is None or worst.n <= LARGEST_HIDDEN or is_small(touched):
+        worst = withhold(worst)
+    if hides_patients:
+        bins = [item.model_copy(update={"patients": None}) for item in bins]
+        above = [item.model_copy(update={"share": blur(item.share)}) for item in above]
+        worst = blur(worst)
+    return PatientDistribution(bins=bins, above=above, deciles=deciles, worst_tenth=worst)
+
+
+def _publish_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
+    """Hide small bins and others beside them; how many patients have any is a shown total where it can be one."""
+    counts = {str(place): item.patients for place, item in enumerate(bins)}
+    none = counts["0"] or 0
+    if none in (0, patients) or publish_count(patients - none, total=patients) is None:
+        published = publish_breakdown(counts)
+    else:
+        touched = {place: count for place, count in counts.items() if place != "0"}
+        published = {"0": none, **publish_breakdown(touched)}
+    return [item.model_copy(update={"patients": published[str(place)]}) for place, item in enumerate(bins)]
+
+
+def _publish_share(
+    above: ShareAbove, bins: Sequence[FractionBin], published: Sequence[FractionBin], patients: int
+) -> ShareAbove:
+    """Give the share, or the range of it that the hidden bins allow: each of them holds a patient or more."""
+    hidden = [place for place, item in enumerate(published) if item.patients is None]
+    inside = [place for place in hidden if bins[place].low >= above.threshold and place > 0]
+    if not inside or len(inside) == len(hidden):
+        return above
+    together = sum(bins[place].patients or 0 for place in hidden)
+    shown = sum(item.patients or 0 for item in published[1:] if item.low >= above.threshold)
+    low = (shown + len(inside)) / patients
+    high = (shown + together - (len(hidden) - len(inside))) / patients
+    return above.model_copy(update={"share": band(low, high)})
+
+
+def _publish_tiers(
+    tiers: Mapping[str, Mapping[Arm, list[_Row]]], figures: Mapping[str, str]
+) -> dict[str, dict[Arm, list[_Row]]]:
+    sizes: dict[tuple[Arm, str], dict[str, set[int]]] = {}
+    for arms in tiers.values():
+        for arm, rows in arms.items():
+            for row in rows:
+                of_group = sizes.setdefault((arm, row.partition), {}).setdefault(row.group, set())
+                of_group.add(row.patients or 0)
+    return {
+        tier: {
+            arm: [
+                row
+                for partition in PARTITIONS
+                for row in _publish_partition(
+                    [row for row in rows if row.partition == partition],
+                    sizes.get((arm, partition), {}),
+                    figures,
+                )
+            ]
+            for arm, rows in arms.items()
+        }
+        for tier, arms in tiers.items()
+    }
+
+
+def _publish_partition(
+    rows: Sequence[_Row], at_tiers: Mapping[str, Collection[int]], figures: Mapping[str, str]
+) -> list[_Row]:
+    """Publish the groups of one partition; `at_tiers`: each group's sizes at all tiers."""
+    sizes = {row.group: row.patients for row in rows}
+    published = publish_breakdown(sizes)
+    tells_few = any(is_small(size - (sizes.get(group) or 0)) for group, others in at_tiers.items() for size in others)
+    updates: list[dict[str, object]] = [
+        {"patients": None if tells_few else published[row.group], **dict.fromkeys(figures.values())} for row in rows
+    ]
+    for name, count_name in figures.items():
+        groups = [
+            _Group(
+                getattr(row, name),
+                row.patients or 0,
+                # Where it is not known how many make a figure up, it is taken for few.
+                _contributing(getattr(row, name), getattr(row, count_name)),
+                published[row.group] is not None,
+            )
+            for row in rows
+        ]
+        for update, estimate in zip(updates, _publish_figures(groups), strict=True):
+            update[name] = blur(estimate) if tells_few else estimate
+    return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
+
+
+def _contributing(estimate: Estimate, known: int | None) -> int:
+    if known is not None:
+        return known
+    return 0 if estimate.value == 0 else 1
+
+
+def _publish_figures(groups: Sequence[_Group]) -> list[Estimate]:
+    own = {place for place, group in enumerate(groups) if not group.is_sized or group.is_few or group.is_nearly_all}
+    hidden = set(own)
+    if any(groups[place].contributing for place in own):
+        rest = sorted((group.contributing, place) for place, group in enumerate(groups) if place not in own)
+        for contributing, place in rest:
+            together = [groups[at].contributing for at in hidden if groups[at].contributing]
+            if len(together) >= 2 and sum(together) > LARGEST_HIDDEN:
+                break
+            if contributing:
+                hidden.add(place)
+    published = []
+    for place, group in enumerate(groups):
+        if place not in hidden:
+            published.append(group.estimate)
+        elif not group.is_sized or place not in own:
+            published.append(withhold(group.estimate))
+        elif group.is_few:
+            published.append(bound_of_few(group.patients))
+        else:
+            published.append(bound_of_nearly_all(group.patients))
+    return published
+
+
+def publish_overlap(bins: Sequence[OverlapBin]) -> list[OverlapBin]:
+    """Return the bins, joined with their neighbours until no group has 1 to 10 patients in one; none where that fails.
+
+    Candidates who were not matched are such a group. Where 1 to 10 were not in all, no join could hide them: the
+    matched are left out, who are nearly the candidates then.
+    """
+    published = []
+    for arm in ARMS:
+        own = [item for item in bins if item.arm == arm]
+        unmatched = [_total(own, f"{status}_candidates") - _total(own, f"{status}_matched") for status in _STATUSES]
+        if any(map(is_small, unmatched)):
+            own = [item.model_copy(update={f"{status}_matched": None for status in _STATUSES}) for item in own]
+        published += _join_bins(own)
+    return published
+
+
+def _total(bins: Sequence[OverlapBin], name: str) -> int:
+    return sum(getattr(item, name) or 0 for item in bins)
+
+
+def _join_bins(bins: Sequence[OverlapBin]) -> list[OverlapBin]:
+    joined: list[OverlapBin] = []
+    pending: OverlapBin | None = None
+    for item in bins:
+        pending = item if pending is None else _join(pending, item)
+        if not _has_small_count(pending):
+            joined.append(pending)
+            pending = None
+    while pending is not None and joined:
+        # What is left at the end is too small to stand alone.
+        pending = _join(joined.pop(), pending)
+        if not _has_small_count(pending):
+            joined.append(pending)
+            pending = None
+    return joined
+
+
+def _join(first: OverlapBin, second: OverlapBin) -> OverlapBin:
+    counts = {}
+    for name in (f"{status}_{kind}" for status in _STATUSES for kind in ("candidates", "matched")):
+        one, other = getattr(first, name), getattr(second, name)
+        counts[name] = None if one is None or other is None else one + other
+    return first.model_copy(update={"high": second.high, **counts})
+
+
+def _has_small_count(item: OverlapBin) -> bool:
+    for status in _STATUSES:
+        candidates, matched = getattr(item, f"{status}_candidates"), getattr(item, f"{status}_matched")
+        if is_small(candidates) or is_small(matched) or (matched is not None and is_small(candidates - matched)):
+            return True
+    return False
