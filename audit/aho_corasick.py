@@ -1,7 +1,7 @@
 """The reference engine: Aho-Corasick over the corpus (Aho and Corasick 1975, by pyahocorasick).
 
-Right for small sets of texts and for short ones: its automaton takes 17 kB for each text of some hundred characters, and
-it reads 18 MB a second for 10,000 of them, less for more (docs/performance.md). Knows nothing of regions or models.
+Right for small sets of texts and for short ones: its automaton takes 17 kB for each text of some hundred characters,
+and it reads 18 MB a second for 10,000 of them, less for more (docs/performance.md). Knows nothing of regions or models.
 """
 
 from collections import Counter

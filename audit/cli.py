@@ -27,7 +27,10 @@ _BUG = 4
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_DIRECTORY = click.Path(path_type=Path)
+#: As in settings.py, which takes too long to import here.
+_MAX_NGRAM = 10_000
+# Not `readable`: what cannot be read is told from what is no option's value, where it is opened.
+_DIRECTORY = click.Path(path_type=Path, readable=False)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -153,7 +156,7 @@ def _audit_options(command: Command) -> Command:
         ),
         click.option("--diagnosis", multiple=True, help="Audit this diagnosis only (repeatable).  [default: all]"),
         click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.  [default: 0]"),
-        click.option("--ngram", type=click.IntRange(min=1), help="Tokens a match must hold.  [default: 30]"),
+        click.option("--ngram", type=click.IntRange(1, _MAX_NGRAM), help="Tokens a match must hold.  [default: 30]"),
         click.option("--max-new-tokens", type=click.IntRange(min=1), help="Tokens to decode at most.  [default: 1000]"),
         click.option(
             "--patients-per-cell", type=click.IntRange(min=1), help="Patients in each cell of a cohort.  [default: 100]"
@@ -255,7 +258,9 @@ def check(corpus: Path, template: Path | None) -> int:
 @click.option("--tokenizer", type=_DIRECTORY, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
 @click.option("--out", type=_DIRECTORY, required=True, metavar="RUN", help="Directory of the run.")
 @click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]")
-@click.option("--ngram", type=click.IntRange(min=1), default=30, show_default=True, help="Tokens a match must hold.")
+@click.option(
+    "--ngram", type=click.IntRange(1, _MAX_NGRAM), default=30, show_default=True, help="Tokens a match must hold."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @_ray_option()
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")

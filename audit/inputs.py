@@ -97,6 +97,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     settings = inputs.settings
     return {
         "clinaudit": clinaudit.__version__,
+        "command": "audit",
         "MODEL": inputs.model.digest,
         "CORPUS": inputs.corpus.digest,
         "--tokenizer": inputs.model.tokenizer_digest,

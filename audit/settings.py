@@ -77,6 +77,8 @@ _CHOICES = {
     "controls": get_args(Controls),
 }
 _PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
+#: More than any generation holds.
+MAX_NGRAM = 10_000
 _NUMBERS = {
     "seed": 0,
     "ngram": 1,
@@ -130,6 +132,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be one of {', '.join(_CHOICES[name])}"
     if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool) or value < _NUMBERS[name]):
         return f"must be a whole number, {_NUMBERS[name]} or more"
+    if name == "ngram" and isinstance(value, int) and value > MAX_NGRAM:
+        return f"must be at most {MAX_NGRAM}"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
     if name in _TEXTS and not isinstance(value, str):

@@ -141,6 +141,7 @@ class RunStore:
 def open_store(run: RunDirectory) -> Iterator[RunStore]:
     """Open a run's store, made where there is none; raises `StorageError` where another audit holds it."""
     run.create()
+    require_regular(run.work / "lock", "the run's lock")
     lock = FileLock(run.work / "lock", mode=FILE_MODE)
     try:
         lock.acquire(blocking=False)
@@ -159,10 +160,17 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
         lock.release()
 
 
+def require_regular(path: Path, what: str) -> None:
+    """Refuse anything but a file of the run's own in a file's place: a link would lead PHI out of `evidence/`."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise StorageError(
+            f"{what} ({path.name} under evidence/work) is not a regular file; remove it, or use another --out"
+        )
+
+
 @contextmanager
 def _connection(path: Path) -> Iterator[sqlite3.Connection]:
-    if path.exists() and not path.is_file():
-        raise StorageError("the run's state is not a regular file; restore it, or use another --out")
+    require_regular(path, "the run's state")
     connection = sqlite3.connect(path)
     try:
         path.chmod(FILE_MODE)

@@ -60,6 +60,26 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, list[Span]]:
     return "".join(text), spans
 
 
+def _without_gaps(spans: Sequence[Span], text: str) -> list[Span]:
+    """Give what no token has to one: blanks to the token after them, since a tokenizer may trim them from its offsets.
+
+    Other characters (an accent that was composed with its letter) go to the token before them.
+    """
+    widened: list[Span] = []
+    before = 0
+    for start, end in spans:
+        if before < start:
+            blanks_begin = before + len(text[before:start].rstrip())
+            if widened:
+                widened[-1] = Span(widened[-1].start, max(widened[-1].end, blanks_begin))
+                start = blanks_begin
+            elif blanks_begin == before:
+                start = before
+        widened.append(Span(start, end))
+        before = max(before, end)
+    return widened
+
+
 class ModelTokenizer:
     """A model's tokenizer, loaded from its directory without network or remote code."""
 
@@ -73,7 +93,7 @@ class ModelTokenizer:
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
                 directory, local_files_only=True, trust_remote_code=False
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError) as error:
+        except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
             raise BadInputError(
                 f"the tokenizer in {directory.name} cannot be loaded ({type(error).__name__}); "
                 "give the directory of a Hugging Face model with its tokenizer files"
@@ -135,10 +155,23 @@ class ModelTokenizer:
         encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         ids = tuple(encoded["input_ids"])
         laid, spans = self.decode_with_spans(ids)
+        if laid == text:
+            return ids, spans
+        special = [token_id in self._special_ids for token_id in ids]
+        # Text that spells out a special token is laid out with it, and the token has zero width all the same.
+        laid, spans = decode_with_spans(
+            [
+                self._added.get(token_id, "").encode() if is_special else self.bytes_of(token_id)
+                for token_id, is_special in zip(ids, special, strict=True)
+            ]
+        )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters) cannot be laid end to end again.
-            spans = [Span(start, end) for start, end in encoded["offset_mapping"]]
-        return ids, spans
+            spans = _without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text)
+        return ids, [
+            Span(span.start, span.start) if is_special else span
+            for span, is_special in zip(spans, special, strict=True)
+        ]
 
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._special_ids:

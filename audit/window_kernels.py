@@ -249,7 +249,10 @@ def _find_candidates(
 
 @numba.njit(inline="always")
 def _is_equal(corpus: Bytes, at: np.uint64, text: Bytes, first: np.uint64, length: np.uint64) -> bool:
-    # From the end: texts with one beginning (regions that a model ended differently) differ there.
+    # The ends first: texts that share their windows (lines of dashes between other words) differ there. Then from the
+    # end: those with one beginning (regions that a model ended differently) differ late.
+    if corpus[at] != text[first] or corpus[at + length - _ONE] != text[first + length - _ONE]:
+        return False
     left = length
     while left >= _WORD_BYTES:
         left -= _WORD_BYTES

@@ -99,6 +99,7 @@ def test_random_corpora(engine: SpecificityEngine, block: int) -> None:
 @BOTH
 def test_periodic_texts(engine: SpecificityEngine) -> None:
     texts = ["a" * length for length in (15, 47, 95, 300, 301)] + ["a" * 200 + "b", "b" + "a" * 200, "ab" * 100]
+    texts += ["b" + "a" * length + "b" for length in (100, 5000, 5001)]
     patients = [["a" * 300], ["a" * 5000 + "b"], ["ab" * 101], ["a" * 94, "a" * 46, "a" * 14]]
     assert k(texts, patients, engine) == k_by_definition(texts, patients)
 

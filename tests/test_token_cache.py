@@ -8,6 +8,7 @@ import pytest
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.audit.tokens import ModelTokenizer
+from clinaudit.templates.errors import StorageError
 
 TEXTS = ["cc: cough\nhpi: two days", "", "naïve 漢字 😀\r\n", "cc: cough\nhpi: two days"]
 
@@ -66,12 +67,48 @@ def test_the_file_is_private_and_lies_in_the_runs_work(run, tokenizer) -> None:
 def test_a_row_that_was_changed_is_tokenized_again(run, tokenizer) -> None:
     with open_token_cache(run, "one", tokenizer) as cache:
         cache.ids(TEXTS)
-    for damage in ("substr(ids, 1, length(ids) - 1)", "zeroblob(length(ids))", "x''", "substr(ids, 5)"):
+    for damage in (
+        "ids = substr(ids, 1, length(ids) - 1)",
+        "ids = zeroblob(length(ids))",
+        "ids = x''",
+        "ids = substr(ids, 5)",
+        "ids = 'text'",
+        "length = length + 1",
+        "length = -1",
+        "length = 'many'",
+        # Another text's row, as a damaged index leads to.
+        "ids = (SELECT ids FROM tokens AS other WHERE other.key <> tokens.key), "
+        "length = (SELECT length FROM tokens AS other WHERE other.key <> tokens.key)",
+    ):
         with sqlite3.connect(run.work / "tokens.sqlite") as connection:
-            connection.execute(f"UPDATE tokens SET ids = {damage}")
+            connection.execute(f"UPDATE tokens SET {damage}")
         connection.close()
         with open_token_cache(run, "one", tokenizer) as cache:
+            assert cache.lengths(TEXTS) == list(map(len, expected(tokenizer)))
             assert [ids.tolist() for ids in cache.ids(TEXTS)] == expected(tokenizer)
+
+
+def test_a_page_that_was_damaged_is_found_late_and_mended(run, tokenizer) -> None:
+    texts = [f"note {number} " * 50 for number in range(200)]
+    with open_token_cache(run, "one", tokenizer) as cache:
+        wanted = [ids.tolist() for ids in cache.ids(texts)]
+    file = run.work / "tokens.sqlite"
+    whole = file.read_bytes()
+    for page in range(1, len(whole) // 4096, 5):
+        file.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
+        for _ in range(2):
+            with open_token_cache(run, "one", tokenizer) as cache:
+                assert cache.lengths(texts) == list(map(len, wanted))
+                assert [ids.tolist() for ids in cache.ids(texts)] == wanted
+
+
+@pytest.mark.parametrize("kind", ["directory", "link"])
+def test_anything_but_a_file_of_its_own_is_refused(run, tokenizer, tmp_path, kind: str) -> None:
+    file = run.work / "tokens.sqlite"
+    file.mkdir() if kind == "directory" else file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StorageError, match=r"tokens\.sqlite"), open_token_cache(run, "one", tokenizer):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])

@@ -1,5 +1,8 @@
 """Characters of tokens: split characters, ill-formed bytes, special tokens, leading blanks (contract, section 4)."""
 
+import json
+import shutil
+
 import pytest
 
 from clinaudit.audit.token_spans import TokenSpans
@@ -68,6 +71,30 @@ def test_sentencepiece_style_vocabulary(tmp_path) -> None:
 def test_no_tokenizer_is_bad_input(tmp_path) -> None:
     with pytest.raises(BadInputError, match="cannot be loaded"):
         ModelTokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("trim", [False, True])
+def test_a_special_token_spelt_out_leaves_the_other_tokens_their_blanks(tokenizer_directory, tmp_path, trim) -> None:
+    settings = json.loads((tokenizer_directory / "tokenizer.json").read_text())
+    settings["post_processor"] = {
+        "type": "ByteLevel",
+        "add_prefix_space": True,
+        "trim_offsets": trim,
+        "use_regex": True,
+    }
+    shutil.copytree(tokenizer_directory, tmp_path / "trimming")
+    (tmp_path / "trimming" / "tokenizer.json").write_text(json.dumps(settings))
+    tokenizer = ModelTokenizer(tmp_path / "trimming")
+    plain, spans = tokenizer.encode_with_spans(" cough plan")
+    ids, with_special = tokenizer.encode_with_spans(" cough plan<|endoftext|>")
+    assert ids == (*plain, tokenizer.eos_id)
+    assert with_special == [*spans, Span(11, 11)]
+    # A text that the tokenizer rewrites keeps the blanks, too.
+    settings["normalizer"] = {"type": "NFC"}
+    (tmp_path / "trimming" / "tokenizer.json").write_text(json.dumps(settings))
+    _, rewritten = ModelTokenizer(tmp_path / "trimming").encode_with_spans(" cough plan e\u0301 plan")
+    assert rewritten[: len(spans)] == spans
+    assert {char for span in rewritten for char in range(*span)} == set(range(len(" cough plan e\u0301 plan")))
 
 
 def test_packed_spans_read_as_the_spans_they_were_made_of() -> None:
