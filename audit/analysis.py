@@ -25,6 +25,7 @@ from clinaudit.audit.token_cache import open_token_cache
 from clinaudit.audit.token_spans import TokenSpans
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus, read_corpus
+from clinaudit.priors.reading import printable
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.results import Results, StageCompleteness
 from clinaudit.templates.errors import BadInputError
@@ -56,10 +57,11 @@ def analyze_file(
         corpus = read_corpus(corpus_path, scratch=scratch_directory(run))
         given = read_generations(generations_path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
         tokenizer = ModelTokenizer(tokenizer_directory)
-        generations = tokenize_generations(given, corpus, tokenizer)
+        generations = tokenize_generations(given, corpus, tokenizer, name=printable(generations_path.name))
     tokenizer_digest = digest_tokenizer(tokenizer_directory)
     settings: dict[str, object] = {
         "clinaudit": clinaudit.__version__,
+        "command": "analyze",
         "GENERATIONS": sha256_of(generations_path),
         "CORPUS": corpus.digest,
         "--tokenizer": tokenizer_digest,
@@ -98,9 +100,12 @@ def analyze_file(
 
 
 def tokenize_generations(
-    given: Sequence[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer
+    given: Sequence[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
 ) -> list[Generation]:
-    """Return generations with ids and characters; raises `BadInputError` where given ids do not decode to the text."""
+    """Return generations with ids and characters; `name` is their file's, for errors.
+
+    Raises `BadInputError` where given ids do not decode to the text.
+    """
     problems: list[str] = []
     generations: list[Generation] = []
     for row, item in enumerate(given, start=1):
@@ -111,14 +116,14 @@ def tokenize_generations(
             if token_ids and token_ids[-1] == tokenizer.eos_id:
                 token_ids = token_ids[:-1]
             if any(token_id >= tokenizer.size for token_id in token_ids):
-                problems.append(f"row {row}, column token_ids: an id beyond the tokenizer's vocabulary")
+                problems.append(f"{name}: row {row}, column token_ids: an id beyond the tokenizer's vocabulary")
                 continue
             text, spans = tokenizer.decode_with_spans(token_ids)
             if text.removeprefix(" ") == item.text and text != item.text:
                 # Some tokenizers leave out the first blank when they decode.
                 spans = [Span(max(0, start - 1), max(0, end - 1)) for start, end in spans]
             elif text != item.text:
-                problems.append(f"row {row}, column token_ids: the ids do not decode to the text")
+                problems.append(f"{name}: row {row}, column token_ids: the ids do not decode to the text")
                 continue
         generations.append(
             Generation(
