@@ -131,6 +131,23 @@ def test_metrics_regions_and_segments_agree(audited) -> None:
     assert joined["notes"].to_list() == joined["source_notes"].to_list()
 
 
+def test_subgroups_make_up_their_arm(audited) -> None:
+    results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
+    groups = results["subgroups"]
+    assert set(groups["memorization"]) == set(results["memorization"])
+    for tier, arms in groups["memorization"].items():
+        for arm, rows in arms.items():
+            figures = results["memorization"][tier][arm]
+            assert sum(item["patients"] for item in figures["distribution"]["bins"]) == figures["patients"]
+            for partition in ("age", "sex", "notes"):
+                own = [row for row in rows if row["partition"] == partition]
+                assert sum(row["patients"] for row in own) == figures["patients"]
+                together = sum(row["patients"] * row["attributable_fraction"]["value"] for row in own)
+                mean = figures["attributable_fraction_bounds"]["value"]
+                assert together / figures["patients"] == pytest.approx(mean, abs=1e-5)
+    assert all(cohort["overlap"] for cohort in results["cohorts"].values() if cohort["status"] != "unavailable")
+
+
 def test_source_notes_hold_the_pieces(audited, tiny_demo) -> None:
     notes = {
         row["note_id"]: row["text"].replace("\r\n", "\n").replace("\r", "\n")

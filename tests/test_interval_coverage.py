@@ -1,4 +1,4 @@
-"""A small, seeded run of benchmarks/coverage.py, where 1,000 repetitions a scenario are reported."""
+"""A small, seeded run of benchmarks/interval_coverage.py, where 1,000 repetitions a scenario are reported."""
 
 import importlib.util
 import sys
@@ -13,7 +13,7 @@ from clinaudit.audit.exposure import METRICS
 
 @pytest.fixture(scope="module")
 def coverage() -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / "coverage.py"
+    path = Path(__file__).parents[1] / "benchmarks" / "interval_coverage.py"
     spec = importlib.util.spec_from_file_location("coverage_benchmark", path)
     assert spec is not None
     assert spec.loader is not None

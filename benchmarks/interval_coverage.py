@@ -9,7 +9,7 @@ mention the diagnosis; mentions spread over the three verdicts, or tied on one o
 
 Beside them, means of memorized shares over patients: nothing for most, a Beta(1, 3) share for the rest.
 
-    python benchmarks/coverage.py [--repetitions 1000] [--seed 0]
+    python benchmarks/interval_coverage.py [--repetitions 1000] [--seed 0]
 
 Shares of a fixed number of patients are not simulated but enumerated. For the rest, each repetition goes through
 `measure_disclosure`, as an audit does. A repetition whose figure has no interval (null with a reason) does not count
