@@ -44,10 +44,24 @@ def match_naively(generations: Sequence[Sequence[int]], notes: Sequence[Sequence
     return [[tuple(ids[at : at + NGRAM]) in windows for at in range(len(ids))] for ids in generations]
 
 
+def draw_notes(rng: random.Random, number: int) -> list[tuple[int, ...]]:
+    """Notes of one patient in ids: a third boilerplate, a third copied forward from the note before, a third new."""
+    blocks = [[rng.randrange(32_000) for _ in range(60)] for _ in range(40)]
+    notes: list[tuple[int, ...]] = []
+    part = NOTE_TOKENS // 3
+    for _ in range(number):
+        boilerplate = [token for _ in range(part // 60) for token in rng.choice(blocks)]
+        before = notes[-1][-2 * part :] if notes else ()
+        copied = before[:part] if rng.random() < 0.7 else ()
+        new = [rng.randrange(32_000) for _ in range(NOTE_TOKENS - len(boilerplate) - len(copied))]
+        notes.append((*boilerplate, *copied, *new))
+    return notes
+
+
 def compare_matching(tokens: int) -> dict[str, float]:
     """One patient with so many tokens, six generations of 1,000 tokens each, about half of them from the notes."""
     rng = random.Random(tokens)
-    notes = [tuple(rng.randrange(32_000) for _ in range(NOTE_TOKENS)) for _ in range(tokens // NOTE_TOKENS)]
+    notes = draw_notes(rng, tokens // NOTE_TOKENS)
     generations = []
     for _ in range(6):
         ids: list[int] = []
