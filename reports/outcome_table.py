@@ -22,7 +22,7 @@ class OutcomeTable:
     unjudged: int
     exposed: int
     false_alarms: int
-    #: Cells read off the ROC points; None where they cannot be had back.
+    #: Cells read off the ROC points, then those who mention it by class; None where they cannot be had back.
     roc_cells: tuple[int, ...] | None
 
     @property
@@ -48,8 +48,18 @@ class OutcomeTable:
             self.false_alarms,
             self.negatives - self.false_alarms,
             *(self.roc_cells or ()),
+            *self._unmentioned_by_class,
         )
         return self.roc_cells is None or self.mention_tells or any(map(is_small, cells))
+
+
+    @property
+    def _unmentioned_by_class(self) -> tuple[int, ...]:
+        """Patients with and without the diagnosis of whom it is not mentioned: what the ROC points leave of a class."""
+        if not self.roc_cells:
+            return ()
+        *_, mentioned_positives, mentioned_negatives = self.roc_cells
+        return self.positives - mentioned_positives, self.negatives - mentioned_negatives
 
 
 def read_table(arm: Disclosure) -> OutcomeTable | None:

@@ -257,6 +257,13 @@ def test_a_hidden_cell_hides_curve_auroc_and_ppv_but_leaves_bands() -> None:
     assert published.auroc_all.low <= exact <= published.auroc_all.high
 
 
+def test_few_without_a_mention_in_one_class_hide_the_curve_that_counts_them() -> None:
+    # 25 without a mention in all, 5 of them with the diagnosis: the ROC points tell the 95 others.
+    published = arm(((60, 0, 35, 5, 0), (40, 0, 40, 20, 0)))
+    assert published.roc is None
+    assert published.auroc_all.value is None
+
+
 def test_mentions_are_hidden_where_they_give_another_cell_away() -> None:
     # 39 mentions, 30 of them positive verdicts on d-positives: 9 others could be read off.
     table: Table = ((30, 0, 4, 66, 0), (0, 0, 5, 95, 0))
