@@ -82,6 +82,7 @@ def compare_matching(tokens: int) -> dict[str, float]:
             "near": lambda: find_near_matches(laid, laid_notes, n=NGRAM),
         },
         repetitions=9,
+        calls=5,
     )
     return {"tokens": tokens, **seconds}
 
