@@ -52,7 +52,6 @@ class OutcomeTable:
         )
         return self.roc_cells is None or self.mention_tells or any(map(is_small, cells))
 
-
     @property
     def _unmentioned_by_class(self) -> tuple[int, ...]:
         """Patients with and without the diagnosis of whom it is not mentioned: what the ROC points leave of a class."""
