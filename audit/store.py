@@ -1,4 +1,4 @@
-"""The run store: finished units of work, kept durably under `evidence/work/` so that a killed audit goes on.
+"""The run store: finished units of work, kept durably in `RunDirectory.work` so that a killed audit goes on.
 
 Owns the lock, the settings a run was begun with, and one row a finished generation or verdict (SQLite). Knows nothing
 of how a unit came about. Each unit is committed, and on the disk, before the next one is reported done.
@@ -164,7 +164,7 @@ def require_regular(path: Path, what: str) -> None:
     """Refuse anything but a file of the run's own in a file's place: a link would lead PHI out of `evidence/`."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise StorageError(
-            f"{what} ({path.name} under evidence/work) is not a regular file; remove it, or use another --out"
+            f"{what} ({path.name} in its `work` folder) is not a regular file; remove it, or use another --out"
         )
 
 

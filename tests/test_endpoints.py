@@ -1,5 +1,7 @@
 """Which endpoints may be spoken to: a table of URLs, tricky forms refused."""
 
+import re
+
 import pytest
 
 from clinaudit.audit.endpoints import ServedModel, parse_served_model, require_approved
@@ -21,7 +23,11 @@ APPROVED = ("models.example.org", "10.0.0.7", "2001:db8::1", "a.localhost")
     ],
 )
 def test_loopback_needs_no_approval(url):
-    require_approved(url, approved_hosts=())
+    assert require_approved(url, approved_hosts=()) is None
+    # The same URL to the address next to the loopback ones needs it.
+    neighbour = re.sub(r"(?i)localhost|127[.\d]+|\[[0:1]+\]", "128.0.0.1", url)
+    with pytest.raises(UnsafeError, match=r"--phi-approved 128\.0\.0\.1"):
+        require_approved(neighbour, approved_hosts=())
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import gzip
 import json
 import logging
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -374,8 +376,18 @@ def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():
 
 
 def test_a_stream_that_is_left_early_ends_in_good_order(server, cache):
-    with asked(server, cache, [f"depression {i}" for i in range(50)]) as stream:
-        next(stream)
+    texts = [f"depression {number}" for number in range(50)]
+    threads = threading.active_count()
+    with asked(server, cache, texts) as stream:
+        assert next(stream).verdict == POSITIVE
+    # What asked has ended with it: no question is sent any more, and none of its threads goes on.
+    sent = len(server.seen)
+    deadline = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= threads
+    assert len(server.seen) == sent
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 50
 
 
 # The wording and what is read.

@@ -30,6 +30,11 @@ OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "
 OPTIONS += ["--engine", "transformers", "--patients-per-cell", "6"]
 
 
+def ray_files(directory: Path) -> Path:
+    """Where a node started with `--out DIRECTORY` keeps what Ray writes."""
+    return RunDirectory(directory).work / "ray"
+
+
 def own_address() -> str:
     """Return the address that Ray gives this machine: it replaces loopback by it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -130,9 +135,9 @@ def test_a_certificate_must_name_its_node(secure, secrets) -> None:
 
 
 def test_a_path_too_long_for_sockets_is_refused() -> None:
-    require_short(Path("/data/run/evidence/work/ray"))
+    require_short(ray_files(Path("/data/run")))
     with pytest.raises(UsageError, match="short symbolic link"):
-        require_short(Path("/data/projects/audits/2026/run/evidence/work/ray"))
+        require_short(ray_files(Path("/data/projects/audits/2026/run")))
 
 
 @pytest.mark.parametrize("address", ["auto", "host", "ray://host:10001", "host:0", "host:x", ":6379", "host:99999"])
@@ -227,9 +232,9 @@ def cluster(secrets) -> Iterator[Cluster]:
     run, other = folder / "run", folder / "other"
     nodes = [start_node(run, ip, environment, "--head", "--port", address.rpartition(":")[2], "--num-cpus", "1")]
     try:
-        wait_for(lambda: next((run / "evidence/work/ray").glob("session_latest/sockets/plasma_store"), None), nodes[0])
+        wait_for(lambda: next(ray_files(run).glob("session_latest/sockets/plasma_store"), None), nodes[0])
         nodes.append(start_node(other, ip, environment, "--address", address, "--num-cpus", "1"))
-        wait_for(lambda: next((other / "evidence/work/ray").glob("*/sockets/plasma_store*"), None), nodes[1])
+        wait_for(lambda: next(ray_files(other).glob("*/sockets/plasma_store*"), None), nodes[1])
         yield Cluster(address, run, other, environment)
         # Nothing of Ray's lies in its usual places.
         assert not list(home.iterdir())
@@ -318,7 +323,7 @@ def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cl
     with pytest.raises(UsageError, match="64 processors"):
         list(runner.map(fail_as_told, None, ["ours"], cpus=64))
     for directory in (cluster.run, cluster.other):
-        for path in (directory / "evidence/work/ray").rglob("*"):
+        for path in ray_files(directory).rglob("*"):
             if path.is_file():
                 assert b"SECRET-OF-A-PATIENT" not in path.read_bytes(), path.name
 
