@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from clinaudit.audit.attribution import AttributedRegion, Piece, attribute_region, region_text
-from clinaudit.audit.composition import NoteReader, SegmentPlace, TokenLabel, compose_piece
+from clinaudit.audit.composition import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
-from clinaudit.audit.patient_matching import PatientText, match_patients
+from clinaudit.audit.patient_matching import PatientText
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.specificity import count_patients
-from clinaudit.audit.token_cache import TokenCache
 from clinaudit.audit.token_sequences import lay_end_to_end
 from clinaudit.audit.tokens import ModelTokenizer
 from clinaudit.priors.corpus import Corpus
@@ -164,26 +163,15 @@ def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> t
     )
 
 
-def analyze_generations(
-    generations: Iterable[Generation],
-    corpus: Corpus,
-    *,
-    cache: TokenCache,
-    reader: NoteReader,
-    n: int,
-    progress: Progress,
-    runner: ShardRunner | None = None,
+def analyze_located(
+    located: Iterable[LocatedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
 ) -> Iterator[AnalyzedGeneration]:
-    """Analyse generations against their patients' own notes.
+    """Count the patients whose notes hold each piece, and label the tokens.
 
     K counts distinct patients among the train split and the target. All generations are held until K is known, since
     one scan of the corpus serves them all.
     """
-    generations = list(generations)
-    with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        located = match_patients(
-            locate_generations, generations, corpus, cache=cache, reader=reader, n=n, runner=runner, advance=advance
-        )
+    located = list(located)
     counts = _train_counts(located, corpus, runner, progress)
     for item in located:
         outside = item.generation.arm != "train"

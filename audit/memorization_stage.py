@@ -10,10 +10,10 @@ from typing import Any, get_args
 from clinaudit.audit.composition import NoteReader
 from clinaudit.audit.evidence import write_table
 from clinaudit.audit.evidence_rows import near_verbatim_rows, region_rows, segment_rows
-from clinaudit.audit.memorization import Generation, analyze_generations
+from clinaudit.audit.generation_matching import match_generations
+from clinaudit.audit.memorization import Generation, analyze_located
 from clinaudit.audit.memorization_figures import GenerationFigures, measure_generation, summarize_memorization
 from clinaudit.audit.near_verbatim_figures import NearFigures, measure_near_verbatim, summarize_near_verbatim
-from clinaudit.audit.near_verbatim_stage import find_near_verbatim_text
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.shards import ShardRunner
 from clinaudit.audit.store import RunDirectory
@@ -45,19 +45,16 @@ def measure_memorization(
     regions: list[dict[str, Any]] = []
     segments: list[dict[str, Any]] = []
     near_verbatim: list[dict[str, Any]] = []
-    reader = NoteReader(profile)
-    near_texts = find_near_verbatim_text(
-        generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress, runner=runner
+    matched = match_generations(
+        generations, corpus, cache=cache, reader=NoteReader(profile), n=ngram, progress=progress, runner=runner
     )
-    for analyzed in analyze_generations(
-        generations, corpus, cache=cache, reader=reader, n=ngram, progress=progress, runner=runner
-    ):
+    analyzed_generations = analyze_located((item.located for item in matched), corpus, progress=progress, runner=runner)
+    for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)
-        generation_id = measured.metrics.generation_id
-        figures.append((measured, measure_near_verbatim(near_texts[generation_id], measured.metrics)))
+        figures.append((measured, measure_near_verbatim(near, measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
-        near_verbatim.extend(near_verbatim_rows(generation_id, near_texts[generation_id]))
+        near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
     write_table(run.evidence, "generation_metrics", (asdict(item.metrics) for item, _ in figures))
     write_table(run.evidence, "regions", regions)
     write_table(run.evidence, "segments", segments)

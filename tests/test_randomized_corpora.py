@@ -18,7 +18,8 @@ from memorization_twin import Ids, Twin, as_text, lf, patients_holding
 
 from clinaudit.audit import specificity, window_index
 from clinaudit.audit.composition import NoteReader
-from clinaudit.audit.memorization import AnalyzedGeneration, Generation, analyze_generations
+from clinaudit.audit.generation_matching import match_generations
+from clinaudit.audit.memorization import AnalyzedGeneration, Generation, analyze_located
 from clinaudit.audit.memorization_figures import measure_generation
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.specificity import SpecificityEngine, count_patients
@@ -290,9 +291,9 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
                 finish_reason="stop",
             )
         )
-    found = analyze_generations(
-        generations, read_back(corpus, folder), cache=cache, reader=READER, n=corpus.n, progress=Progress(quiet=True)
-    )
+    notes, progress = read_back(corpus, folder), Progress(quiet=True)
+    matched = match_generations(generations, notes, cache=cache, reader=READER, n=corpus.n, progress=progress)
+    found = analyze_located((item.located for item in matched), notes, progress=progress)
     by_number = {int(item.located.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 
