@@ -60,8 +60,8 @@ def measure_memorization(
     write_table(run.evidence, "segments", segments)
     write_table(run.evidence, "near_verbatim", near_verbatim)
     groups: dict[tuple[str, Arm], list[tuple[GenerationFigures, NearFigures]]] = {}
-    for item, near in figures:
-        groups.setdefault((item.metrics.tier, item.metrics.arm), []).append((item, near))
+    for row in figures:
+        groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
     results: MemorizationResults = {}
     with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
         for tier in TIER_IDS:
