@@ -20,7 +20,14 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.judge_quality import JudgeQuality
 from clinaudit.reports.patient_groups import Subgroups
-from clinaudit.reports.results import CorpusSummary, DisclosureResults, PopulationSummary, Results, StageCompleteness
+from clinaudit.reports.results import (
+    CorpusSummary,
+    DisclosureResults,
+    PopulationSummary,
+    Results,
+    SecondMatcher,
+    StageCompleteness,
+)
 
 
 def assemble_results(
@@ -34,6 +41,7 @@ def assemble_results(
     judgements: Judgements,
     memorization: MemorizationResults,
     disclosure: DisclosureResults,
+    second_matcher: SecondMatcher | None,
     subgroups: Subgroups,
     judge_quality: JudgeQuality | None,
     tokens: Mapping[str, int],
@@ -60,6 +68,7 @@ def assemble_results(
         memorization=memorization,
         disclosure=disclosure,
         cohorts={cohort.diagnosis: cohort.summary for cohort in targets.cohorts},
+        second_matcher=second_matcher,
         subgroups=subgroups,
         judge_quality=judge_quality,
         warnings=_warnings(inputs, labels, targets, memorization),

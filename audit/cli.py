@@ -163,6 +163,17 @@ def _audit_options(command: Command) -> Command:
         ),
         click.option("--matcher", type=click.Choice(["psm", "optimal"]), help="How cohorts match.  [default: psm]"),
         click.option(
+            "--caliper",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SD",
+            help="Match no pair farther apart than this, in SDs of the propensity's logit.  [default: none]",
+        ),
+        click.option(
+            "--second-matcher",
+            type=click.Choice(["psm", "optimal"]),
+            help="Give the disclosure deltas on this matcher's cohorts, too; more patients are probed.",
+        ),
+        click.option(
             "--controls",
             type=click.Choice(["sensitive", "any"]),
             help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",

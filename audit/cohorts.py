@@ -86,11 +86,13 @@ def build_cohort(
     matcher: Matcher,
     controls: Controls,
     seed: int,
+    caliper: float | None = None,
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     The outcome depends on the set of candidates and the seed, not on the candidates' order. Fewer sets than asked are
-    said in `summary.reason`; no nontrain arm or an empty cell gives no members and the status `unavailable`.
+    said in `summary.reason`; no nontrain arm or an empty cell gives no members and the status `unavailable`. With a
+    `caliper` (SD of the propensity's logit) the choice is not refined: that would bring in whom the caliper left out.
     """
     if patients_per_cell < 1:
         raise ValueError("a cohort needs at least one patient a cell")
@@ -110,17 +112,25 @@ def build_cohort(
     pools = _limit_pools(cells, patients_per_cell)
     covariates = [_tabulate_covariates(pool) for pool in pools]
     # Rows are in an order by lot, so that the first sets are a fair choice among all.
-    sets = _match_sets(covariates, matcher)[:patients_per_cell]
-    chosen = refine_choice(covariates, [[matched.rows[cell] for matched in sets] for cell in range(4)])
-    pools = [[pool[row] for row in rows] for pool, rows in zip(pools, chosen, strict=True)]
-    covariates = [_tabulate_covariates(pool) for pool in pools]
-    # Matched once more within the choice, which changes who stands with whom but not the balance.
-    members = _list_members(_match_sets(covariates, matcher), pools, diagnosis)
+    sets = _match_sets(covariates, matcher, caliper)[:patients_per_cell]
+    if not sets:
+        reason = "no patients with and without the diagnosis are as alike as the caliper asks"
+        return Cohort(diagnosis, (), _unavailable(reason, matcher, prevalence, excluded))
+    found = len(sets)
+    chosen = [[matched.rows[cell] for matched in sets] for cell in range(4)]
+    if caliper is None:
+        chosen = refine_choice(covariates, chosen)
+    covariates = [_tabulate_covariates([pool[row] for row in rows]) for pool, rows in zip(pools, chosen, strict=True)]
+    if caliper is None:
+        pools = [[pool[row] for row in rows] for pool, rows in zip(pools, chosen, strict=True)]
+        # Matched once more within the choice, which changes who stands with whom but not the balance.
+        sets = _match_sets(covariates, matcher, None)
+    members = _list_members(sets, pools, diagnosis)
 
     balance = measure_balance(covariates, candidates_by_cell)
     summary = CohortSummary(
         status=_worst_flag(balance),
-        reason=_describe_shortfall(len(sets), len(chosen[0]), patients_per_cell),
+        reason=_describe_shortfall(found, len(chosen[0]), patients_per_cell),
         matcher=matcher,
         prevalence=prevalence,
         cells=dict.fromkeys(_CELL_NAMES, len(chosen[0])),
@@ -155,10 +165,10 @@ def _select_eligible(
     eligible = []
     excluded: Counter[str] = Counter()
     for candidate in sorted(candidates, key=lambda c: c.patient_id):
-        if controls == "sensitive" and not any(candidate.status.values()):
-            excluded["no sensitive diagnosis"] += 1
-        elif diagnosis not in candidate.status:
+        if diagnosis not in candidate.status:
             excluded["diagnosis status unknown"] += 1
+        elif controls == "sensitive" and not any(candidate.status.values()):
+            excluded["no sensitive diagnosis"] += 1
         elif candidate.age is None or not (candidate.sex or "").strip():
             excluded["age or sex unknown"] += 1
         else:
@@ -200,17 +210,21 @@ def _limit_pools(cells: Sequence[Sequence[Candidate]], patients_per_cell: int) -
     return [cells[0][:train], cells[1][:many], cells[2][:nontrain], cells[3][:many]]
 
 
-def _match_sets(cells: Sequence[NDArray[np.float64]], matcher: Matcher) -> list[_MatchedSet]:
+def _match_sets(cells: Sequence[NDArray[np.float64]], matcher: Matcher, caliper: float | None) -> list[_MatchedSet]:
     """Match positives across arms, then each arm's positives to its negatives; a set that finds no match is lost.
 
     The nontrain arm is matched for the sets that the train arm left, so that both arms lose the same ones. `cells`
     holds the covariates of each pool; sets come in the order of their train positives' rows.
     """
     train_positive, train_negative, nontrain_positive, nontrain_negative = cells
-    across = match(train_positive, nontrain_positive, matcher=matcher).pairs
-    train = match(train_positive[[row for row, _ in across]], train_negative, matcher=matcher)
+    across = match(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
+    if not across:
+        return []
+    train = match(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
     across = tuple(across[i] for i, _ in train.pairs)
-    nontrain = match(nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher)
+    if not across:
+        return []
+    nontrain = match(nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper)
     sets = []
     for i, nontrain_control in nontrain.pairs:
         train_row, nontrain_row = across[i]

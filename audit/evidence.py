@@ -10,6 +10,15 @@ from typing import Any
 
 from clinaudit.audit.storage import publish
 
+_COHORT_MEMBERS: Mapping[str, str] = {
+    "diagnosis": "text",
+    "patient_id": "text",
+    "arm": "text",
+    "present": "bool",
+    "match_id": "text",
+    "propensity": "float",
+}
+
 #: Column -> type by table; `texts` is a list of texts, `ids` a list of 32-bit integers.
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "priors": {
@@ -89,14 +98,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "token_end": "int",
         "source_note_id": "text",
     },
-    "cohorts": {
-        "diagnosis": "text",
-        "patient_id": "text",
-        "arm": "text",
-        "present": "bool",
-        "match_id": "text",
-        "propensity": "float",
-    },
+    "cohorts": _COHORT_MEMBERS,
+    "second_cohorts": _COHORT_MEMBERS,
     "judgements": {
         "generation_id": "text",
         "diagnosis": "text",

@@ -56,6 +56,10 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     )
     if settings.judge != "openai":
         require_no_endpoint(endpoint)
+    if settings.second_matcher == settings.matcher:
+        raise UsageError(
+            f"--second-matcher {settings.second_matcher} is the matcher itself; name the other one, or leave it out"
+        )
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)
@@ -116,6 +120,8 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--max-new-tokens": settings.max_new_tokens,
         "--patients-per-cell": settings.patients_per_cell,
         "--matcher": settings.matcher,
+        "--caliper": settings.caliper,
+        "--second-matcher": settings.second_matcher,
         "--controls": settings.controls,
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),

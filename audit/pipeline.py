@@ -30,6 +30,7 @@ from clinaudit.audit.memorization_stage import measure_memorization
 from clinaudit.audit.population import count_tokens
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.publication import publish_run, with_decision
+from clinaudit.audit.second_matching import measure_second_matching
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.shards import open_runner
 from clinaudit.audit.store import RunDirectory, open_store
@@ -63,6 +64,8 @@ def run_audit(settings: AuditSettings) -> Results:
         labels = label_patients(inputs, facts, progress)
         targets = match_cohorts(inputs, facts, labels, progress)
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
+        if settings.second_matcher is not None:
+            write_table(run.evidence, "second_cohorts", cohort_rows(targets.second_cohorts))
         annotations = annotate_targets(inputs, facts, labels, targets, progress)
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 
@@ -96,6 +99,7 @@ def run_audit(settings: AuditSettings) -> Results:
         )
         errors = None if quality is None else error_table(quality)
         disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, errors, progress)
+        second = measure_second_matching(inputs, targets.second_cohorts, priors, generations, judgements, progress)
         subgroups = describe_subgroups(
             run,
             inputs.corpus,
@@ -116,6 +120,7 @@ def run_audit(settings: AuditSettings) -> Results:
             judgements=judgements,
             memorization=memorization,
             disclosure=disclosure,
+            second_matcher=second,
             subgroups=subgroups,
             judge_quality=quality,
             tokens=tokens,

@@ -5,6 +5,7 @@ Owns every option's name, type and default. Knows nothing of what an option does
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -56,6 +57,10 @@ class AuditSettings:
     #: 3.2.2.
     patients_per_cell: int = 100
     matcher: Matcher = "psm"
+    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; none without it.
+    caliper: float | None = None
+    #: A matcher on whose cohorts the deltas are given a second time; it decides nothing.
+    second_matcher: Matcher | None = None
     controls: Controls = "sensitive"
     #: Note template to use instead of the default one.
     template: Path | None = None
@@ -74,6 +79,7 @@ _CHOICES = {
     "judge": get_args(JudgeChoice),
     "second_judge": get_args(SecondJudgeChoice),
     "matcher": get_args(Matcher),
+    "second_matcher": get_args(Matcher),
     "controls": get_args(Controls),
 }
 _PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
@@ -134,6 +140,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be a whole number, {_NUMBERS[name]} or more"
     if name == "ngram" and isinstance(value, int) and value > MAX_NGRAM:
         return f"must be at most {MAX_NGRAM}"
+    if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
+        return "must be a number above 0"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
     if name in _TEXTS and not isinstance(value, str):

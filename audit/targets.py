@@ -12,6 +12,7 @@ import numpy as np
 from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.annotation import Annotation, Annotator, PatientHistory, annotate_patient
+from clinaudit.audit.matchers import Matcher
 from clinaudit.audit.progress import Progress
 from clinaudit.priors.facts import FactReader, PatientFacts
 from clinaudit.priors.prompts import NOTHING_MORE, Revealed
@@ -37,7 +38,9 @@ class Targets:
     """The patients that are probed."""
 
     cohorts: tuple[Cohort, ...]
-    #: Patient id -> diagnoses of the cohorts it is in.
+    #: The same diagnoses matched by `--second-matcher`; empty without it.
+    second_cohorts: tuple[Cohort, ...]
+    #: Patient id -> diagnoses of the cohorts it is in, by either matcher.
     diagnoses: Mapping[str, tuple[str, ...]]
     #: Whether there was no cohort and targets are a sample.
     sampled: bool
@@ -153,26 +156,34 @@ def match_cohorts(
         )
         for known in facts.values()
     ]
-    cohorts: list[Cohort] = []
-    with progress.stage("matching cohorts", total=len(inputs.panel), unit="diagnoses") as advance:
-        for diagnosis in inputs.panel:
-            cohort = build_cohort(
-                candidates,
-                diagnosis=diagnosis.id,
-                patients_per_cell=settings.patients_per_cell,
-                matcher=settings.matcher,
-                controls=settings.controls,
-                seed=settings.seed,
-            )
-            cohorts.append(cohort)
-            advance(1)
+    matchers = [matcher for matcher in (settings.matcher, settings.second_matcher) if matcher is not None]
+    cohorts: dict[Matcher, tuple[Cohort, ...]] = {}
+    with progress.stage("matching cohorts", total=len(matchers) * len(inputs.panel), unit="cohorts") as advance:
+        for matcher in matchers:
+            for diagnosis in inputs.panel:
+                cohort = build_cohort(
+                    candidates,
+                    diagnosis=diagnosis.id,
+                    patients_per_cell=settings.patients_per_cell,
+                    matcher=matcher,
+                    controls=settings.controls,
+                    seed=settings.seed,
+                    caliper=settings.caliper,
+                )
+                cohorts[matcher] = (*cohorts.get(matcher, ()), cohort)
+                advance(1)
+    first, *second = cohorts.values()
     diagnoses: dict[str, tuple[str, ...]] = {}
-    for cohort in cohorts:
-        for member in cohort.members:
-            diagnoses[member.patient_id] = (*diagnoses.get(member.patient_id, ()), cohort.diagnosis)
-    if diagnoses:
-        return Targets(tuple(cohorts), diagnoses, sampled=False)
-    return Targets(tuple(cohorts), dict.fromkeys(_sample(inputs), ()), sampled=True)
+    for of_matchers in zip(*cohorts.values(), strict=True):
+        for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
+    sampled = not diagnoses
+    return Targets(
+        cohorts=first,
+        second_cohorts=second[0] if second else (),
+        diagnoses=dict.fromkeys(_sample(inputs), ()) if sampled else diagnoses,
+        sampled=sampled,
+    )
 
 
 def _sample(inputs: AuditInputs) -> list[str]:

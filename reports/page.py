@@ -7,6 +7,7 @@ escaped by jinja2. Drawing is `figures`, sentences are `findings`, tables are `t
 from collections.abc import Mapping
 from pathlib import Path
 
+from clinaudit.reports.cohort_tables import cohorts_table, second_matcher_table
 from clinaudit.reports.figures import (
     balance_figure,
     composition_figure,
@@ -28,7 +29,6 @@ from clinaudit.reports.group_figures import (
 from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
-    cohorts_table,
     completeness_table,
     corpus_tables,
     counts_table,
@@ -107,6 +107,7 @@ def render_page(
         judge_matrix=judge_matrix_table(results),
         corrected=corrected_table(results),
         cohorts=cohorts_table(results),
+        second_matcher=second_matcher_table(results),
         balance=balance_figure(results),
         overlap=overlap_figure(results),
         corpus=[] if results.corpus is None else corpus_tables(results.corpus),

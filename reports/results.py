@@ -14,13 +14,18 @@ from clinaudit.reports.estimate import Count as Count
 from clinaudit.reports.estimate import Estimate as Estimate
 from clinaudit.reports.estimate import Record as Record
 from clinaudit.reports.judge_quality import CorrectedPair, JudgeQuality
-from clinaudit.reports.patient_groups import OverlapBin, PatientDistribution, Subgroups
+from clinaudit.reports.matched_cohorts import BalanceRow as BalanceRow
+from clinaudit.reports.matched_cohorts import CohortSummary as CohortSummary
+from clinaudit.reports.patient_groups import PatientDistribution, Subgroups
 
 SCHEMA_VERSION = "1.0"
 #: Floats are published with this many decimals (contract, section 6).
 DECIMALS = 6
 #: The row of `sections` that holds what few patients stand behind.
 POOLED_SECTIONS = "Other sections (few patients)"
+
+#: Of which the deltas are compared between matchers.
+COMPARED_METRICS = ("auroc_all", "auroc")
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 Arm = Literal["train", "nontrain"]
@@ -295,30 +300,26 @@ class MeanOverDiagnoses(Record):
     delta: dict[str, Estimate]
 
 
-class BalanceRow(Record):
-    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
-
-    contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
-    covariate: Literal["age", "sex", "notes"]
-    smd: float | None
-    flag: Literal["balanced", "imbalanced", "poorly_matched"]
-    #: The same among all candidates, before matching.
-    smd_before: float | None = None
-
-
-class CohortSummary(Record):
-    """The matched cohort of one diagnosis."""
+class SecondMatching(Record):
+    """One diagnosis with its cohort matched another way: does what training gave away depend on who is compared?"""
 
     status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
     reason: str | None
+    #: Matched sets, with one patient of each cell.
+    sets: Count
+    #: Largest |SMD| over covariates and contrasts.
+    largest_smd: float | None
+    #: Tier -> metric (`auroc_all`, `auroc`) -> train minus nontrain on this cohort.
+    delta: dict[str, dict[str, Estimate]]
+    #: What the deltas come from, by tier; in `evidence/` only, empty where published.
+    pairs: dict[str, DisclosurePair] = Field(default_factory=dict)
+
+
+class SecondMatcher(Record):
+    """The deltas on the cohorts of `--second-matcher`; no rule reads them."""
+
     matcher: Literal["psm", "optimal"]
-    #: Share of d-positives among the train candidates that controls come from.
-    prevalence: Estimate
-    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
-    cells: dict[str, Count]
-    balance: list[BalanceRow]
-    excluded: dict[str, Count]
-    overlap: list[OverlapBin] = Field(default_factory=list)
+    diagnoses: dict[str, SecondMatching]
 
 
 class TrainingLoss(Record):
@@ -347,6 +348,8 @@ class Results(Record):
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    #: Null where one matcher was used.
+    second_matcher: SecondMatcher | None = None
     #: Null where nobody was grouped.
     subgroups: Subgroups | None = None
     #: Null where the judge was not scored.

@@ -24,7 +24,6 @@ from collections.abc import Mapping
 
 from clinaudit.reports.results import (
     Arm,
-    BalanceRow,
     CohortSummary,
     CorpusSummary,
     Decision,
@@ -44,12 +43,12 @@ from clinaudit.reports.small_cells import (
     is_small,
     publish_breakdown,
     publish_count,
-    publish_rate,
     withhold,
     without_numbers,
 )
+from clinaudit.reports.suppressed_cohorts import has_small_cell, publish_cohort, publish_second_matcher
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
-from clinaudit.reports.suppressed_groups import publish_overlap, publish_subgroups
+from clinaudit.reports.suppressed_groups import publish_subgroups
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_memorization import publish_memorization
 
@@ -58,7 +57,7 @@ _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
 
 def suppress(results: Results) -> Results:
     """Return the copy of `results` that may leave `evidence/`; takes the unsuppressed ones, once."""
-    cohorts = {diagnosis: _publish_cohort(cohort) for diagnosis, cohort in results.cohorts.items()}
+    cohorts = {diagnosis: publish_cohort(cohort) for diagnosis, cohort in results.cohorts.items()}
     memorization = {
         tier: {arm: publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
         for tier, arms in results.memorization.items()
@@ -82,7 +81,7 @@ def suppress(results: Results) -> Results:
         )
         for tier, mean in results.disclosure.mean.items()
     }
-    quality = results.judge_quality
+    quality, second = results.judge_quality, results.second_matcher
     shown = {
         diagnosis: {
             tier: pair.model_copy(
@@ -100,6 +99,7 @@ def suppress(results: Results) -> Results:
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
             "cohorts": cohorts,
+            "second_matcher": None if second is None else publish_second_matcher(second),
             "subgroups": None if results.subgroups is None else publish_subgroups(results.subgroups),
         }
     )
@@ -122,7 +122,7 @@ def _publish_corpus(corpus: CorpusSummary, cohorts: Mapping[str, CohortSummary])
             "splits": {name: _publish_population(split) for name, split in corpus.splits.items()},
             "cohorts": {
                 name: _withhold_population()
-                if name in cohorts and _has_small_cell(cohorts[name])
+                if name in cohorts and has_small_cell(cohorts[name])
                 else _publish_population(population)
                 for name, population in corpus.cohorts.items()
             },
@@ -164,30 +164,8 @@ def _without_extremes(moments: Moments) -> Moments:
     return moments.model_copy(update={"min": None, "max": None})
 
 
-def _has_small_cell(cohort: CohortSummary) -> bool:
-    return any(is_small(count) for count in cohort.cells.values())
-
-
 def _set_count(cohort: CohortSummary | None) -> int | None:
     return None if cohort is None else cohort.cells.get("train_positive")
-
-
-def _publish_cohort(cohort: CohortSummary) -> CohortSummary:
-    has_small_cell = _has_small_cell(cohort)
-    return cohort.model_copy(
-        update={
-            "prevalence": publish_rate(cohort.prevalence),
-            # The cells are equal: one that is hidden hides all.
-            "cells": {cell: None if has_small_cell else count for cell, count in cohort.cells.items()},
-            "balance": [_without_smd(row) for row in cohort.balance] if has_small_cell else cohort.balance,
-            "excluded": {reason: publish_count(count) for reason, count in cohort.excluded.items()},
-            "overlap": [] if has_small_cell else publish_overlap(cohort.overlap),
-        }
-    )
-
-
-def _without_smd(row: BalanceRow) -> BalanceRow:
-    return row.model_copy(update={"smd": None, "smd_before": None})
 
 
 def _most_patients(results: Results, arm: Arm) -> int:

@@ -267,19 +267,6 @@ def counts_table(results: Results) -> Table:
     return Table("Counts behind the disclosure figures", heads, tuple(rows))
 
 
-def cohorts_table(results: Results) -> Table:
-    """Return the matched cohorts: size, prevalence, balance, exclusions."""
-    rows = []
-    for diagnosis, cohort in results.cohorts.items():
-        cells = sorted({count(cell) for cell in cohort.cells.values()})
-        status = label(cohort.status) + (f": {cohort.reason}" if cohort.reason else "")
-        excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in cohort.excluded.items()) or "none"
-        row = (", ".join(cells) or NOT_MEASURED, figure(cohort.prevalence, share=True), cohort.matcher, excluded)
-        rows.append((label(diagnosis), status, *row))
-    heads = ("Diagnosis", "Balance", "Patients a cell", "Prevalence among candidates", "Matcher", "Excluded")
-    return Table("Matched cohorts", heads, tuple(rows))
-
-
 def corpus_tables(corpus: CorpusSummary) -> list[Table]:
     """Return the paper's Tables 5, 6 and 7."""
     populations = {**{label(s): p for s, p in corpus.splits.items()}}

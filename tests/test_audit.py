@@ -365,7 +365,7 @@ def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, 
     assert not (tmp_path / "run").exists()
 
 
-def test_one_diagnosis_keeps_the_controls_of_the_whole_panel(tiny_demo, tmp_path) -> None:
+def test_one_diagnosis_keeps_the_controls_of_the_whole_panel_by_either_matcher(tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     options = [
         "--tier",
@@ -377,6 +377,8 @@ def test_one_diagnosis_keeps_the_controls_of_the_whole_panel(tiny_demo, tmp_path
         "--quiet",
         "--engine",
         "transformers",
+        "--second-matcher",
+        "optimal",
     ]
     done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
     assert done.returncode in (1, 8), done.stderr
@@ -387,3 +389,15 @@ def test_one_diagnosis_keeps_the_controls_of_the_whole_panel(tiny_demo, tmp_path
     positive_for_some = set(labels["patient_id"])
     assert set(cohorts["patient_id"]) <= positive_for_some
     assert not cohorts.filter(~pl.col("present")).is_empty()
+
+    # The other matcher's patients are probed and judged, too.
+    again = pl.read_parquet(run / "evidence" / "second_cohorts.parquet")
+    judged = set(pl.read_parquet(run / "evidence" / "generations.parquet")["patient_id"])
+    assert set(cohorts["patient_id"]) | set(again["patient_id"]) == judged
+    second = json.loads((run / "evidence" / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]
+    first = json.loads((run / "evidence" / "results.json").read_text())["cohorts"]["hiv"]
+    assert second["sets"] == len(again) // 4
+    assert first["matcher"] == "psm"
+    pair = second["pairs"]["encounter"]
+    assert second["delta"]["encounter"]["auroc_all"]["value"] == pair["delta"]["auroc_all"]["value"]
+    assert json.loads((run / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]["pairs"] == {}

@@ -177,15 +177,17 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
         patient("no-age", "train", age=None, hiv=True),
         patient("no-sex", "train", sex=" ", hiv=False, other=True),
         patient("unknown", "nontrain", other=True),
+        # Of whom nothing is known, as where the judge gave no answer.
+        patient("blank", "train"),
         patient("healthy", "train", hiv=False, other=False),
     ]
     cohort = build(people)
     assert cohort.summary.excluded == {
         "age or sex unknown": 2,
-        "diagnosis status unknown": 1,
+        "diagnosis status unknown": 2,
         "no sensitive diagnosis": 1,
     }
-    assert {m.patient_id for m in cohort.members}.isdisjoint({"no-age", "no-sex", "unknown", "healthy"})
+    assert {m.patient_id for m in cohort.members}.isdisjoint({"no-age", "no-sex", "unknown", "blank", "healthy"})
     assert cohort.summary.prevalence.value == 0.5
     assert cohort.summary.prevalence.n == 6
 
@@ -226,6 +228,55 @@ def test_everyone_of_the_smaller_group_is_matched_once(matcher: Matcher, first: 
     assert len(found.pairs) == min(first, second)
     assert len({i for i, _ in found.pairs}) == len({j for _, j in found.pairs}) == min(first, second)
     assert all(i < first and j < second for i, j in found.pairs)
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_no_pair_is_farther_apart_than_the_caliper(matcher: Matcher):
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(1.5, 1, size=(30, 3)), rng.normal(size=(60, 3))
+    free = match(first, second, matcher=matcher)
+    held = match(first, second, matcher=matcher, caliper=0.2)
+    logits = [np.log(p / (1 - p)) for p in (held.first_propensity, held.second_propensity)]
+    widest = 0.2 * np.concatenate(logits).std(ddof=1)
+    apart = [[abs(logits[0][i] - logits[1][j]) for i, j in found.pairs] for found in (free, held)]
+    assert max(apart[0]) > widest >= max(apart[1])
+    assert 0 < len(held.pairs) < len(free.pairs)
+    assert len({j for _, j in held.pairs}) == len(held.pairs)
+    assert match(first, second, matcher=matcher, caliper=1e-9).pairs == ()
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_a_cohort_with_a_caliper_is_smaller_and_says_so_and_an_impossible_one_is_unavailable(matcher: Matcher):
+    people = demo_population(0)
+    for person in people[:]:
+        if person.status["hiv"]:
+            people[people.index(person)] = replace(person, age=(person.age or 0) + 25)
+    sizes = {}
+    for caliper in (None, 0.2):
+        cohort = build_cohort(
+            people,
+            diagnosis="hiv",
+            patients_per_cell=100,
+            matcher=matcher,
+            controls="sensitive",
+            seed=0,
+            caliper=caliper,
+        )
+        sizes[caliper] = Counter((member.arm, member.present) for member in cohort.members)
+        assert set(sizes[caliper].values()) == {cohort.summary.cells["train_positive"]}
+        assert cohort.summary.reason
+    assert sizes[0.2].total() < sizes[None].total()
+    none = build_cohort(
+        people,
+        diagnosis="hiv",
+        patients_per_cell=100,
+        matcher=matcher,
+        controls="sensitive",
+        seed=0,
+        caliper=1e-12,
+    )
+    assert (none.members, none.summary.status) == ((), "unavailable")
+    assert "caliper" in (none.summary.reason or "")
 
 
 def test_matching_finds_the_twin():
