@@ -4,17 +4,17 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
 import polars as pl
 import pytest
+from serving import NAME, served
 
 from clinaudit.audit.evidence import SCHEMAS
 from clinaudit.priors.corpus import read_corpus
@@ -302,50 +302,17 @@ def test_vllm_and_transformers_generate_the_same_tokens(audited, tiny_demo, tmp_
 
 
 @pytest.fixture
-def served_model(tiny_demo, tmp_path):
-    """The model behind vLLM's own server on loopback; yields its base URL."""
-    pytest.importorskip("vllm", reason="vLLM is not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    options = [
-        "--model",
-        str(tiny_demo.model),
-        "--served-model-name",
-        "tiny",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
-    options += ["--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20)]
-    with (tmp_path / "server.log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *options],
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + 240
-        while server.poll() is None and time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=60)
+def served_model(tiny_demo, tmp_path) -> Iterator[str]:
+    """The model behind vLLM's own server on loopback; its base URL."""
+    with served(tiny_demo.model, tmp_path) as url:
+        yield url
 
 
 def test_a_served_model_is_audited_on_its_text(audited, served_model, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
     arguments = command(tiny_demo, run, *options)
-    arguments[2] = f"openai:{served_model}#tiny"
+    arguments[2] = f"openai:{served_model}#{NAME}"
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode in (1, 8), done.stderr
     ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))

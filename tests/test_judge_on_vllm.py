@@ -4,16 +4,10 @@ The tiny demo model writes JSON because the server makes it; that its answers ar
 a verdict that the text does not bear out.
 """
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from serving import NAME, served_judge
 
 from clinaudit.audit.endpoints import ServedModel
 from clinaudit.audit.judge.annotation import PatientHistory
@@ -26,56 +20,18 @@ from clinaudit.priors.diagnoses import load_panel
 pytestmark = pytest.mark.slow
 
 PANEL = load_panel()
-TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}patient note:"
 
 
 @pytest.fixture(scope="module")
 def url(tiny_demo, tmp_path_factory) -> Iterator[str]:
-    pytest.importorskip("vllm", reason="vLLM is not installed")
-    directory: Path = tmp_path_factory.mktemp("served-judge")
-    (directory / "template.jinja").write_text(TEMPLATE, encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {
-        **os.environ,
-        "VLLM_NO_USAGE_STATS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-        "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
-    }
-    options = ["--model", str(tiny_demo.model), "--served-model-name", "tiny", "--host", "127.0.0.1"]
-    options += ["--port", str(port), "--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20)]
-    options += ["--hf-overrides", '{"max_position_embeddings": 16384}', "--max-model-len", "16384"]
-    options += ["--chat-template", str(directory / "template.jinja")]
-    options += ["--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}']
-    with (directory / "server.log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *options],
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + 240
-        while server.poll() is None and time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.2)
-        assert server.poll() is None, (directory / "server.log").read_text(encoding="utf-8")[-3000:]
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGTERM)
-        server.wait(timeout=60)
+    with served_judge(tiny_demo.model, tmp_path_factory.mktemp("served-judge")) as url:
+        yield url
 
 
 def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path) -> None:
     run = RunDirectory(tmp_path / "run")
     run.create()
-    judge = OpenAIJudge(ServedModel(url, "tiny"), note_tokens=400, seed=5)
+    judge = OpenAIJudge(ServedModel(url, NAME), note_tokens=400, seed=5)
     texts = ["cc: low mood.\nhpi: denies depression.", "plan: rest.", "current medications:\nsertraline 50 mg daily"]
     items = [(text, diagnosis) for text in texts for diagnosis in PANEL[:4]]
     with open_judge_cache(run) as cache:
