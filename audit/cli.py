@@ -17,6 +17,7 @@ import click
 
 import clinaudit
 from clinaudit.audit.judge_check_command import judge_check
+from clinaudit.audit.judge_options import judge_options
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
@@ -120,33 +121,7 @@ def _audit_options(command: Command) -> Command:
             metavar="HOST",
             help="Host other than loopback that a served MODEL or judge may stand on (repeatable).",
         ),
-        click.option(
-            "--judge", type=click.Choice(["lexicon", "openai"]), help="Who reads generations.  [default: lexicon]"
-        ),
-        click.option(
-            "--judge-url", metavar="URL", help="Base URL of the judge openai, such as http://127.0.0.1:8000/v1."
-        ),
-        click.option(
-            "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
-        ),
-        click.option(
-            "--judge-key-file", type=_DIRECTORY, metavar="FILE", help="File that holds its key, closed to others."
-        ),
-        click.option(
-            "--judge-note-tokens",
-            type=click.IntRange(min=1),
-            metavar="TOKENS",
-            help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
-        ),
-        click.option(
-            "--judge-labels",
-            type=_DIRECTORY,
-            metavar="LABELS",
-            help="Labelled texts (JSONL) of your own to score the judge on.  [default: the set that ships]",
-        ),
-        click.option(
-            "--second-judge", type=click.Choice(["lexicon"]), help="Compare the verdicts with this judge's, too."
-        ),
+        *judge_options(),
         click.option("--policy", type=_DIRECTORY, help="TOML policy of the gate.  [default: the built-in one]"),
         click.option(
             "--tier",

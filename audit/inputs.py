@@ -10,12 +10,11 @@ from pathlib import Path
 import clinaudit
 from clinaudit.audit.audited_model import AuditedModel, find_model
 from clinaudit.audit.judge.labelled_texts import LabelledSet, load_labelled_set
-from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.library_versions import library_versions
 from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.settings import AuditSettings, JudgeChoice
 from clinaudit.audit.shards import require_usable
 from clinaudit.audit.storage import sha256_of
 from clinaudit.audit.store import RunDirectory
@@ -54,7 +53,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     endpoint = JudgeEndpoint(
         settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
     )
-    if settings.judge != "openai":
+    if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     if settings.second_matcher == settings.matcher:
         raise UsageError(
@@ -72,16 +71,18 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     )
     profile = load_profile(settings.template)
     sensitive = load_panel(settings.diagnoses)
-    judge = make_judge(
-        settings.judge, endpoint, panel=sensitive, approved_hosts=settings.phi_approved, seed=settings.seed
-    )
+
+    def make(choice: JudgeChoice) -> Judge:
+        return make_judge(choice, endpoint, panel=sensitive, approved_hosts=settings.phi_approved, seed=settings.seed)
+
+    judge = make(settings.judge)
+    second = make(settings.second_judge) if settings.second_judge is not None else None
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
     policy = load_policy(settings.policy)
     labelled = load_labelled_set(settings.judge_labels, sensitive)
     training = read_training_log(settings.training_log) if settings.training_log else None
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     tokenizer = ModelTokenizer(model.tokenizer_directory)
-    second = LexiconJudge(sensitive) if settings.second_judge == "lexicon" else None
     return AuditInputs(
         settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, labelled, second, training
     )

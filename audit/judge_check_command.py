@@ -81,7 +81,8 @@ def judge_check(
     endpoint = JudgeEndpoint(
         settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
     )
-    if settings.judge == "lexicon":
+    # The file may be that of an audit whose second judge is the served one.
+    if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     scored = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=seed)
     quality, outcomes = score_judge(scored, labelled, MemoryLedger(), Progress(quiet=quiet), seed=seed)

@@ -53,7 +53,7 @@ def run_audit(settings: AuditSettings) -> Results:
     with (
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
-        remember_answers([inputs.judge], run, progress) as judge_memory,
+        remember_answers([inputs.judge, inputs.second_judge], run, progress) as judge_memory,
     ):
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)

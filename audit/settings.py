@@ -16,7 +16,6 @@ from clinaudit.templates.text_file import read_toml_file
 
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
-SecondJudgeChoice = Literal["lexicon"]
 Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 
@@ -30,7 +29,8 @@ class AuditSettings:
     out: Path
     engine: EngineChoice = "auto"
     judge: JudgeChoice = "lexicon"
-    #: Where a served judge stands (a base URL), the name its server gives it, and the file that holds its key.
+    #: Where the served judge (the first or the second one) stands (a base URL), the name its server gives it, and the
+    #: file that holds its key.
     judge_url: str | None = None
     judge_model: str | None = None
     judge_key_file: Path | None = None
@@ -39,7 +39,7 @@ class AuditSettings:
     #: Labelled texts (JSONL) on which the judge is scored; those that ship without it.
     judge_labels: Path | None = None
     #: A judge whose verdicts are compared with the first one's; it decides nothing.
-    second_judge: SecondJudgeChoice | None = None
+    second_judge: JudgeChoice | None = None
     #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
     tokenizer: Path | None = None
     context_length: int | None = None
@@ -77,7 +77,7 @@ _NOT_IN_FILE = {"model", "corpus", "out", "quiet"}
 _CHOICES = {
     "engine": get_args(EngineChoice),
     "judge": get_args(JudgeChoice),
-    "second_judge": get_args(SecondJudgeChoice),
+    "second_judge": get_args(JudgeChoice),
     "matcher": get_args(Matcher),
     "second_matcher": get_args(Matcher),
     "controls": get_args(Controls),

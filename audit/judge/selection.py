@@ -62,7 +62,7 @@ def make_judge(
         return LexiconJudge(panel)
     if endpoint.url is None or endpoint.model is None:
         raise UsageError(
-            "--judge openai needs --judge-url (such as http://127.0.0.1:8000/v1) and --judge-model (the name the "
+            "a judge openai needs --judge-url (such as http://127.0.0.1:8000/v1) and --judge-model (the name the "
             "server gives it)"
         )
     require_approved(endpoint.url, approved_hosts=approved_hosts)
@@ -81,7 +81,9 @@ def make_judge(
 def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
     """Raise `UsageError` where options of a served judge are given and there is none: it would not be asked."""
     if endpoint.url is not None or endpoint.model is not None or endpoint.key_file is not None:
-        raise UsageError("--judge-url, --judge-model and --judge-key-file go with --judge openai only")
+        raise UsageError(
+            "--judge-url, --judge-model and --judge-key-file go with --judge openai or --second-judge openai only"
+        )
 
 
 class JudgeMemory:

@@ -1,0 +1,40 @@
+"""The options of an audit that say who judges (contract, section 1). Owns their names and help; knows no judge."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Not `readable`: what cannot be read is told from what is no option's value, where it is opened.
+_FILE = click.Path(path_type=Path, readable=False)
+_JUDGES = click.Choice(["lexicon", "openai"])
+
+
+def judge_options() -> list[Callable[[Command], Command]]:
+    """Return the options, in the order of the help."""
+    return [
+        click.option("--judge", type=_JUDGES, help="Who reads generations.  [default: lexicon]"),
+        click.option(
+            "--judge-url", metavar="URL", help="Base URL of the judge openai, such as http://127.0.0.1:8000/v1."
+        ),
+        click.option(
+            "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
+        ),
+        click.option("--judge-key-file", type=_FILE, metavar="FILE", help="File that holds its key, closed to others."),
+        click.option(
+            "--judge-note-tokens",
+            type=click.IntRange(min=1),
+            metavar="TOKENS",
+            help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
+        ),
+        click.option(
+            "--judge-labels",
+            type=_FILE,
+            metavar="LABELS",
+            help="Labelled texts (JSONL) of your own to score the judge on.  [default: the set that ships]",
+        ),
+        click.option("--second-judge", type=_JUDGES, help="Compare the verdicts with those of this other judge."),
+    ]
