@@ -137,6 +137,21 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
             "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
             "hiv); they were not used."
         )
+    if labels_of is not None:
+        named = {name for _, name in labels_of}
+        unlabelled = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in named]
+        if unlabelled:
+            found.append(
+                f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not to have "
+                "it, and no cohort can be made."
+            )
+    scored = {text.diagnosis.id for text in inputs.labelled.texts}
+    unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
+    if unscored:
+        found.append(
+            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
+            "known. Give labelled texts of your own with --judge-labels."
+        )
     missing = [tier for tier in inputs.settings.tier if tier not in memorization]
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
