@@ -142,8 +142,8 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
         unlabelled = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in named]
         if unlabelled:
             found.append(
-                f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not to have "
-                "it, and no cohort can be made."
+                f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
+                "that no cohort can be made."
             )
     scored = {text.diagnosis.id for text in inputs.labelled.texts}
     unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
