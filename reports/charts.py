@@ -140,19 +140,24 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
 def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], title: str, label: str) -> str:
     """Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, their mean first.
 
-    Rows: panel, tier (its number), value, low, high; without a value, `low` to `high` is drawn as a band.
+    Rows: panel, tier (its number), value, low, high, confidence_low, confidence_high; without a value, `low` to `high`
+    is drawn as a band, and the confidence range as a line through it.
     """
     import altair as alt
 
     base = alt.Chart(_data(alt, rows))
     x = alt.X("tier:N", sort=list(tiers), title="tier", axis=alt.Axis(labelAngle=0))
-    reach = max((abs(float(row[end] or 0)) for row in rows for end in ("value", "low", "high")), default=0.1)
+    ends = ("value", "low", "high", "confidence_low", "confidence_high")
+    reach = max((abs(float(row.get(end) or 0)) for row in rows for end in ends), default=0.1)
     domain = [-min(1.0, reach + 0.05), min(1.0, reach + 0.05)]
     low = alt.Y("low:Q", title=title, scale=alt.Scale(domain=domain, nice=True), axis=alt.Axis(format="+.1f"))
     layers = alt.layer(
         base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
         .mark_bar(width=16, color=ARMS["train"], opacity=_BAND_OPACITY)
         .encode(x=x, y=low, y2="high:Q"),
+        base.transform_filter("isValid(datum.confidence_low)")
+        .mark_rule(strokeWidth=1.2, color=ARMS["train"])
+        .encode(x=x, y=alt.Y("confidence_low:Q"), y2="confidence_high:Q"),
         base.transform_aggregate(rows="count()", groupby=["panel"])
         .transform_calculate(low="0")
         .mark_rule(color=RULE, strokeDash=[4, 3])

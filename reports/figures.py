@@ -25,7 +25,14 @@ from clinaudit.reports.findings import (
     near_verbatim_caption,
 )
 from clinaudit.reports.palette import COMPOSITION
-from clinaudit.reports.results import POOLED_SECTIONS, Disclosure, Estimate, Results, SectionComposition
+from clinaudit.reports.results import (
+    POOLED_SECTIONS,
+    Disclosure,
+    Estimate,
+    Results,
+    SectionComposition,
+    TestedDelta,
+)
 from clinaudit.reports.tables import Table, memorization_table, near_verbatim_table, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
@@ -228,8 +235,11 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
     for panel, deltas in series.items():
         for tier in tiers_of(results):
             if tier in deltas:
-                rows.append({"panel": panel, "tier": tier_number(tier), **_ends(deltas[tier])})
-                listed.append((panel, numbered(tier), figure(deltas[tier], share=share, signed=True)))
+                delta = deltas[tier]
+                ranges = {end: getattr(delta, end, None) for end in ("confidence_low", "confidence_high")}
+                rows.append({"panel": panel, "tier": tier_number(tier), **_ends(delta), **ranges})
+                shown = figure(delta, share=share, signed=True)
+                listed.append((panel, numbered(tier), shown, _confidence_range(delta)))
     at_headline = {
         name: deltas.get(HEADLINE_TIER) for name, deltas in series.items() if name != _MEAN and HEADLINE_TIER in deltas
     }
@@ -243,7 +253,11 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
             title="train minus nontrain",
             label=caption,
         )
-    table = Table(f"{METRICS[metric]}, train minus nontrain", ("Diagnosis", "Tier", "Difference"), tuple(listed))
+    table = Table(
+        f"{METRICS[metric]}, train minus nontrain",
+        ("Diagnosis", "Tier", "Difference", "With chance, where a band"),
+        tuple(listed),
+    )
     return Figure(f"delta-{metric.replace('_', '-')}", f"Train minus nontrain: {METRICS[metric]}", caption, svg, table)
 
 
@@ -315,6 +329,13 @@ def balance_figure(results: Results) -> Figure:
         )
     heads = ("Diagnosis", "Contrast", "Covariate", "SMD of candidates", "SMD", "Flag")
     return Figure("balance", "Balance of the matched cohorts", caption, svg, Table("Balance", heads, tuple(listed)))
+
+
+def _confidence_range(delta: Estimate | None) -> str:
+    """Return where a band's 95% interval may reach, in words; nothing for what has an interval of its own."""
+    if not isinstance(delta, TestedDelta) or delta.confidence_low is None or delta.confidence_high is None:
+        return "–"
+    return f"{number(delta.confidence_low, signed=True)} to {number(delta.confidence_high, signed=True)}"
 
 
 def _ends(estimate: Estimate | None, *, exact: bool = False) -> dict[str, float | None]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorization, Results
+from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorization, Results, TestedDelta
 from clinaudit.reports.wording import (
     FACTS,
     NOT_MEASURED,
@@ -260,7 +260,15 @@ def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
     if exact:
         parts.append(f"95% interval above zero for {_above_zero(exact)} (of {len(exact)} shown)")
     if bands:
-        parts.append(f"band above zero for {_above_zero(bands)} (of {len(bands)} shown; a band leaves out chance)")
+        with_chance = {
+            name: delta.model_copy(update={"low": delta.confidence_low})
+            for name, delta in bands.items()
+            if isinstance(delta, TestedDelta) and delta.confidence_low is not None
+        }
+        if with_chance:
+            parts.append(f"band and chance together above zero for {_above_zero(with_chance)} (of {len(bands)} bands)")
+        else:
+            parts.append(f"band above zero for {_above_zero(bands)} (of {len(bands)} shown; a band leaves out chance)")
     return f"{metric} at {place}: {'; '.join(parts)}."
 
 

@@ -40,6 +40,10 @@ class TestedDelta(Estimate):
     #: `low` and `high` again with every unjudged verdict imputed at its worst for the gate; null where there is none.
     worst_low: float | None = None
     worst_high: float | None = None
+    #: Where `auroc_all` is published as a band: the band and, on either side, at least half the width of the 95%
+    #: interval, from `detectable_delta` as published; null elsewhere.
+    confidence_low: float | None = None
+    confidence_high: float | None = None
 
 
 class Limit(Record):

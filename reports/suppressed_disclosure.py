@@ -51,6 +51,9 @@ from clinaudit.reports.small_cells import (
 
 METRICS = tuple(DisclosureDelta.model_fields)
 _AUROCS = ("auroc", "auroc_all")
+#: Half a 95% interval over `detectable_delta`: t(.975) / (t(.95) + t(.80)), largest at the 10 degrees of freedom that
+#: the smallest classes shown (11 patients) leave at least; 0.79 with many.
+_INTERVAL_TO_DETECTABLE = 0.83
 #: p-values of suppressed deltas are rounded up to one of these.
 _P_STEPS = (0.001, 0.01, 0.05, 1.0)
 
@@ -72,14 +75,25 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
         delta = DisclosureDelta.model_validate(
             {metric: _publish_delta(metric, getattr(pair.delta, metric), pair, train, nontrain) for metric in METRICS}
         )
-    dropped = publish_breakdown(pair.dropped_sets)
+    detectable = _publish_detectable(pair, delta)
+    if delta is not None:
+        delta = delta.model_copy(update={"auroc_all": _with_confidence(delta.auroc_all, detectable)})
     return DisclosurePair(
         train=train,
         nontrain=nontrain,
         delta=delta,
-        dropped_sets=dropped,
-        detectable_delta=_publish_detectable(pair, delta),
+        dropped_sets=publish_breakdown(pair.dropped_sets),
+        detectable_delta=detectable,
     )
+
+
+def _with_confidence(delta: TestedDelta, detectable: float | None) -> TestedDelta:
+    """Give a band the reach of chance, from published numbers alone, so that it tells nothing that they do not."""
+    if delta.value is not None or delta.low is None or delta.high is None or detectable is None:
+        return delta
+    reach = _INTERVAL_TO_DETECTABLE * detectable
+    low, high = max(-1.0, delta.low - reach), min(1.0, delta.high + reach)
+    return delta.model_copy(update={"confidence_low": low, "confidence_high": high})
 
 
 def _publish_detectable(pair: DisclosurePair, published: DisclosureDelta | None) -> float | None:
