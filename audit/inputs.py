@@ -50,9 +50,7 @@ class AuditInputs:
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
-    endpoint = JudgeEndpoint(
-        settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
-    )
+    endpoint = JudgeEndpoint.from_settings(settings)
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     if settings.second_matcher == settings.matcher:

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.judge.usage import Price
+from clinaudit.audit.judge_options import price_option
+
 _DIRECTORY = click.Path(path_type=Path)
 
 
@@ -13,6 +16,7 @@ _DIRECTORY = click.Path(path_type=Path)
 @click.option("--judge-url", metavar="URL", help="Where a served judge answers, such as http://127.0.0.1:8000/v1.")
 @click.option("--judge-model", metavar="NAME", help="The name by which the server knows the model.")
 @click.option("--judge-key-file", type=_DIRECTORY, metavar="FILE", help="File that holds the server's API key.")
+@price_option()
 @click.option(
     "--phi-approved",
     multiple=True,
@@ -32,6 +36,7 @@ def judge_check(
     judge_url: str | None,
     judge_model: str | None,
     judge_key_file: Path | None,
+    judge_price: Price | None,
     phi_approved: tuple[str, ...],
     config: Path | None,
     policy: Path | None,
@@ -56,7 +61,7 @@ def judge_check(
 
     from clinaudit.audit.judge.labelled_texts import load_labelled_set
     from clinaudit.audit.judge.ledger import MemoryLedger
-    from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
+    from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, remember_answers, require_no_endpoint
     from clinaudit.audit.judge_acceptance import why_not_accepted
     from clinaudit.audit.judge_check import describe_check, score_judge
     from clinaudit.audit.policy import load_policy
@@ -72,20 +77,21 @@ def judge_check(
         "judge_url": judge_url,
         "judge_model": judge_model,
         "judge_key_file": judge_key_file,
+        "judge_price": judge_price,
         "phi_approved": phi_approved,
     }
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **given}, config=config)
     panel = load_panel(settings.diagnoses)
     limits = load_policy(policy)
     labelled = load_labelled_set(labels, panel)
-    endpoint = JudgeEndpoint(
-        settings.judge_url, settings.judge_model, settings.judge_key_file, settings.judge_note_tokens
-    )
+    endpoint = JudgeEndpoint.from_settings(settings)
     # The file may be that of an audit whose second judge is the served one.
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     scored = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=seed)
-    quality, outcomes = score_judge(scored, labelled, MemoryLedger(), Progress(quiet=quiet), seed=seed)
+    progress = Progress(quiet=quiet)
+    with remember_answers([scored], progress, price=settings.judge_price, run=None):
+        quality, outcomes = score_judge(scored, labelled, MemoryLedger(), progress, seed=seed)
     complaint = why_not_accepted(limits.judge, quality)
     if out is not None:
         document = describe_check(quality, outcomes, labelled, identity=scored.identity(), complaint=complaint)

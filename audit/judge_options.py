@@ -1,10 +1,15 @@
-"""The options of an audit that say who judges (contract, section 1). Owns their names and help; knows no judge."""
+"""The options that say who judges, and at what price (contract, section 1).
+
+Owns their names, their help, and how a price is written. Knows no judge.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from clinaudit.audit.judge.usage import Price
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +35,7 @@ def judge_options() -> list[Callable[[Command], Command]]:
             metavar="TOKENS",
             help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
         ),
+        price_option(),
         click.option(
             "--judge-labels",
             type=_FILE,
@@ -38,3 +44,23 @@ def judge_options() -> list[Callable[[Command], Command]]:
         ),
         click.option("--second-judge", type=_JUDGES, help="Compare the verdicts with those of this other judge."),
     ]
+
+
+def price_option() -> Callable[[Command], Command]:
+    """Return the option that `judge-check` takes, too."""
+    return click.option(
+        "--judge-price",
+        metavar="IN,OUT",
+        callback=_price,
+        help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
+    )
+
+
+def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
+    if value is None:
+        return None
+    try:
+        prompt, completion = map(float, value.split(","))
+        return Price(prompt, completion)
+    except ValueError:
+        raise click.BadParameter("it takes two numbers, 0 or more, such as 0.15,0.60") from None

@@ -53,7 +53,9 @@ def run_audit(settings: AuditSettings) -> Results:
     with (
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
-        remember_answers([inputs.judge, inputs.second_judge], run, progress) as judge_memory,
+        remember_answers(
+            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, run=run
+        ) as judge_memory,
     ):
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)
@@ -106,7 +108,7 @@ def run_audit(settings: AuditSettings) -> Results:
             facts,
             collect_readings(targets.cohorts, priors, generations, judgements, tiers=settings.tier),
         )
-        judge_memory.write_usage()
+        judge_memory.write_usage(run.evidence)
 
         # The verdict, and what readers get.
         tokens = count_tokens(inputs.corpus, cache, progress)

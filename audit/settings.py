@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from clinaudit.audit.judge.usage import Price
 from clinaudit.audit.matching import DEFAULT_NGRAM
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError, UsageError
@@ -36,6 +37,8 @@ class AuditSettings:
     judge_key_file: Path | None = None
     #: Tokens of one patient's notes that a served judge is given at once, at most; about what 128k of context take.
     judge_note_tokens: int = 100_000
+    #: What its tokens cost, to be shown; changes no figure, so that a resumed run may change it.
+    judge_price: Price | None = None
     #: Labelled texts (JSONL) on which the judge is scored; those that ship without it.
     judge_labels: Path | None = None
     #: A judge whose verdicts are compared with the first one's; it decides nothing.
@@ -126,6 +129,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         elif name in _PATHS:
             # A path in the file is meant from where the file stands.
             values[name] = path.parent / value
+        elif name == "judge_price":
+            values[name] = Price(*value)
         else:
             values[name] = tuple(value) if name in _LISTS else value
     if problems:
@@ -144,6 +149,8 @@ def _problem(name: str, value: object) -> str | None:
         return "must be a number above 0"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
+    if name == "judge_price" and not _is_price(value):
+        return "must be two numbers, 0 or more: what a million prompt and a million answer tokens cost"
     if name in _TEXTS and not isinstance(value, str):
         return "must be text"
     if name in _PATHS and not isinstance(value, str):
@@ -153,3 +160,13 @@ def _problem(name: str, value: object) -> str | None:
     if name == "diagnoses" and not isinstance(value, dict):
         return "must be a table of diagnoses"
     return None
+
+
+def _is_price(value: object) -> bool:
+    if not isinstance(value, list) or any(isinstance(price, bool) for price in value):
+        return False
+    try:
+        Price(*value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True

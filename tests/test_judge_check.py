@@ -7,9 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import fault_server
 import numpy as np
 import polars as pl
 import pytest
+from fault_server import MODEL
 from filled_results import DIAGNOSES, filled
 
 from clinaudit.audit.cli import run
@@ -222,6 +224,30 @@ def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixt
     labels.write_text('{"text": "gout flare", "diagnosis": "gout", "verdict": "positive"}\n')
     assert run(["judge-check", str(labels), "--config", str(config), "--quiet"]) == 0
     assert "Right for Gout" in capsys.readouterr().out
+
+
+def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
+    labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
+    with fault_server.running() as server:
+        config.write_text(
+            f'second-judge = "openai"\njudge-url = "{server.url}"\njudge-model = "{MODEL}"\njudge-price = [2, 10]\n'
+        )
+        assert run(["judge-check", str(labels), "--config", str(config)]) == 0
+        assert "questions to ask" not in capsys.readouterr().err
+        assert server.seen == []
+        assert run(["judge-check", str(labels), "--config", str(config), "--judge", "openai"]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        calls = len(server.seen)
+    estimate, usage = (line for line in lines if line.startswith("judge: "))
+    assert usage == (
+        f"judge: {calls:,} calls answered, {100 * calls:,} prompt and {10 * calls:,} answer tokens by the server's "
+        f"count; {calls * 300 / 1e6:.4f} at the price given"
+    )
+    assert estimate.startswith(f"judge: {calls:,} questions to ask, about ")
+    assert " for the prompts, at most " in estimate
 
 
 def with_corrections(results: Results, quality: JudgeQuality) -> Results:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from clinaudit.audit.judge.chat import ChatEndpoint, Failure, Refusal
 from clinaudit.audit.judge.judge_cache import JudgeCache, Settled, question_key
 from clinaudit.audit.judge.prompt import Question
-from clinaudit.audit.judge.usage import Usage, estimate_tokens
+from clinaudit.audit.judge.usage import Estimate, Usage, estimate_tokens
 from clinaudit.templates.errors import BadInputError, IncompleteError, StorageError
 
 #: An answer that cannot be used is asked for again once (contract, section 5).
@@ -29,14 +29,6 @@ class Asked:
     problem: Callable[[str], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is still to be asked."""
-
-    questions: int
-    prompt_tokens: int
-
-
 class Asker:
     """Settles questions at one endpoint, through one cache."""
 
@@ -47,15 +39,16 @@ class Asker:
         self._was_answered = False
 
     def estimate(self, asked: Iterable[Asked]) -> Estimate:
-        """Return how many distinct questions are not settled yet, and about how many tokens they are."""
+        """Return how many distinct questions are not settled yet, and about how many tokens each asked once takes."""
         seen: set[bytes] = set()
-        tokens = 0
+        tokens = room = 0
         for item in asked:
             key = question_key(self._identity, item.question)
             if key not in seen and self._recall(key, item) is None:
                 seen.add(key)
                 tokens += estimate_tokens(item.question.system) + estimate_tokens(item.question.user)
-        return Estimate(len(seen), tokens)
+                room += item.question.max_answer_tokens
+        return Estimate(len(seen), tokens, room)
 
     def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
         """Yield what came of each question, in order; equal questions are asked once.

@@ -25,7 +25,7 @@ from clinaudit.audit.judge.llm_annotation import (
     unknown_annotations,
 )
 from clinaudit.audit.judge.prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.judge.usage import CHARS_PER_TOKEN
+from clinaudit.audit.judge.usage import Estimate
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -69,7 +69,7 @@ class OpenAIJudge:
             deadline_s=deadline_s,
         )
         self._cache: JudgeCache | None = None
-        self._say: Callable[[str], None] = _say_nothing
+        self._announce: Callable[[Estimate], None] = _say_nothing
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it can be seen from here; never the key.
@@ -87,9 +87,9 @@ class OpenAIJudge:
             "openai": version("openai"),
         }
 
-    def remember(self, cache: JudgeCache | None, *, say: Callable[[str], None] | None = None) -> None:
-        """Keep answers in `cache` (None: in memory, for one call), and `say` the estimate before asking."""
-        self._cache, self._say = cache, say or _say_nothing
+    def remember(self, cache: JudgeCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimate before asking."""
+        self._cache, self._announce = cache, announce or _say_nothing
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, unasked.
@@ -126,10 +126,7 @@ class OpenAIJudge:
             asker = Asker(endpoint, cache, self.identity())
             estimate = asker.estimate(asked())
             if estimate.questions:
-                self._say(
-                    f"judge: {estimate.questions:,} questions to ask, about {estimate.prompt_tokens:,} prompt tokens "
-                    f"(at {CHARS_PER_TOKEN} characters a token)"
-                )
+                self._announce(estimate)
             yield from asker.settle_all(asked())
 
     def _judgement(self, settled: Settled, text: str) -> Judgement:
@@ -157,5 +154,5 @@ def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) ->
     return Asked(ask_for_annotations(history, panel), problem)
 
 
-def _say_nothing(_line: str) -> None:
+def _say_nothing(_estimate: Estimate) -> None:
     pass

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from clinaudit.audit.endpoints import ServedModel, require_approved
-from clinaudit.audit.judge.judge_cache import JudgeCache, open_judge_cache
+from clinaudit.audit.judge.judge_cache import JudgeCache, open_judge_cache, open_memory_cache
 from clinaudit.audit.judge.lexicon import LexiconJudge
-from clinaudit.audit.judge.usage import Usage
+from clinaudit.audit.judge.usage import Estimate, Price, Usage
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.progress import Progress
-from clinaudit.audit.settings import JudgeChoice
+from clinaudit.audit.settings import AuditSettings, JudgeChoice
 from clinaudit.audit.storage import write_atomically
 from clinaudit.audit.store import RunDirectory
 from clinaudit.priors.diagnoses import Diagnosis
@@ -35,14 +35,26 @@ class JudgeEndpoint:
     key_file: Path | None
     #: Tokens of one patient's notes in one question, at most.
     note_tokens: int
+    price: Price | None
+
+    @classmethod
+    def from_settings(cls, settings: AuditSettings) -> "JudgeEndpoint":
+        """Take them out of an audit's settings."""
+        return cls(
+            settings.judge_url,
+            settings.judge_model,
+            settings.judge_key_file,
+            settings.judge_note_tokens,
+            settings.judge_price,
+        )
 
 
 @runtime_checkable
 class Remembers(Protocol):
     """A judge whose answers are worth keeping."""
 
-    def remember(self, cache: JudgeCache | None, *, say: Callable[[str], None] | None = None) -> None:
-        """Keep answers in `cache`, and `say` what asking will cost."""
+    def remember(self, cache: JudgeCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+        """Keep answers in `cache`, and `announce` what asking will take."""
         ...
 
 
@@ -80,45 +92,59 @@ def make_judge(
 
 def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
     """Raise `UsageError` where options of a served judge are given and there is none: it would not be asked."""
-    if endpoint.url is not None or endpoint.model is not None or endpoint.key_file is not None:
+    if any(given is not None for given in (endpoint.url, endpoint.model, endpoint.key_file, endpoint.price)):
         raise UsageError(
-            "--judge-url, --judge-model and --judge-key-file go with --judge openai or --second-judge openai only"
+            "--judge-url, --judge-model, --judge-key-file and --judge-price go with --judge openai or "
+            "--second-judge openai only"
         )
 
 
 class JudgeMemory:
-    """What a run's served judges answered; holds nothing where there is none."""
+    """What served judges answered; holds nothing where there is none."""
 
-    def __init__(self, cache: JudgeCache | None, run: RunDirectory) -> None:
+    def __init__(self, cache: JudgeCache | None, price: Price | None) -> None:
         self._cache = cache
-        self._run = run
+        self._price = price
 
     def usage(self) -> Usage:
-        """Return what all answers took, over every time the audit was run."""
+        """Return what all answers took; of a run, over every time the audit was run."""
         return Usage() if self._cache is None else self._cache.usage()
 
-    def write_usage(self) -> None:
-        """Write it beside the evidence."""
-        if self._cache is not None:
-            text = json.dumps(asdict(self.usage()), indent=1, sort_keys=True) + "\n"
-            write_atomically(self._run.evidence / USAGE_FILE, text)
+    def write_usage(self, evidence: Path) -> None:
+        """Write it beside the evidence, with what it cost where a price is known."""
+        if self._cache is None:
+            return
+        usage = self.usage()
+        record: dict[str, object] = dict(asdict(usage))
+        if self._price is not None:
+            record |= {"price_of_a_million_tokens": asdict(self._price), "cost": round(usage.cost(self._price), 6)}
+        write_atomically(evidence / USAGE_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
 @contextmanager
-def remember_answers(judges: Iterable[object], run: RunDirectory, progress: Progress) -> Iterator[JudgeMemory]:
-    """Keep what served judges answer under the run, and say what it took; other judges need no memory."""
+def remember_answers(
+    judges: Iterable[object], progress: Progress, *, price: Price | None, run: RunDirectory | None
+) -> Iterator[JudgeMemory]:
+    """Keep what served judges answer, under the run or (None) in memory; say before and after what it takes.
+
+    Other judges need no memory.
+    """
     served = [judge for judge in judges if isinstance(judge, Remembers)]
     if not served:
-        yield JudgeMemory(None, run)
+        yield JudgeMemory(None, price)
         return
-    with open_judge_cache(run) as cache:
-        memory = JudgeMemory(cache, run)
+
+    def announce(estimate: Estimate) -> None:
+        progress.say(f"judge: {estimate.describe(price)}")
+
+    with open_judge_cache(run) if run is not None else open_memory_cache() as cache:
+        memory = JudgeMemory(cache, price)
         for judge in served:
-            judge.remember(cache, say=progress.say)
+            judge.remember(cache, announce=announce)
         try:
             yield memory
         finally:
             for judge in served:
                 judge.remember(None)
             if memory.usage() != Usage():
-                progress.say(f"judge: {memory.usage().describe()}")
+                progress.say(f"judge: {memory.usage().describe(price)}")
