@@ -61,9 +61,11 @@ def judge_figures_table(results: Results) -> Table:
     if second is not None:
         name = f"the judge “{second.second_judge}” on this run"
         rows += [
-            (f"Agreement with {name}", figure(second.agreement, share=True)),
+            (f"Verdicts asked of the judge and of {name}", count(second.verdicts)),
+            ("Of these, left without a verdict by one of the two, and not compared", count(second.unjudged)),
+            (f"Agreement with {name}, of those compared", figure(second.agreement, share=True)),
             *_chance_corrected(name, second.kappa, second.alpha),
-            (f"Disagreements with {name}", count(second.disagreements)),
+            (f"Disagreements with {name}, of those compared", count(second.disagreements)),
         ]
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
 

@@ -202,7 +202,7 @@ def _length(lengths: LengthSummary | None, figures: Memorization) -> str:
 
 
 def metric_table(results: Results, metric: str) -> Table:
-    """Return one disclosure metric by tier and diagnosis, train over nontrain (the paper's Table 1)."""
+    """Return one disclosure metric by tier and diagnosis with intervals, train over nontrain (the paper's Table 1)."""
     diagnoses = list(results.disclosure.by_diagnosis)
     rows = []
     for tier in tiers_of(results):
@@ -211,7 +211,7 @@ def metric_table(results: Results, metric: str) -> Table:
             for diagnosis in diagnoses:
                 pair = results.disclosure.by_diagnosis[diagnosis].get(tier)
                 side: Disclosure | None = None if pair is None else getattr(pair, arm)
-                cells.append(short_figure(getattr(side, metric, None), share=is_share(metric)))
+                cells.append(short_figure(getattr(side, metric, None), share=is_share(metric), interval=True))
             if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
                 rows.append((numbered(tier), arm, *cells))
     return Table(METRICS[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))

@@ -118,13 +118,18 @@ def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = Fal
     return f"{NOT_MEASURED}: {estimate.reason or 'no reason was recorded'}"
 
 
-def short_figure(estimate: Estimate | None, *, share: bool = False, signed: bool = False) -> str:
-    """Return a figure for a narrow cell: the value, the band in brackets, or a word."""
+def short_figure(
+    estimate: Estimate | None, *, share: bool = False, signed: bool = False, interval: bool = False
+) -> str:
+    """Return a figure for a narrow cell: the value (with its interval, if asked), the band in brackets, or a word."""
     if estimate is None:
         return NOT_MEASURED
     render = percent if share else number
     if estimate.value is not None:
-        return render(estimate.value, signed=signed)
+        text = render(estimate.value, signed=signed)
+        if interval and estimate.low is not None and estimate.high is not None:
+            return f"{text} ({_between(render, estimate.low, estimate.high, signed)})"
+        return text
     if estimate.low is not None and estimate.high is not None:
         return f"[{_between(render, *_outwards(estimate, share=share), signed)}]"
     return "suppressed" if estimate.reason == REASON else NOT_MEASURED
@@ -145,4 +150,6 @@ class _Render(Protocol):
 
 
 def _between(render: _Render, low: float, high: float, signed: bool) -> str:
-    return f"{render(low, signed=signed)} to {render(high, signed=signed)}"
+    ends = render(low, signed=signed), render(high, signed=signed)
+    # Hidden counts may leave one value only.
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
