@@ -84,9 +84,9 @@ class Server(ThreadingHTTPServer):
 
 
 def first_note(body: dict[str, Any]) -> str:
+    """The first note of a question; the question itself where it holds none."""
     found = FENCED.search(body["messages"][-1]["content"])
-    assert found is not None
-    return found[2]
+    return found[2] if found else body["messages"][-1]["content"]
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,14 +1,15 @@
 """From questions to settled answers: remembered, asked, asked once more, or left for the next run.
 
 Owns the order of these, and when a missing answer is final: one that cannot be used is asked for again once, then that
-is settled; where no answer came at all nothing is settled, and the audit is incomplete. Knows nothing of diagnoses.
+is settled; a refused one is settled only where the server answers something that it is asked later; where no answer
+came at all nothing is settled, and the audit is incomplete. Knows nothing of diagnoses.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from clinaudit.audit.judge.chat import ChatEndpoint, Failure, Refusal
+from clinaudit.audit.judge.chat import CONCURRENCY, ChatEndpoint, Failure, Refusal
 from clinaudit.audit.judge.judge_cache import JudgeCache, Settled, question_key
 from clinaudit.audit.judge.prompt import Question
 from clinaudit.audit.judge.usage import Estimate, Usage, estimate_tokens
@@ -16,8 +17,9 @@ from clinaudit.templates.errors import BadInputError, IncompleteError, StorageEr
 
 #: An answer that cannot be used is asked for again once (contract, section 5).
 MAX_ATTEMPTS = 2
-#: Refusals without a single answer after which the request itself is taken to be at fault.
-_REFUSALS_TO_STOP = 16
+#: Refusals not followed by an answer after which the server is asked whether it answers anything. As many as may be in
+#: flight: of these all could have been refused before the first answer of a working server came.
+_REFUSALS_TO_DOUBT = CONCURRENCY
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,18 @@ class Asked:
     problem: Callable[[str], str | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A question that the server will not answer, so far as is known yet."""
+
+    reason: str
+    #: How many refusals came before this one.
+    number: int
+    #: How many times the question was asked, and what answers before the refusal took.
+    attempts: int
+    usage: Usage
+
+
 class Asker:
     """Settles questions at one endpoint, through one cache."""
 
@@ -36,7 +50,9 @@ class Asker:
         self._endpoint = endpoint
         self._cache = cache
         self._identity = identity
-        self._was_answered = False
+        self._refusals = 0
+        #: Refusals below this number were followed by an answer to something asked after them.
+        self._outlived = 0
 
     def estimate(self, asked: Iterable[Asked]) -> Estimate:
         """Return how many distinct questions are not settled yet, and about how many tokens each asked once takes."""
@@ -60,7 +76,7 @@ class Asker:
         begun: set[bytes] = set()
         done: set[bytes] = set()
         failures: Counter[str] = Counter()
-        refused: dict[bytes, str] = {}
+        refused: dict[bytes, tuple[Asked, Refused]] = {}
 
         def first_times() -> Iterator[tuple[bytes, Asked]]:
             for item in asked:
@@ -70,28 +86,29 @@ class Asker:
                     begun.add(key)
                     yield key, item
 
-        for (key, _), outcome in self._endpoint.run_in_order(self._settle, first_times()):
+        def settle_refused() -> None:
+            # It answers others: this question is what it will not have (a filter of its own, or too long).
+            for key in [key for key, (_, refusal) in refused.items() if refusal.number < self._outlived]:
+                _, refusal = refused.pop(key)
+                self._keep(key, Settled(None, refusal.attempts, refusal.reason), refusal.usage)
+                done.add(key)
+
+        for (key, item), outcome in self._endpoint.run_in_order(self._settle, first_times()):
             if isinstance(outcome, Failure):
                 failures[outcome.reason] += 1
-            elif isinstance(outcome, Refusal):
-                refused[key] = outcome.reason
+            elif isinstance(outcome, Refused):
+                refused[key] = item, outcome
             else:
                 done.add(key)
-            if self._was_answered:
-                # It answers others: this question is what it will not have (a filter of its own, or too long).
-                for refused_key, reason in refused.items():
-                    self._cache.keep(refused_key, Settled(None, 1, reason), Usage())
-                    done.add(refused_key)
-                refused.clear()
-            elif len(refused) >= _REFUSALS_TO_STOP:
-                break
+            settle_refused()
+            if len(refused) >= _REFUSALS_TO_DOUBT:
+                self._require_answers(*next(iter(refused.values())))
+                settle_refused()
             while order and order[0] in done:
                 yield self._remembered(order.popleft())
         if refused:
-            raise BadInputError(
-                f"the judge's endpoint answers no question: each is {next(iter(refused.values()))}; it must take "
-                "chat completions with temperature 0, a seed, max_completion_tokens and a JSON schema to answer by"
-            )
+            self._require_answers(*next(iter(refused.values())))
+            settle_refused()
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
@@ -101,28 +118,48 @@ class Asker:
         while order:
             yield self._remembered(order.popleft())
 
-    async def _settle(self, keyed: tuple[bytes, Asked]) -> Settled | Refusal | Failure:
+    async def _settle(self, keyed: tuple[bytes, Asked]) -> Settled | Refused | Failure:
         key, item = keyed
         known = self._recall(key, item)
         if known is not None:
-            self._was_answered = True
+            # Says nothing of the server: it may refuse today what it answered yesterday.
             return known
         usage, question, reason = Usage(), item.question, ""
         for attempt in range(1, MAX_ATTEMPTS + 1):
+            refusals_before = self._refusals
             said = await self._endpoint.ask(question)
-            if isinstance(said, Failure) or (isinstance(said, Refusal) and attempt == 1):
+            if isinstance(said, Failure):
                 return said
             if isinstance(said, Refusal):
-                reason = said.reason
-                break
-            self._was_answered = True
+                self._refusals += 1
+                return Refused(said.reason, self._refusals - 1, attempt, usage)
+            self._outlived = max(self._outlived, refusals_before)
             usage += said.usage
             found = said.problem if said.content is None else item.problem(said.content)
             if found is None:
                 return self._keep(key, Settled(said.content, attempt, None), usage)
             reason = found
             question = item.question.again(reason)
-        return self._keep(key, Settled(None, attempt, reason), usage)
+        return self._keep(key, Settled(None, MAX_ATTEMPTS, reason), usage)
+
+    def _require_answers(self, item: Asked, refusal: Refused) -> None:
+        """Ask as `item` does, without its notes; raises where no answer comes, and nothing refused is then settled."""
+        refusals_before, question = self._refusals, item.question.without_notes()
+        ((_, said),) = self._endpoint.run_in_order(self._endpoint.ask, [question])
+        if isinstance(said, Refusal):
+            raise BadInputError(
+                f"the judge's endpoint answers no question: each is {refusal.reason}; it must take "
+                "chat completions with temperature 0, a seed, max_completion_tokens and a JSON schema to answer by; "
+                "nothing refused is recorded"
+            )
+        if isinstance(said, Failure):
+            raise IncompleteError(
+                f"the judge's endpoint refuses questions, then does not answer ({said.reason}); what it answered "
+                "before is kept; look at the server, then run the same command again"
+            )
+        self._outlived = max(self._outlived, refusals_before)
+        # Kept for its count of tokens alone: it is asked anew each time.
+        self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), said.usage)
 
     def _keep(self, key: bytes, settled: Settled, usage: Usage) -> Settled:
         self._cache.keep(key, settled, usage)

@@ -57,12 +57,16 @@ class JudgeCache:
         return Settled(**json.loads(row[0]))
 
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
-        """Remember what came of a question, on the disk."""
+        """Remember what came of a question, on the disk; what it took is added to what it took before."""
         record = json.dumps(asdict(settled))
         counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
         with self._lock, self._connection:
             self._connection.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "record = excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, "
+                "prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
+                "completion_tokens = completion_tokens + excluded.completion_tokens, "
+                "uncounted_calls = uncounted_calls + excluded.uncounted_calls",
                 (key, record, _check_sum(record), *counts),
             )
 

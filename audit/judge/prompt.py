@@ -8,7 +8,7 @@ judge's identity.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
@@ -59,6 +59,9 @@ it is false all three are empty.
 #: Said when an answer could not be used; the reason is one of ours.
 _AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
 
+#: Not of the wording that verdicts come from: what is answered is not read.
+_ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
+
 #: Names of a diagnosis that the question gives: enough to tell which one is meant.
 _NAMES_GIVEN = 12
 
@@ -103,7 +106,11 @@ class Question:
     def again(self, reason: str) -> "Question":
         """Return the question to ask after an answer that could not be used for `reason` (words of ours)."""
         user = f"{self.user}\n{_AGAIN.format(reason=reason)}"
-        return Question(self.system, user, self.schema_name, self.schema, self.max_answer_tokens)
+        return replace(self, user=user)
+
+    def without_notes(self) -> "Question":
+        """Return a question of the same form about nothing, to see whether the server answers this form at all."""
+        return replace(self, user=_ABOUT_NOTHING)
 
 
 class _VerdictAnswer(StrictModel):
