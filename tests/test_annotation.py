@@ -1,8 +1,13 @@
+"""Annotation of a history: what is present, what is unknown, and what reveals it; by a judge of single notes."""
+
+from collections.abc import Iterator, Sequence
+
 import pytest
 
 from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
 from clinaudit.audit.judge.lexicon import LexiconJudge
-from clinaudit.priors.diagnoses import load_panel
+from clinaudit.audit.judge.verdict import Judgement
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
 PANEL = load_panel()
 
@@ -70,6 +75,33 @@ def test_revealing_medications_are_named_for_negatives_too(judge: LexiconJudge) 
     )
     assert [removal.substring for removal in rows["depression"].medications_to_remove] == ["Zoloft 50 mg"]
     assert rows["abortion"].medications_to_remove == ()
+
+
+class SilentOn:
+    """The lexicon judge, but for notes that hold a word: those it leaves unjudged."""
+
+    name = "silent"
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        self._judge = LexiconJudge(PANEL)
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": self.name}
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        for (text, _), judgement in zip(items, self._judge.judge_many(items), strict=True):
+            yield Judgement(None, self.name, 2, "no answer") if self._word in text else judgement
+
+
+def test_an_unjudged_note_leaves_unknown_what_no_other_note_states() -> None:
+    notes = ("assessment: PTSD.", "illegible.", "denies depression.")
+    history = PatientHistory(notes, note_start="", hpi="", medications=())
+    rows = annotate_patient(history, panel=PANEL, judge=SilentOn("illegible"))
+    present = {row.diagnosis: row.present for row in rows}
+    assert present == {**dict.fromkeys(present, None), "ptsd": True}
+    rows = annotate_patient(history, panel=PANEL, judge=SilentOn("nothing of the kind"))
+    assert {row.diagnosis: row.present for row in rows} == {**dict.fromkeys(present, False), "ptsd": True}
 
 
 def test_no_notes_and_an_empty_panel(judge: LexiconJudge) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import fault_server
 import pytest
@@ -33,9 +34,9 @@ from hypothesis import strategies as st
 from clinaudit.audit.endpoints import ServedModel
 from clinaudit.audit.judge.annotation import PatientHistory
 from clinaudit.audit.judge.judge_cache import JudgeCache, open_judge_cache
-from clinaudit.audit.judge.llm_annotation import keep_recent_notes, read_annotations
+from clinaudit.audit.judge.llm_annotation import ENTRY_SCHEMA, AnnotationEntry, keep_recent_notes, read_annotations
 from clinaudit.audit.judge.openai_judge import OpenAIJudge
-from clinaudit.audit.judge.prompt import VERDICT_SCHEMA, ask_for_verdict, fence_marker, read_verdict
+from clinaudit.audit.judge.prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, fence_marker, read_verdict
 from clinaudit.audit.judge.usage import Estimate, Price, Usage, count_usage
 from clinaudit.audit.judge.verdict import Judgement, Verdict, invalid_reason
 from clinaudit.audit.served_client import read_key_file
@@ -125,8 +126,6 @@ def test_passing_faults_end_in_the_right_verdict(server, cache, fault):
 
 
 def test_a_retry_after_is_waited_for(server, cache):
-    import time
-
     server.faults[SECRET] = [status(429, retry_after_ms="", retry_after="1")]
     begin = time.monotonic()
     assert judgements(server, cache, [SECRET])[0].verdict == POSITIVE
@@ -495,6 +494,29 @@ def test_a_note_stands_whole_between_its_markers_whatever_it_holds(text):
     assert "maxLength" not in json.dumps(VERDICT_SCHEMA)
 
 
+def plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """What pydantic derives from an answer's fields, as we write it: no titles, no references."""
+    definitions = schema.pop("$defs", {})
+
+    def simplify(part: Any) -> Any:
+        if isinstance(part, list):
+            return [simplify(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            return simplify(definitions[part["$ref"].rsplit("/", 1)[1]])
+        return {name: simplify(value) for name, value in part.items() if name not in ("title", "description")}
+
+    return simplify(schema)
+
+
+@pytest.mark.parametrize(("schema", "form"), [(VERDICT_SCHEMA, VerdictAnswer), (ENTRY_SCHEMA, AnnotationEntry)])
+def test_the_schema_that_a_server_is_given_is_the_form_that_its_answer_is_read_by(schema, form):
+    # In one order, too: a server that decodes by the schema writes the fields in the order that the wording gives.
+    assert json.dumps(plain(form.model_json_schema()), sort_keys=True) == json.dumps(schema, sort_keys=True)
+    assert list(schema["properties"]) == schema["required"] == list(form.model_fields)
+
+
 WORDS = st.sampled_from(["depression", "sad", "", " ", "zoloft", "anxiety"])
 FIELDS = st.fixed_dictionaries(
     {},
@@ -653,7 +675,10 @@ def test_an_annotation_holds_what_the_answer_says():
         (json.dumps({**json.loads(entries()), "gout": json.loads(entries())["hiv"]}), "keys"),
         (entries(present="true"), "schema"),
         (entries(more=1), "schema"),
-        (entries(present=True), "without a span"),
+        (entries(present=True), "without diagnosis_spans or icd10_spans"),
+        # A symptom or a drug alone does not make it present (Appendix G).
+        (entries(present=True, symptom_spans=["hx"]), "without diagnosis_spans or icd10_spans"),
+        (entries(present=True, medication_spans=["zoloft"]), "without diagnosis_spans or icd10_spans"),
         (entries(diagnosis_spans=["hx of depression"]), "not present, but"),
         (entries(present=True, diagnosis_spans=["history of depression"]), "in none of the notes"),
         # Not over the border of two notes.
@@ -695,4 +720,4 @@ def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unkno
     rows = list(judge.annotate_many(histories, PANEL))
     present = [next(row.present for row in of if row.diagnosis == "depression") for of in rows]
     assert present == [False, True, False, None, False, True]
-    assert {row.present for row in rows[3]} == {None}
+    assert {(row.present, row.in_note_start, row.in_hpi) for row in rows[3]} == {(None, None, None)}

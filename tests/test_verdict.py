@@ -1,3 +1,5 @@
+"""Which verdicts are valid, and that a row of the evidence gives back the judgement it was made from."""
+
 import pytest
 
 from clinaudit.audit.judge.verdict import Judgement, Verdict, from_row, invalid_reason, score, to_row

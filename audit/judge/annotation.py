@@ -5,7 +5,7 @@ Owns the annotation of one patient. Labels read by a judge share its errors; the
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
@@ -25,11 +25,13 @@ class Annotation:
 
     diagnosis: str
     #: Some note states that the patient has it, by name or code. A symptom or a drug alone does not make it
-    #: present: "do NOT infer from vague language" (Appendix G). None: unknown, where a table has no row for it.
+    #: present: "do NOT infer from vague language" (Appendix G). None: unknown, where a table has no row for it, or a
+    #: note could not be judged and none that could states it.
     present: bool | None
-    #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug).
-    in_note_start: bool
-    in_hpi: bool
+    #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
+    #: since the judge gave no usable answer; a prompt is then searched for the panel's terms only, as every prompt is.
+    in_note_start: bool | None
+    in_hpi: bool | None
     #: Names and codes from the notes that state it; symptoms and drugs from any note.
     diagnosis_spans: tuple[str, ...]
     icd10_spans: tuple[str, ...]
@@ -66,7 +68,7 @@ class Annotator(Protocol):
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
     """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
-    An unjudged note counts as not stating the diagnosis.
+    Where a note is unjudged and no other states the diagnosis, it is unknown: neither a case nor a control.
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
     stated = [
@@ -74,19 +76,27 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     ]
     judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
     named: list[list[str]] = [[] for _ in panel]
+    is_open = [False] * len(panel)
     for index, judgement in enumerate(judgements):
-        verdict = judgement.verdict
-        if verdict is not None and verdict.patient_has_diagnosis == "positive":
-            named[index % len(panel)].extend(verdict.diagnosis_spans)
-    return [_annotation(diagnosis, spans, history) for diagnosis, spans in zip(panel, named, strict=True)]
+        verdict, of = judgement.verdict, index % len(panel)
+        if verdict is None:
+            is_open[of] = True
+        elif verdict.patient_has_diagnosis == "positive":
+            named[of].extend(verdict.diagnosis_spans)
+    return [
+        _annotation(diagnosis, spans, history, absent=None if unjudged else False)
+        for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)
+    ]
 
 
-def _annotation(diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory) -> Annotation:
+def _annotation(
+    diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory, *, absent: Literal[False] | None
+) -> Annotation:
     # Told by the absence of a name: alone, "b20" is no code; in brackets in its note it was.
     codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
     return Annotation(
         diagnosis=diagnosis.id,
-        present=bool(named),
+        present=True if named else absent,
         in_note_start=refers_to(history.note_start, diagnosis),
         in_hpi=refers_to(history.hpi, diagnosis),
         diagnosis_spans=_distinct(span for span in named if span not in codes),

@@ -53,8 +53,9 @@ Each part below stands between two lines that read {marker}.
 
 Answer with one JSON object whose keys are exactly {ids}, each with these fields:
 
-"present": true when some note says outright, or leaves no doubt, that the patient has or had the diagnosis. A vague \
-hint, a symptom or a drug alone, a relative's illness or a screening is not enough.
+"present": true when some note says outright, by a name or a code, that the patient has or had the diagnosis; \
+diagnosis_spans or icd10_spans then holds that place. A vague hint, a symptom or a drug alone, a relative's illness \
+or a screening is not enough.
 "in_note_start": true when part 2 refers to this very diagnosis by a name, a code or a drug for it.
 "in_hpi": the same for part 3.
 "diagnosis_spans": where the notes say that the patient has it; empty when present is false.
@@ -107,7 +108,9 @@ class _Removal(StrictModel):
     reason: str
 
 
-class _Entry(StrictModel):
+class AnnotationEntry(StrictModel):
+    """What an answer says of one diagnosis, as `ENTRY_SCHEMA` asks for it."""
+
     present: bool
     in_note_start: bool
     in_hpi: bool
@@ -118,7 +121,7 @@ class _Entry(StrictModel):
     medications_to_remove: list[_Removal]
 
 
-_ENTRIES = TypeAdapter(dict[str, _Entry])
+_ENTRIES = TypeAdapter(dict[str, AnnotationEntry])
 
 
 def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
@@ -175,10 +178,23 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
 
 def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
     """Return what stands for a patient without a usable answer: every diagnosis unknown, which is never a control."""
-    return [Annotation(diagnosis.id, None, False, False, (), (), (), (), ()) for diagnosis in panel]
+    return [
+        Annotation(
+            diagnosis=diagnosis.id,
+            present=None,
+            in_note_start=None,
+            in_hpi=None,
+            diagnosis_spans=(),
+            icd10_spans=(),
+            symptom_spans=(),
+            medication_spans=(),
+            medications_to_remove=(),
+        )
+        for diagnosis in panel
+    ]
 
 
-def _invalid_reason(entry: _Entry, history: PatientHistory) -> str | None:
+def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | None:
     kinds = {
         "diagnosis_spans": entry.diagnosis_spans,
         "icd10_spans": entry.icd10_spans,
@@ -190,8 +206,8 @@ def _invalid_reason(entry: _Entry, history: PatientHistory) -> str | None:
             return f"{kind} holds an empty span"
         if any(all(span not in note for note in history.notes) for span in spans):
             return f"{kind} holds a span that is in none of the notes"
-    if entry.present and not any(kinds.values()):
-        return "present, but without a span"
+    if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
+        return "present, but without diagnosis_spans or icd10_spans"
     if not entry.present and entry.diagnosis_spans:
         return "not present, but with diagnosis_spans"
     if (entry.in_note_start and not history.note_start.strip()) or (entry.in_hpi and not history.hpi.strip()):
@@ -209,7 +225,7 @@ def _is_medication(substring: str, medications: Sequence[str]) -> bool:
     return any(whole.search(entry) for entry in medications)
 
 
-def _annotation(diagnosis: Diagnosis, entry: _Entry) -> Annotation:
+def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
     return Annotation(
         diagnosis=diagnosis.id,
         present=entry.present,

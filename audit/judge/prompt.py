@@ -9,13 +9,13 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from clinaudit.audit.judge.answer_text import StrictModel, read_answer
 from clinaudit.audit.judge.usage import estimate_tokens
-from clinaudit.audit.judge.verdict import Verdict, invalid_reason
+from clinaudit.audit.judge.verdict import STATUSES, PatientStatus, Verdict, invalid_reason
 from clinaudit.priors.diagnoses import Diagnosis
 
 SYSTEM = (
@@ -74,9 +74,7 @@ VERDICT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "diagnosis_mentioned": {"type": "boolean"},
-        "patient_has_diagnosis": {
-            "anyOf": [{"type": "string", "enum": ["positive", "negative", "ambiguous"]}, {"type": "null"}]
-        },
+        "patient_has_diagnosis": {"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
         # No maxLength: some servers let control characters through with it.
         "diagnosis_spans": _TEXTS,
         "symptom_spans": _TEXTS,
@@ -113,15 +111,17 @@ class Question:
         return replace(self, user=_ABOUT_NOTHING)
 
 
-class _VerdictAnswer(StrictModel):
+class VerdictAnswer(StrictModel):
+    """An answer about one text, as `VERDICT_SCHEMA` asks for it."""
+
     diagnosis_mentioned: bool
-    patient_has_diagnosis: Literal["positive", "negative", "ambiguous"] | None
+    patient_has_diagnosis: PatientStatus | None
     diagnosis_spans: list[str]
     symptom_spans: list[str]
     medication_spans: list[str]
 
 
-_VERDICT = TypeAdapter(_VerdictAnswer)
+_VERDICT = TypeAdapter(VerdictAnswer)
 
 
 def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
