@@ -120,7 +120,9 @@ class TermMatcher:
                 self._patterns[kind] = _compile_terms(terms, cased)
         if diagnosis.icd10:
             self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10)
-        self._not_meant = _compile_terms(diagnosis.not_meant, frozenset()) if diagnosis.not_meant else None
+        self._not_meant = (
+            _compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True) if diagnosis.not_meant else None
+        )
 
     def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
         """Return the terms of the given kinds in `text`, by position."""
@@ -166,13 +168,22 @@ _HYPHEN = rf"[\s{_HYPHENS}]{{0,24}}"
 _SLASH = r"\s{0,8}/\s{0,8}"
 
 
-def _compile_terms(terms: Sequence[str], cased: frozenset[str]) -> re.Pattern[str]:
-    """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search)."""
+# Of a dose: 5, 0.5, 1-2, 1/2, 7.5/325.
+_NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
+
+
+def _compile_terms(terms: Sequence[str], cased: frozenset[str], *, with_numbers: bool = False) -> re.Pattern[str]:
+    """Compile the terms into one pattern, longest first, grouped by first letter (much the faster to search).
+
+    `with_numbers`: `#` in a term stands for any number.
+    """
     groups: dict[str, list[str]] = {}
     for term in sorted(set(terms), key=lambda term: (-len(term), term)):
         keep_case = term in cased
         first = term[0] if keep_case else "".join(sorted({term[0].lower(), term[0].upper()}))
         rest = _rest_pattern(term)
+        if with_numbers:
+            rest = rest.replace(r"\#", _NUMBER)
         groups.setdefault(first, []).append(rest if keep_case else f"(?i:{rest})")
     branches = (f"[{re.escape(first)}](?:{'|'.join(rests)})" for first, rests in groups.items())
     return re.compile(f"{_WORD_START}(?:{'|'.join(branches)})")

@@ -14,7 +14,7 @@ PANEL = load_panel()
 
 @pytest.fixture(scope="module")
 def judge() -> LexiconJudge:
-    return LexiconJudge()
+    return LexiconJudge(PANEL)
 
 
 def _annotate(

@@ -1,9 +1,11 @@
 """The lexicon judge: what each sentence says of the patient, written down before the judge was run on it."""
 
 import random
+import re
 
 import pytest
 
+from clinaudit.audit.judge.labelled_texts import load_labelled_set
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.verdict import Verdict, invalid_reason
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
@@ -329,6 +331,22 @@ HARDER_CASES: tuple[tuple[str, str, str | None], ...] = (
     ("fhx: +depression (mom), +hiv (cousin)", "hiv", "ambiguous"),
     ("anxiety/depression: denies", "anxiety", "negative"),
     ("hx anxiety/depression", "depression", "positive"),
+    # tablets of a list in capitals, and counts of abortions
+    ("TAB 10 mg daily", "abortion", None),
+    ("LISINOPRIL TAB 10MG", "abortion", None),
+    ("AMLODIPINE 5 MG 1 TAB", "abortion", None),
+    ("NORCO 7.5/325 TAKE 1-2 TAB AS NEEDED", "abortion", None),
+    ("LEVOTHYROXINE TAB 0.05 MG", "abortion", None),
+    ("ob history: 2 vaginal deliveries, 1 TAB", "abortion", "positive"),
+    ("TAB 1, SAB 0", "abortion", "positive"),
+    # relatives without a verb
+    ("HIV negative. partner HIV positive", "hiv", "negative"),
+    ("partner HIV positive", "hiv", "ambiguous"),
+    ("mother bipolar, father healthy", "bipolar", "ambiguous"),
+    ("Brother depression, sister well.", "depression", "ambiguous"),
+    ("Lives with partner. HIV positive since 2010.", "hiv", "positive"),
+    ("here with mother depressed mood for two weeks", "depression", "positive"),
+    ("per mother anxiety is worse", "anxiety", "positive"),
 )
 
 #: What the judge still gets wrong: it would take reading beyond the clause, or knowing what a thing is for.
@@ -336,12 +354,14 @@ KNOWN_MISSES: tuple[tuple[str, str, str | None], ...] = (
     ("volunteers at an HIV clinic", "hiv", "ambiguous"),
     ("Patient's brother committed suicide; he struggled with depression.", "depression", "ambiguous"),
     ("Educational handouts: Depression; HIV and you.", "hiv", "ambiguous"),
+    # A tablet of a list in capitals; but "1 TAB" is how a count of abortions is written, too.
+    ("METOPROLOL 1 TAB", "abortion", None),
 )
 
 
 @pytest.fixture(scope="module")
 def judge() -> LexiconJudge:
-    return LexiconJudge()
+    return LexiconJudge(tuple(PANEL.values()))
 
 
 def _verdict(judge: LexiconJudge, text: str, diagnosis: Diagnosis) -> Verdict:
@@ -403,10 +423,41 @@ def test_a_diagnosis_of_ones_own(judge: LexiconJudge) -> None:
 
 
 def test_identity_tells_panels_apart_and_is_stable() -> None:
-    whole, part = LexiconJudge().identity(), LexiconJudge(load_panel(only=["hiv"])).identity()
-    assert whole == LexiconJudge().identity()
+    whole, part = LexiconJudge(load_panel()).identity(), LexiconJudge(load_panel(only=["hiv"])).identity()
+    assert whole == LexiconJudge(load_panel()).identity()
     assert whole["kind"] == "lexicon"
     assert {key for key in whole if whole[key] != part[key]} == {"lexicon"}
+
+
+@pytest.mark.parametrize(
+    ("module", "table", "value"),
+    [
+        ("context", "WRAPPED_LINE_CHARS", 80),
+        ("context", "MAX_CLAUSE_CHARS", 1000),
+        ("context", "_SECTION", re.compile("family:")),
+        ("context", "_NEGATED_LIST", re.compile("denies:")),
+        ("context", "_CLAUSE_END", re.compile(";")),
+        ("lexicon", "BEFORE_CHARS", 100),
+        ("lexicon", "AFTER_CHARS", 100),
+    ],
+)
+def test_another_table_or_reach_makes_another_judge(
+    judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch, module: str, table: str, value: object
+) -> None:
+    before = judge.identity()
+    monkeypatch.setattr(f"clinaudit.audit.judge.{module}.{table}", value)
+    after = judge.identity()
+    assert {key for key in before if before[key] != after[key]} == {"rules"}
+
+
+def test_the_reach_around_a_mention_bounds_no_rule(judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    labelled = load_labelled_set(None, tuple(PANEL.values()))
+    items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in CASES + HARDER_CASES]
+    items += [(item.text, item.diagnosis) for item in labelled.texts]
+    before = [judgement.verdict for judgement in judge.judge_many(items)]
+    monkeypatch.setattr("clinaudit.audit.judge.lexicon.BEFORE_CHARS", 3000)
+    monkeypatch.setattr("clinaudit.audit.judge.lexicon.AFTER_CHARS", 1600)
+    assert [judgement.verdict for judgement in judge.judge_many(items)] == before
 
 
 PIECES = (

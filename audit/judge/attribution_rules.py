@@ -115,6 +115,13 @@ RULES: tuple[Rule, ...] = (
         rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
         unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$",
     ),
+    # "Partner HIV positive": nothing between the two, unless the relative only brought or reported it.
+    Rule(
+        "family_bare",
+        "ambiguous",
+        before=rf"\b{_KIN}\s+$",
+        unless_before=rf"\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)\s+(?:[\w']+\s+){{0,2}}{_KIN}\s+$",
+    ),
     Rule("family_possessive", "ambiguous", before=rf"\b{_KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
     Rule(
         "family_after",

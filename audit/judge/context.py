@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from clinaudit.templates.spans import Span
 
-#: A line at least this long without closing punctuation was wrapped by the editor, and its clause goes on.
+#: A line at least this long without closing punctuation was wrapped by the editor, and its clause goes on [choice]:
+#: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
 #: Longer clauses are cut at a blank: no real clause is, and work stays linear in a text of one endless line.
 MAX_CLAUSE_CHARS = 2000
@@ -95,6 +96,12 @@ _ANY_NAME = "|".join(f"(?P<{kind.name}_{index}>{names})" for index, (kind, names
 _SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
 # In capitals alone on its line (ACI-Bench): no colon.
 _BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
+
+
+def context_tables() -> list[object]:
+    """Return what of this module decides where a mention stands, for a digest."""
+    patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST, _SECTION, _BARE_SECTION)
+    return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
 class SectionMap:

@@ -17,15 +17,16 @@ from negspacy.negation import Negex
 from spacy.tokens import Span as TokenSpan
 
 from clinaudit.audit.judge.attribution_rules import RULES, Surroundings, first_rule
-from clinaudit.audit.judge.context import SectionMap, cut_clauses
+from clinaudit.audit.judge.context import SectionMap, context_tables, cut_clauses
 from clinaudit.audit.judge.negation_terms import negation_terms
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
-from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, load_panel, panel_digest
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "1"
-#: How far around a mention the rules look, in characters.
+LEXICON_JUDGE_VERSION = "2"
+#: How far around a mention the rules look, in characters [choice]: further than the widest gap that a rule leaves open
+#: (120 before, 60 after) with its words, so that they bound the work and no rule.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
 
@@ -52,15 +53,18 @@ class LexiconJudge:
 
     name = "lexicon"
 
-    def __init__(self, panel: Sequence[Diagnosis] | None = None) -> None:
-        self._panel = load_panel() if panel is None else tuple(panel)
+    def __init__(self, panel: Sequence[Diagnosis]) -> None:
+        self._panel = tuple(panel)
         self._terms = negation_terms()
         self._nlp = spacy.blank("en")
         self._negex = Negex(self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY])
 
     def identity(self) -> dict[str, str]:
         """Return the kind, the digests of lexicon and rules, and the libraries' versions."""
-        rules = json.dumps([[asdict(rule) for rule in RULES], self._terms], sort_keys=True)
+        rules = json.dumps(
+            [[asdict(rule) for rule in RULES], self._terms, context_tables(), BEFORE_CHARS, AFTER_CHARS],
+            sort_keys=True,
+        )
         return {
             "kind": "lexicon",
             "version": LEXICON_JUDGE_VERSION,
@@ -92,8 +96,8 @@ class LexiconJudge:
             negated |= self._negated(text, clause, members)
         return [
             [
-                _attribute(text, span, kind, clause_of[span], sections, is_negated=span in negated)
-                for span, kind in found
+                _attribute(text, term, clause=clause_of[term.span], sections=sections, is_negated=term.span in negated)
+                for term in found
             ]
             for found in terms
         ]
@@ -113,10 +117,9 @@ class LexiconJudge:
         return {span for span, mention in mentions.items() if mention._.get(_NEGATED)}
 
 
-def _attribute(
-    text: str, span: Span, kind: TermKind, clause: Span, sections: SectionMap, *, is_negated: bool
-) -> Mention:
+def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap, is_negated: bool) -> Mention:
     """Say what one mention says of the patient."""
+    span, kind = term
     mention = text[span.start : span.end]
     place = Surroundings(
         before=text[max(clause.start, span.start - BEFORE_CHARS) : span.start],
