@@ -1,11 +1,13 @@
 """Whether a judge may be relied on: its figures against the policy's limits (contract, section 6, Gate).
 
 Owns the words for a judge that is not accepted. Knows nothing of disclosure. As everywhere in the gate, the end of the
-95% interval that speaks against the judge must be within the limit: a judge scored on few texts is not accepted.
+95% interval that speaks against the judge must be within the limit: a judge scored on few texts is not accepted. A text
+that it could not rate counts against it here as one read wrong, or a judge that answers little would look good.
 """
 
+from clinaudit.audit.intervals import wilson
 from clinaudit.audit.policy import JudgeLimits
-from clinaudit.reports.judge_quality import JudgeQuality
+from clinaudit.reports.judge_quality import VERDICT_CLASSES, ConfusionRow, JudgeQuality
 from clinaudit.reports.results import Estimate
 
 
@@ -15,11 +17,12 @@ def why_not_accepted(limits: JudgeLimits | None, quality: JudgeQuality | None) -
         return None
     if quality is None:
         return "How well the judge reads was not measured."
+    sensitivity, specificity = count_unrated_as_wrong(quality)
     complaints = [
         complaint
         for complaint in (
-            _complain_of_least("sensitivity", quality.sensitivity, limits.minimum_sensitivity),
-            _complain_of_least("specificity", quality.specificity, limits.minimum_specificity),
+            _complain_of_least("sensitivity", sensitivity, limits.minimum_sensitivity),
+            _complain_of_least("specificity", specificity, limits.minimum_specificity),
             _complain_of_most(
                 "share of planted instructions that sway it", quality.flip_rate, limits.maximum_flip_rate
             ),
@@ -27,6 +30,24 @@ def why_not_accepted(limits: JudgeLimits | None, quality: JudgeQuality | None) -
         if complaint is not None
     ]
     return f"The judge is not accepted: {'; '.join(complaints)}." if complaints else None
+
+
+def count_unrated_as_wrong(quality: JudgeQuality) -> tuple[Estimate, Estimate]:
+    """Return sensitivity and specificity with every text that was not rated read wrong; as they are where all were."""
+    positives = [row for row in quality.matrix if row.truth == "positive"]
+    others = [row for row in quality.matrix if row.truth != "positive"]
+    return (
+        _share_of_all(quality.sensitivity, positives, right=("positive",)),
+        _share_of_all(quality.specificity, others, right=("negative", "ambiguous", "not_mentioned")),
+    )
+
+
+def _share_of_all(of_rated: Estimate, rows: list[ConfusionRow], *, right: tuple[str, ...]) -> Estimate:
+    # A suppressed count is null; the figure made from it is withheld too, and cannot be accepted.
+    counts = {verdict: sum(getattr(row, verdict) or 0 for row in rows) for verdict in (*VERDICT_CLASSES, "unjudged")}
+    if not counts["unjudged"]:
+        return of_rated
+    return wilson(sum(counts[verdict] for verdict in right), sum(counts.values()))
 
 
 def _complain_of_least(figure: str, estimate: Estimate, least: float) -> str | None:

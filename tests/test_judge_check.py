@@ -31,7 +31,7 @@ from clinaudit.audit.policy import JudgeLimits, load_policy, parse_policy
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.judge_quality import CorrectedPair, JudgeQuality
+from clinaudit.reports.judge_quality import VERDICT_CLASSES, ConfusionRow, CorrectedPair, JudgeQuality
 from clinaudit.reports.judge_tables import judge_caveat
 from clinaudit.reports.page import render_page
 from clinaudit.reports.results import Arm, Estimate, Results
@@ -134,6 +134,22 @@ def test_a_judge_is_accepted_where_all_limits_are_kept(changes: dict[str, Estima
     reason = why_not_accepted(load_policy().judge, scored(**{**GOOD, **changes}))
     assert (reason is None) == (words is None)
     assert words is None or words in (reason or "")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"truth": "positive", "positive": 30, "unjudged": 70}, "sensitivity was not shown to be at least 70%"),
+        ({"truth": "negative", "negative": 30, "unjudged": 70}, "specificity was not shown to be at least 80%"),
+        ({"truth": "positive", "positive": 90, "unjudged": 10}, None),
+    ],
+)
+def test_texts_that_a_judge_could_not_rate_count_against_it(row: dict[str, Any], words: str | None) -> None:
+    none = dict.fromkeys(("positive", "negative", "ambiguous", "not_mentioned", "unjudged"), 0)
+    perfect = {truth: ConfusionRow(**{**none, "truth": truth, truth: 100}) for truth in VERDICT_CLASSES}  # type: ignore[arg-type]
+    matrix = list({**perfect, row["truth"]: ConfusionRow(**{**none, **row})}.values())
+    reason = why_not_accepted(load_policy().judge, scored(**{**GOOD, "matrix": matrix}))
+    assert reason == (None if words is None else f"The judge is not accepted: its {words}.")
 
 
 def test_a_judge_that_was_not_scored_is_not_accepted_unless_nothing_is_asked_of_it() -> None:
