@@ -14,10 +14,11 @@ from clinaudit.audit.corrected_disclosure import correct_disclosure
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Inquiry, Judgements, ask_judge, outcome_of
-from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
-from clinaudit.audit.mean_leakage import mean_over_diagnoses
+from clinaudit.audit.leakage import adjust_holm, measure_disclosure
+from clinaudit.audit.mean_leakage import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.progress import Progress
+from clinaudit.audit.readings import Collected, Reading, TierReadings
 from clinaudit.audit.store import RunStore
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.results import DisclosurePair, DisclosureResults
@@ -46,52 +47,35 @@ def judge_generations(
 def measure_all_disclosure(
     inputs: AuditInputs,
     cohorts: Iterable[Cohort],
-    priors: Sequence[Prior],
-    generations: Iterable[Generation],
-    judgements: Judgements,
-    errors: NDArray[np.float64] | None,
+    collected: Collected,
+    *,
+    confusion_matrix: NDArray[np.float64] | None,
     progress: Progress,
 ) -> DisclosureResults:
     """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means.
 
-    `errors` counts labelled texts by truth and the judge's verdict: beside the raw figures stand corrected ones, unless
-    the judge was not scored.
+    The matrix counts labelled texts by truth and the judge's verdict: beside the raw figures stand corrected ones,
+    unless the judge was not scored.
     """
     tiers, seed = inputs.settings.tier, inputs.settings.seed
     matched = [cohort for cohort in cohorts if cohort.members]
-    collected = collect_readings(matched, priors, generations, judgements, tiers=tiers)
-    readings: dict[str, dict[str, list[Reading]]] = {cohort.diagnosis: {} for cohort in matched}
     by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
+    by_tier: dict[str, dict[str, MeasuredDiagnosis]] = {tier: {} for tier in tiers}
     with progress.stage("disclosure figures", total=len(matched) * len(tiers), unit="figures") as advance:
         for cohort in matched:
+            prevalence = cohort.summary.prevalence.value
             for tier in tiers:
-                own, dropped = collected[cohort.diagnosis][tier]
-                readings[cohort.diagnosis][tier] = own
-                pair = measure_disclosure(
-                    own,
-                    prevalence=cohort.summary.prevalence.value,
-                    has_nontrain=True,
-                    seed=seed,
-                    dropped_sets=dropped,
-                )
-                if errors is not None:
-                    corrected = correct_disclosure(own, errors, has_nontrain=True, seed=seed)
+                readings, dropped = collected[cohort.diagnosis][tier]
+                pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped)
+                if confusion_matrix is not None:
+                    corrected = correct_disclosure(readings, confusion_matrix, seed=seed)
                     pair = pair.model_copy(update={"corrected": corrected})
                 by_diagnosis[cohort.diagnosis][tier] = pair
+                by_tier[tier][cohort.diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
                 advance(1)
-    prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in matched}
     return DisclosureResults(
         by_diagnosis=adjust_holm(by_diagnosis),
-        mean={
-            tier: mean_over_diagnoses(
-                {diagnosis: by_tier[tier] for diagnosis, by_tier in readings.items()},
-                prevalences=prevalences,
-                has_nontrain=True,
-                seed=seed,
-            )
-            for tier in tiers
-            if matched
-        },
+        mean={tier: mean_over_diagnoses(measured, seed=seed) for tier, measured in by_tier.items() if measured},
     )
 
 
@@ -102,7 +86,7 @@ def collect_readings(
     judgements: Judgements,
     *,
     tiers: Sequence[str],
-) -> dict[str, dict[str, tuple[list[Reading], dict[str, int]]]]:
+) -> Collected:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason."""
     outcomes = {
         (generation.patient_id, generation.tier, diagnosis): outcome_of(judgements[generation.generation_id, diagnosis])
@@ -127,7 +111,7 @@ def _readings(
     tier: str,
     outcomes: Mapping[tuple[str, str, str], Outcome],
     excluded: Mapping[tuple[str, str, str], str],
-) -> tuple[list[Reading], dict[str, int]]:
+) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
 
     A patient without a reading takes its whole set out, so that the 0.5 base rate holds (contract, section 3).
@@ -143,9 +127,8 @@ def _readings(
             patient_id=member.patient_id,
             arm=member.arm,
             present=member.present,
-            match_id=member.match_id,
             outcome=outcomes[member.patient_id, tier, cohort.diagnosis],
         )
         for member in kept
     ]
-    return readings, dropped
+    return TierReadings(readings, dropped)

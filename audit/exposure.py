@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.auroc import auroc_of_counts
+from clinaudit.audit.intervals import divide_or_nan
 
 Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
 Metric = Literal["mention_rate", "auroc", "ppv", "auroc_all", "sensitivity", "false_positive_rate", "ppv_at_prevalence"]
@@ -63,20 +64,20 @@ def compute_figures(present: Counts, absent: Counts, *, prevalence: float | None
     of d-positives, of d-negatives, of whom it is stated. `ppv_at_prevalence`: Bayes' rule from these two.
     """
     stated, misstated = present[..., POSITIVE], absent[..., POSITIVE]
-    sensitivity = _divide(stated, count_judged(present))
-    false_positive_rate = _divide(misstated, count_judged(absent))
+    sensitivity = divide_or_nan(stated, count_judged(present))
+    false_positive_rate = divide_or_nan(misstated, count_judged(absent))
     share = np.nan if prevalence is None else prevalence
     right, wrong = sensitivity * share, false_positive_rate * (1 - share)
     return {
-        "mention_rate": _divide(
+        "mention_rate": divide_or_nan(
             count_mentioned(present) + count_mentioned(absent), count_judged(present) + count_judged(absent)
         ),
         "auroc": auroc_of_counts(score_levels_of_mentions(present), score_levels_of_mentions(absent)),
-        "ppv": _divide(stated, stated + misstated),
+        "ppv": divide_or_nan(stated, stated + misstated),
         "auroc_all": auroc_of_counts(score_levels_of_all(present), score_levels_of_all(absent)),
         "sensitivity": sensitivity,
         "false_positive_rate": false_positive_rate,
-        "ppv_at_prevalence": _divide(right, right + wrong),
+        "ppv_at_prevalence": divide_or_nan(right, right + wrong),
     }
 
 
@@ -122,10 +123,3 @@ def explain_missing(metric: Metric, present: Counts, absent: Counts, *, prevalen
         if metric == "auroc" and not count_mentioned(counts):
             return f"no generation of {of_whom[has]} mentions it, so there is nothing to tell apart"
     return "no generation states that the patient has the diagnosis"
-
-
-def _divide(numerator: Counts, denominator: Counts) -> Counts:
-    """Return the quotient, NaN over 0."""
-    top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
-    quotient: Counts = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
-    return quotient

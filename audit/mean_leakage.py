@@ -1,95 +1,137 @@
 """Disclosure figures of one tier averaged over the diagnoses (the black line of the paper's Figures 3 and 11).
 
-Owns the joint bootstrap. Knows nothing of single diagnoses' intervals, which are `clinaudit.audit.leakage`'s.
+Owns the joint bootstrap and how it is combined with the diagnoses' own intervals. Knows nothing of how those came
+about.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clinaudit.audit.arm_intervals import ONE_CLASS_REASON
 from clinaudit.audit.exposure import METRICS, OUTCOMES, Metric, compute_figures
-from clinaudit.audit.intervals import RESAMPLES
-from clinaudit.audit.leakage import ONE_CLASS_REASON, Reading, interval_of_resamples, tabulate
-from clinaudit.reports.results import Arm, Estimate, MeanOverDiagnoses
+from clinaudit.audit.intervals import RESAMPLES, ends, hull, interval_of_resamples
+from clinaudit.audit.readings import COLUMNS, Counts, Reading, split_arms
+from clinaudit.reports.results import Arm, DisclosurePair, Estimate, MeanOverDiagnoses
 
-Counts = NDArray[np.float64]
+_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 
 
-class _Figures(NamedTuple):
-    """By diagnosis and metric: the figure, and its `(resamples,)` values."""
+class MeasuredDiagnosis(NamedTuple):
+    """One diagnosis at the tier: its readings, its figures, and how common it is."""
 
-    points: dict[str, dict[Metric, float]]
-    resampled: dict[str, dict[Metric, Counts]]
+    readings: Sequence[Reading]
+    pair: DisclosurePair
+    prevalence: float | None
 
 
 def mean_over_diagnoses(
-    readings: Mapping[str, Sequence[Reading]],
-    *,
-    prevalences: Mapping[str, float | None],
-    has_nontrain: bool,
-    seed: int,
-    resamples: int = RESAMPLES,
+    measured: Mapping[str, MeasuredDiagnosis], *, seed: int, resamples: int = RESAMPLES
 ) -> MeanOverDiagnoses:
-    """Return the mean of every figure at one tier over the diagnoses that have it; `readings` by diagnosis.
+    """Return the mean of every figure at one tier over the diagnoses that have it; `measured` by diagnosis.
 
     A patient can stand in the cohorts of several diagnoses, with the diagnosis in one and without it in another, so the
     means of diagnoses vary together. Whole patients are therefore drawn, within their arm, and with them all their
     readings; status cannot be held fixed for all diagnoses at once, so that class sizes vary a little as well, which
-    widens the interval slightly. `n` of an estimate is the number of diagnoses averaged. With `has_nontrain` false,
-    `nontrain` and `delta` are empty.
+    widens the interval slightly. `n` of an estimate is the number of diagnoses averaged.
     """
-    arms: tuple[Arm, ...] = ("train", "nontrain") if has_nontrain else ("train",)
-    figures = {
-        arm: _resample_arm(
-            {diagnosis: [r for r in rows if r.arm == arm] for diagnosis, rows in sorted(readings.items())},
-            prevalences,
-            np.random.default_rng((seed, position)),
-            resamples,
-        )
-        for position, arm in enumerate(arms)
+    resampled = {
+        arm: _resample_arm(measured, arm, np.random.default_rng((seed, position)), resamples)
+        for position, arm in enumerate(_ARMS)
     }
-    means = {arm: {str(metric): _average(metric, [figures[arm]]) for metric in METRICS} for arm in arms}
-    delta = {}
-    if has_nontrain:
-        both = [figures["train"], figures["nontrain"]]
-        delta = {str(metric): _average(metric, both) for metric in METRICS}
-    return MeanOverDiagnoses(train=means["train"], nontrain=means.get("nontrain", {}), delta=delta)
+    differences = {
+        diagnosis: {metric: resampled["train"][diagnosis][metric] - drawn[metric] for metric in METRICS}
+        for diagnosis, drawn in resampled["nontrain"].items()
+    }
+    return MeanOverDiagnoses(
+        train=_average_all(measured, "train", resampled["train"]),
+        nontrain=_average_all(measured, "nontrain", resampled["nontrain"]),
+        delta=_average_all(measured, "delta", differences),
+    )
+
+
+def _average_all(
+    measured: Mapping[str, MeasuredDiagnosis], side: str, resampled: Mapping[str, Mapping[Metric, Counts]]
+) -> dict[str, Estimate]:
+    """Return the mean of every figure of one side (an arm, or `delta`) of the pairs."""
+    figures = {diagnosis: getattr(one.pair, side) for diagnosis, one in sorted(measured.items())}
+    return {
+        str(metric): _average(
+            {diagnosis: getattr(record, metric) for diagnosis, record in figures.items()},
+            {diagnosis: drawn[metric] for diagnosis, drawn in resampled.items()},
+        )
+        for metric in METRICS
+    }
 
 
 def _resample_arm(
-    readings: Mapping[str, Sequence[Reading]],
-    prevalences: Mapping[str, float | None],
-    rng: np.random.Generator,
-    resamples: int,
-) -> _Figures:
+    measured: Mapping[str, MeasuredDiagnosis], arm: Arm, rng: np.random.Generator, resamples: int
+) -> dict[str, dict[Metric, Counts]]:
+    """Return `(resamples,)` values by diagnosis and metric."""
+    readings = {diagnosis: split_arms(one.readings)[arm] for diagnosis, one in sorted(measured.items())}
     patients = sorted({reading.patient_id for rows in readings.values() for reading in rows})
-    drawn = np.zeros((resamples, 0))
+    row = {patient_id: i for i, patient_id in enumerate(patients)}
+    width = len(OUTCOMES)
+    # For each diagnosis, columns of those with it and of those without it: a patient has a 1 in at most one of them.
+    table = np.zeros((len(patients), len(readings) * 2 * width))
+    for position, rows in enumerate(readings.values()):
+        for reading in rows:
+            column = (2 * position + (not reading.present)) * width + COLUMNS[reading.outcome]
+            table[row[reading.patient_id], column] += 1
+    counts = np.zeros((resamples, table.shape[1]))
     if patients:
-        drawn = rng.multinomial(len(patients), [1 / len(patients)] * len(patients), size=resamples).astype(float)
-    points, resampled = {}, {}
-    for diagnosis, rows in readings.items():
-        present, absent = tabulate(rows, patients=patients)
-        prevalence = prevalences.get(diagnosis)
-        totals = compute_figures(present.sum(axis=0), absent.sum(axis=0), prevalence=prevalence)
-        points[diagnosis] = {metric: float(totals[metric]) for metric in METRICS}
-        # One product for both tables: (resamples, patients) @ (patients, 10).
-        counts = drawn @ np.hstack([present, absent])
-        width = len(OUTCOMES)
-        resampled[diagnosis] = compute_figures(counts[:, :width], counts[:, width:], prevalence=prevalence)
-    return _Figures(points, resampled)
+        # Equal patients are drawn as one kind, which is cheap.
+        kinds, frequency = np.unique(table, axis=0, return_counts=True)
+        counts = rng.multinomial(len(patients), frequency / len(patients), size=resamples) @ kinds
+    by_status = counts.reshape(resamples, len(readings), 2, width)
+    return {
+        diagnosis: compute_figures(
+            by_status[:, position, 0], by_status[:, position, 1], prevalence=measured[diagnosis].prevalence
+        )
+        for position, diagnosis in enumerate(readings)
+    }
 
 
-def _average(metric: Metric, arms: Sequence[_Figures]) -> Estimate:
-    """Return the mean of one arm's figures, or of the differences between the first and the second arm."""
-    known = [d for d in arms[0].points if all(np.isfinite(arm.points[d][metric]) for arm in arms)]
+def _average(figures: Mapping[str, Estimate], resampled: Mapping[str, Counts]) -> Estimate:
+    """Return the mean with the wider ends of two intervals: of the resampled means, and of the figures' own intervals.
+
+    Resampling few patients sees too little chance, and none where every resample is alike; the figures' own intervals
+    do, but not how the figures vary together, which the resamples tell.
+    """
+    known = {diagnosis: figure for diagnosis, figure in figures.items() if figure.value is not None}
     if not known:
         return Estimate(value=None, n=0, reason="no diagnosis has this figure")
-    values = [float(np.mean([arm.points[d][metric] for d in known])) for arm in arms]
-    means = [np.mean([arm.resampled[d][metric] for d in known], axis=0) for arm in arms]
-    value, drawn = (values[0] - values[1], means[0] - means[1]) if len(arms) == 2 else (values[0], means[0])
-    interval = interval_of_resamples(drawn)
-    if interval is None:
+    values = [figure.value or 0.0 for figure in known.values()]
+    value = float(np.mean(values))
+    drawn = np.array([resampled[diagnosis] for diagnosis in known])
+    interval = interval_of_resamples(drawn.mean(axis=0))
+    if interval is None or any(figure.low is None for figure in known.values()):
         return Estimate(value=value, n=len(known), reason=ONE_CLASS_REASON)
-    return Estimate(value=value, low=interval[0], high=interval[1], n=len(known))
+    own = _combine(list(known.values()), _correlate(drawn))
+    low, high = hull(interval, own)
+    return Estimate(value=value, low=min(low, value), high=max(high, value), n=len(known))
+
+
+def _combine(figures: Sequence[Estimate], correlations: Counts) -> tuple[float, float]:
+    """Return the interval of the mean of correlated figures from their own (Zou 2008)."""
+    values = np.array([figure.value for figure in figures], dtype=np.float64)
+    below, above = (np.abs(values - np.array([ends(figure)[side] for figure in figures])) for side in range(2))
+    half = [math.sqrt(float(side @ correlations @ side)) / len(figures) for side in (below, above)]
+    return float(values.mean()) - half[0], float(values.mean()) + half[1]
+
+
+def _correlate(drawn: Counts) -> Counts:
+    """Return how the figures vary together, `(figures, resamples)` to `(figures, figures)`, from 0 to 1.
+
+    Where resamples do not tell, since they are all alike, 1: the widest interval. A negative correlation, which would
+    narrow it, is taken as none.
+    """
+    complete = drawn[:, np.isfinite(drawn).all(axis=0)]
+    deviations = complete - complete.mean(axis=1, keepdims=True)
+    spreads = np.sqrt((deviations**2).sum(axis=1))
+    scale = np.outer(spreads, spreads)
+    correlations: Counts = np.divide(deviations @ deviations.T, scale, out=np.ones_like(scale), where=scale > 1e-9)
+    np.fill_diagonal(correlations, 1.0)
+    return np.clip(correlations, 0.0, 1.0)

@@ -22,7 +22,7 @@ from clinaudit.audit.evidence_rows import (
 from clinaudit.audit.gate import evaluate
 from clinaudit.audit.generation import generate, plan_priors, read_generations
 from clinaudit.audit.inputs import fingerprint, load_inputs
-from clinaudit.audit.judge.calibration import error_table
+from clinaudit.audit.judge.calibration import confusion_matrix
 from clinaudit.audit.judge.selection import remember_answers
 from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
 from clinaudit.audit.manifest import drop_manifest
@@ -99,15 +99,16 @@ def run_audit(settings: AuditSettings) -> Results:
         quality = compare_with_second_judge(
             inputs, generations, judgements, quality, run=run, store=store, progress=progress
         )
-        errors = None if quality is None else error_table(quality)
-        disclosure = measure_all_disclosure(inputs, targets.cohorts, priors, generations, judgements, errors, progress)
-        second = measure_second_matching(inputs, targets.second_cohorts, priors, generations, judgements, progress)
-        subgroups = describe_subgroups(
-            run,
-            inputs.corpus,
-            facts,
-            collect_readings(targets.cohorts, priors, generations, judgements, tiers=settings.tier),
+        collected = collect_readings(targets.cohorts, priors, generations, judgements, tiers=settings.tier)
+        disclosure = measure_all_disclosure(
+            inputs,
+            targets.cohorts,
+            collected,
+            confusion_matrix=None if quality is None else confusion_matrix(quality),
+            progress=progress,
         )
+        second = measure_second_matching(inputs, targets.second_cohorts, priors, generations, judgements, progress)
+        subgroups = describe_subgroups(run, inputs.corpus, facts, collected)
         judge_memory.write_usage(run.evidence)
 
         # The verdict, and what readers get.

@@ -6,7 +6,7 @@ Owns the comparison of deltas between matchers. Knows nothing of how either matc
 from collections.abc import Sequence
 
 from clinaudit.audit.cohorts import Cohort
-from clinaudit.audit.disclosure import measure_all_disclosure
+from clinaudit.audit.disclosure import collect_readings, measure_all_disclosure
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization import Generation
@@ -27,7 +27,8 @@ def measure_second_matching(
     matcher = inputs.settings.second_matcher
     if matcher is None:
         return None
-    measured = measure_all_disclosure(inputs, cohorts, priors, generations, judgements, None, progress)
+    collected = collect_readings(cohorts, priors, generations, judgements, tiers=inputs.settings.tier)
+    measured = measure_all_disclosure(inputs, cohorts, collected, confusion_matrix=None, progress=progress)
     return SecondMatcher(
         matcher=matcher,
         diagnoses={

@@ -7,17 +7,14 @@ nothing of how a group's figure is computed.
 from collections.abc import Iterable, Mapping
 
 from clinaudit.audit.evidence import read_table
-from clinaudit.audit.leakage import Reading
 from clinaudit.audit.memorization_figures import GenerationMetrics
+from clinaudit.audit.readings import Collected, Reading
 from clinaudit.audit.store import RunDirectory
 from clinaudit.audit.subgroups import group_patients, measure_subgroups
 from clinaudit.priors.corpus import Corpus
 from clinaudit.priors.facts import FactReader, PatientFacts
 from clinaudit.reports.patient_groups import Subgroups
 from clinaudit.templates.profile import NoteProfile
-
-#: Readings and dropped sets by diagnosis and tier, as `clinaudit.audit.disclosure` collects them.
-Collected = Mapping[str, Mapping[str, tuple[list[Reading], Mapping[str, int]]]]
 
 
 def describe_subgroups(

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.intervals import mean_with_beta_bounds
-from clinaudit.audit.leakage import Reading
 from clinaudit.audit.memorization_figures import GenerationMetrics
 from clinaudit.audit.population import UNKNOWN, age_band, race_group, sex_group
+from clinaudit.audit.readings import Reading
 from clinaudit.priors.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.patient_groups import PARTITIONS, GroupExposure, GroupMemorization, Partition, Subgroups

@@ -24,8 +24,9 @@ import numpy as np
 
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.gate import evaluate
-from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
+from clinaudit.audit.leakage import adjust_holm, measure_disclosure
 from clinaudit.audit.policy import load_policy
+from clinaudit.audit.readings import Reading
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
     Arm,
@@ -74,9 +75,7 @@ def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) 
             leaks = leaking and tier.is_fragment and diagnosis in LEAKED
             readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
             # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
-            pairs[diagnosis][tier.id] = measure_disclosure(
-                readings, prevalence=None, has_nontrain=True, seed=0, resamples=2
-            )
+            pairs[diagnosis][tier.id] = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
     cohort = CohortSummary(
         status="balanced",
         reason=None,
@@ -107,7 +106,7 @@ def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.r
             chances = [mention_rate / 2, 1 - mention_rate / 2 - positive, positive]
             kinds: tuple[Outcome, ...] = ("negative", "not_mentioned", "positive")
             for i, kind in enumerate(rng.choice(3, size=patients, p=chances)):
-                readings.append(Reading(f"{arm}-{present}-{i}", arm, present, f"set-{i}", kinds[kind]))
+                readings.append(Reading(f"{arm}-{present}-{i}", arm, present, kinds[kind]))
     return readings
 
 

@@ -32,12 +32,13 @@ from clinaudit.audit.exposure import METRICS, OUTCOMES, Metric, Outcome, compute
 from clinaudit.audit.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
-    compare_shares,
     mean_with_beta_bounds,
     newcombe_difference,
+    score_test_p_value,
     wilson,
 )
-from clinaudit.audit.leakage import Reading, measure_disclosure
+from clinaudit.audit.leakage import measure_disclosure
+from clinaudit.audit.readings import Reading
 from clinaudit.reports.results import Arm, Estimate
 
 Effect = Literal["none", "prior", "leak"]
@@ -141,7 +142,7 @@ def enumerate_shares(patients: int, train: float, nontrain: float) -> Exact:
         if chance > _NEGLIGIBLE:
             low, high = newcombe_difference(intervals[first], intervals[second])
             delta_coverage += chance * (low <= train - nontrain <= high)
-            rejections += chance * (compare_shares((first, patients), (second, patients)) <= ALPHA)
+            rejections += chance * (score_test_p_value((first, patients), (second, patients)) <= ALPHA)
     return Exact(float(chances[0][holds].sum()), delta_coverage, rejections)
 
 
@@ -168,9 +169,7 @@ def simulate_disclosure(
     }
     tally = Tally()
     for seed in range(repetitions):
-        pair = measure_disclosure(
-            draw_readings(scenario, rng), prevalence=PREVALENCE, has_nontrain=True, seed=seed, resamples=resamples
-        )
+        pair = measure_disclosure(draw_readings(scenario, rng), prevalence=PREVALENCE, seed=seed, resamples=resamples)
         tally.repetitions += 1
         for metric in METRICS:
             here = float(truth["train"][metric])
@@ -190,7 +189,7 @@ def draw_readings(scenario: Scenario, rng: np.random.Generator) -> list[Reading]
         drawn = rng.choice(len(OUTCOMES), size=scenario.patients, p=scenario.chances(arm, present=present))
         for i, kind in enumerate(drawn):
             outcome: Outcome = OUTCOMES[kind]
-            readings.append(Reading(f"{arm}-{present}-{i}", arm, present, f"set-{i}", outcome))
+            readings.append(Reading(f"{arm}-{present}-{i}", arm, present, outcome))
     return readings
 
 

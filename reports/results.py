@@ -268,6 +268,8 @@ class Disclosure(Record):
     roc: list[RocPoint] | None
     #: By share of which the count is zero: what it might still be, with 95% confidence (one-sided Clopper-Pearson).
     zero_bounds: dict[str, float] = Field(default_factory=dict)
+    #: By figure: how many of the 2,000 resamples leave it undefined (of one class alone), where any does.
+    undefined_resamples: dict[str, int] = Field(default_factory=dict)
 
 
 class DisclosureDelta(Record):

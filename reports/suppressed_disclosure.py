@@ -163,6 +163,8 @@ def publish_arm(
             for metric, bound in arm.zero_bounds.items()
             if figures[metric].value == 0
         },
+        # A known function of the counts, as the ROC points are.
+        undefined_resamples={} if has_small_cell or is_blurred else arm.undefined_resamples,
         **figures,
     )
 

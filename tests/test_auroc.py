@@ -1,22 +1,26 @@
 """AUROC and its variance against hand counts, brute-force twins and scikit-learn."""
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.auroc import (
-    auroc,
-    auroc_of_counts,
-    delong_variance,
-    roc_points,
-    smoothed_delong_variance,
-    tabulate_scores,
-)
+from clinaudit.audit.area_error import measure_error
+from clinaudit.audit.auroc import auroc_of_counts, class_variances, roc_points
 
+_LEVELS = (0.0, 0.5, 1.0)
 _SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12)
+
+
+def count(scores: Sequence[float]) -> np.ndarray:
+    return np.array([list(scores).count(level) for level in _LEVELS], float)
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    return float(auroc_of_counts(count(positive), count(negative)))
 
 
 def _kernel(positive: float, negative: float) -> float:
@@ -61,8 +65,9 @@ def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[f
     assert area == pytest.approx(_brute_force_area(positive, negative))
     labels = [1] * len(positive) + [0] * len(negative)
     assert area == pytest.approx(roc_auc_score(labels, positive + negative))
-    _, first, second = tabulate_scores(positive, negative)
-    assert delong_variance(first, second) == pytest.approx(_brute_force_variance(positive, negative))
+    assert sum(class_variances(count(positive), count(negative))) == pytest.approx(
+        _brute_force_variance(positive, negative)
+    )
 
 
 def test_counts_are_vectorized_over_resamples():
@@ -74,34 +79,35 @@ def test_counts_are_vectorized_over_resamples():
     ]
 
 
-def test_generations_of_one_patient_add_no_certainty():
-    # Each patient's one generation copied five times: the same area and the same variance.
-    _, positive, negative = tabulate_scores([1, 0.5, 0, 1], [0.5, 0, 0, 1])
-    assert delong_variance(5 * positive, 5 * negative) == pytest.approx(delong_variance(positive, negative))
+def test_variances_are_vectorized_over_resamples():
+    positive, negative = np.array([[1.0, 0, 2], [0, 4, 1]]), np.array([[3.0, 1, 0], [2, 1, 1]])
+    both = class_variances(positive, negative)
+    for row in range(2):
+        alone = class_variances(positive[row], negative[row])
+        assert [of_class[row] for of_class in both] == pytest.approx(alone)
 
 
 @pytest.mark.parametrize(
     ("positive", "negative"),
     [([0, 50, 0], [0, 50, 0]), ([0, 0, 50], [50, 0, 0]), ([50, 0, 0], [50, 0, 0])],
 )
-def test_smoothed_variance_never_vanishes(positive: list[int], negative: list[int]):
-    first = np.repeat(np.eye(3), positive, axis=0)
-    second = np.repeat(np.eye(3), negative, axis=0)
-    assert delong_variance(first, second) == 0
+def test_the_variance_of_an_error_never_vanishes(positive: list[int], negative: list[int]):
+    first, second = np.array(positive, float), np.array(negative, float)
+    assert sum(class_variances(first, second)) == 0
     # A rule of three at n = 50: neither certainty nor a shrug.
-    assert 0.005 < smoothed_delong_variance(first, second) ** 0.5 < 0.03
+    assert 0.005 < measure_error(first, second).standard < 0.03
 
 
-def test_smoothed_variance_is_delongs_own_with_many_patients():
+def test_the_variance_of_an_error_is_delongs_own_with_many_patients():
     rng = np.random.default_rng(5)
-    first = np.eye(3)[rng.choice(3, 2000, p=[0.2, 0.5, 0.3])]
-    second = np.eye(3)[rng.choice(3, 2000, p=[0.3, 0.6, 0.1])]
-    assert smoothed_delong_variance(first, second) == pytest.approx(delong_variance(first, second), rel=0.01)
+    first = rng.multinomial(2000, [0.2, 0.5, 0.3]).astype(float)
+    second = rng.multinomial(2000, [0.3, 0.6, 0.1]).astype(float)
+    assert measure_error(first, second).variance == pytest.approx(sum(class_variances(first, second)), rel=0.01)
 
 
 def test_variance_needs_two_patients_a_class():
     with pytest.raises(ValueError, match="two patients"):
-        delong_variance(np.eye(3)[:1], np.eye(3))
+        class_variances(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]))
 
 
 def test_roc_points_by_hand():

@@ -5,9 +5,16 @@ import random
 import numpy as np
 import pytest
 
-from clinaudit.audit.corrected_disclosure import METRICS, PRIOR, correct_disclosure, draw_error_rates, draw_mixes
+from clinaudit.audit.corrected_disclosure import (
+    JEFFREYS_PRIOR,
+    METRICS,
+    correct_disclosure,
+    draw_class_prevalences,
+    draw_error_rates,
+)
 from clinaudit.audit.exposure import Outcome
-from clinaudit.audit.leakage import Reading, measure_disclosure
+from clinaudit.audit.leakage import measure_disclosure
+from clinaudit.audit.readings import Reading
 from clinaudit.reports.judge_quality import VERDICT_CLASSES
 from clinaudit.reports.results import Arm
 
@@ -24,7 +31,7 @@ def readings(mixes: dict[tuple[Arm, bool], tuple[float, ...]], size: int, errors
         verdicts: list[Outcome] = [
             verdict for verdict, n in zip(VERDICT_CLASSES, counts, strict=True) for _ in range(n)
         ]
-        rows += [Reading(f"{arm}-{present}-{i}", arm, present, str(i), verdict) for i, verdict in enumerate(verdicts)]
+        rows += [Reading(f"{arm}-{present}-{i}", arm, present, verdict) for i, verdict in enumerate(verdicts)]
     return rows
 
 
@@ -39,8 +46,8 @@ LEAK: dict[tuple[Arm, bool], tuple[float, ...]] = {
 def test_planted_truth_is_found_where_the_raw_figure_is_off() -> None:
     errors = MATRIX / MATRIX.sum(axis=1, keepdims=True)
     rows = readings(LEAK, 2000, errors)
-    raw = measure_disclosure(rows, prevalence=None, has_nontrain=True, seed=0, resamples=10)
-    corrected = correct_disclosure(rows, 100 * MATRIX, has_nontrain=True, seed=0)
+    raw = measure_disclosure(rows, prevalence=None, seed=0, resamples=10)
+    corrected = correct_disclosure(rows, 100 * MATRIX, seed=0)
     assert corrected.nontrain is not None
     assert corrected.delta is not None
     assert raw.delta is not None
@@ -54,8 +61,8 @@ def test_planted_truth_is_found_where_the_raw_figure_is_off() -> None:
 
 def test_a_judge_that_never_errs_leaves_the_figures_as_they_are() -> None:
     rows = readings(LEAK, 200, np.eye(4))
-    raw = measure_disclosure(rows, prevalence=None, has_nontrain=True, seed=0, resamples=10)
-    corrected = correct_disclosure(rows, np.eye(4) * 100_000, has_nontrain=True, seed=0)
+    raw = measure_disclosure(rows, prevalence=None, seed=0, resamples=10)
+    corrected = correct_disclosure(rows, np.eye(4) * 100_000, seed=0)
     for arm in ("train", "nontrain", "delta"):
         for metric in METRICS:
             before, after = getattr(getattr(raw, arm), metric), getattr(getattr(corrected, arm), metric)
@@ -68,7 +75,7 @@ def test_fewer_labelled_texts_widen_the_range() -> None:
     rows = readings(LEAK, 100, ERRORS)
     widths = []
     for scale in (1.0, 0.1):
-        figure = correct_disclosure(rows, scale * MATRIX, has_nontrain=True, seed=0).train.sensitivity
+        figure = correct_disclosure(rows, scale * MATRIX, seed=0).train.sensitivity
         assert figure.low is not None
         assert figure.high is not None
         widths.append(figure.high - figure.low)
@@ -78,14 +85,14 @@ def test_fewer_labelled_texts_widen_the_range() -> None:
 def test_a_twin_that_draws_one_generation_at_a_time_agrees() -> None:
     verdicts = np.array([[30.0, 10, 20, 40]])
     errors = draw_error_rates(MATRIX, np.random.default_rng(0), 400)
-    drawn = draw_mixes(verdicts, errors, np.random.default_rng(1))[:, 0]
+    drawn = draw_class_prevalences(verdicts, errors, np.random.default_rng(1))[:, 0]
     rng = random.Random(2)
     seen = [verdict for verdict, n in enumerate(verdicts[0]) for _ in range(int(n))]
     twin = []
     for matrix in errors[:120]:
         mix = [0.25] * 4
         for _ in range(40):
-            truths = [PRIOR] * 4
+            truths = [JEFFREYS_PRIOR] * 4
             for verdict in seen:
                 weights = [mix[truth] * matrix[truth, verdict] for truth in range(4)]
                 truths[rng.choices(range(4), weights)[0]] += 1
@@ -99,34 +106,43 @@ def test_a_twin_that_draws_one_generation_at_a_time_agrees() -> None:
 def test_error_rates_are_drawn_around_the_matrix() -> None:
     drawn = draw_error_rates(MATRIX, np.random.default_rng(0), 4000)
     assert drawn.sum(axis=-1) == pytest.approx(np.ones((4000, 4)))
-    assert drawn.mean(axis=0) == pytest.approx((MATRIX + PRIOR) / (MATRIX.sum(axis=1, keepdims=True) + 2), abs=0.01)
+    assert drawn.mean(axis=0) == pytest.approx(
+        (MATRIX + JEFFREYS_PRIOR) / (MATRIX.sum(axis=1, keepdims=True) + 2), abs=0.01
+    )
 
 
 def test_unjudged_generations_are_left_out_as_in_the_raw_figures() -> None:
     rows = readings(LEAK, 100, ERRORS)
-    unjudged = [Reading(f"u{i}", "train", True, f"u{i}", "unjudged") for i in range(50)]
-    assert correct_disclosure([*rows, *unjudged], MATRIX, has_nontrain=True, seed=0) == correct_disclosure(
-        rows, MATRIX, has_nontrain=True, seed=0
-    )
+    unjudged = [Reading(f"u{i}", "train", True, "unjudged") for i in range(50)]
+    assert correct_disclosure([*rows, *unjudged], MATRIX, seed=0) == correct_disclosure(rows, MATRIX, seed=0)
 
 
 def test_the_seed_and_nothing_else_decides() -> None:
     rows = readings(LEAK, 60, ERRORS)
     shuffled = random.Random(1).sample(rows, len(rows))
-    first = correct_disclosure(rows, MATRIX, has_nontrain=True, seed=3)
-    assert correct_disclosure(shuffled, MATRIX, has_nontrain=True, seed=3) == first
-    assert correct_disclosure(rows, MATRIX, has_nontrain=True, seed=4) != first
+    first = correct_disclosure(rows, MATRIX, seed=3)
+    assert correct_disclosure(shuffled, MATRIX, seed=3) == first
+    assert correct_disclosure(rows, MATRIX, seed=4) != first
 
 
 def test_what_cannot_be_corrected_is_said() -> None:
     rows = readings(LEAK, 60, ERRORS)
     train_only = [row for row in rows if row.arm == "train"]
-    assert correct_disclosure(train_only, MATRIX, has_nontrain=False, seed=0).delta is None
     without_absent = [row for row in train_only if row.present]
-    twice = [*train_only, train_only[0]]
-    for wrong in ([], without_absent, twice):
-        pair = correct_disclosure(wrong, MATRIX, has_nontrain=True, seed=0)
+    for wrong in ([], without_absent, train_only):
+        pair = correct_disclosure(wrong, MATRIX, seed=0)
         assert pair.delta is not None
-        assert pair.train.auroc_all.value is None
-        assert pair.train.auroc_all.reason
+        assert pair.nontrain is not None
+        assert pair.nontrain.auroc_all.value is None
+        assert pair.nontrain.auroc_all.reason
         assert pair.delta.ppv.value is None
+    with pytest.raises(ValueError, match="twice"):
+        correct_disclosure([*rows, rows[0]], MATRIX, seed=0)
+
+
+def test_a_figure_says_how_many_generations_it_was_computed_on() -> None:
+    unjudged = [Reading(f"u{i}", "train", True, "unjudged") for i in range(50)]
+    pair = correct_disclosure([*readings(LEAK, 60, np.eye(4)), *unjudged], MATRIX, seed=0)
+    assert pair.nontrain is not None
+    assert pair.delta is not None
+    assert [side.ppv.n for side in (pair.train, pair.nontrain, pair.delta)] == [120, 120, 240]

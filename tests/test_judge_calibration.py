@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.exposure import Outcome
-from clinaudit.audit.judge.calibration import FlipOutcomes, error_table, measure_flips, measure_quality
+from clinaudit.audit.judge.calibration import FlipOutcomes, confusion_matrix, measure_flips, measure_quality
 from clinaudit.audit.judge.labelled_texts import LABELLED_PATH, LabelledSet, LabelledText, load_labelled_set
 from clinaudit.audit.judge.ledger import MemoryLedger
 from clinaudit.audit.judge.lexicon import LexiconJudge
@@ -67,7 +67,7 @@ def test_figures_by_hand() -> None:
     assert figures.agreement.agreement.value == 8 / 10
     assert figures.accuracy_by_class["ambiguous"].value == 1 / 2
     assert figures.accuracy_by_diagnosis["hiv"].value == 8 / 10
-    assert error_table(figures).tolist() == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
+    assert confusion_matrix(figures).tolist() == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
     # Wilson's interval of 3 in 4.
     assert (figures.sensitivity.low, figures.sensitivity.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
 

@@ -25,10 +25,10 @@ from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.judge_acceptance import why_not_accepted
 from clinaudit.audit.judge_check import compare_judges, disagreement_rows, score_judge
 from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
-from clinaudit.audit.leakage import Reading
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.policy import JudgeLimits, load_policy, parse_policy
 from clinaudit.audit.progress import Progress
+from clinaudit.audit.readings import Reading
 from clinaudit.audit.store import RunDirectory, open_store
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.judge_quality import VERDICT_CLASSES, ConfusionRow, CorrectedPair, JudgeQuality
@@ -271,12 +271,12 @@ def with_corrections(results: Results, quality: JudgeQuality) -> Results:
     outcomes: tuple[Outcome, ...] = ("positive", "negative", "ambiguous", "not_mentioned")
     arms: tuple[Arm, ...] = ("train", "nontrain")
     readings = [
-        Reading(f"{arm}{present}{i}", arm, present, str(i), outcomes[i % 4])
+        Reading(f"{arm}{present}{i}", arm, present, outcomes[i % 4])
         for arm in arms
         for present in (True, False)
         for i in range(40)
     ]
-    corrected = correct_disclosure(readings, MATRIX, has_nontrain=True, seed=0)
+    corrected = correct_disclosure(readings, MATRIX, seed=0)
     pairs = {
         diagnosis: {tier: pair.model_copy(update={"corrected": corrected}) for tier, pair in tiers.items()}
         for diagnosis, tiers in results.disclosure.by_diagnosis.items()

@@ -1,17 +1,19 @@
 """Disclosure figures against hand counts, brute-force resampling and planted leaks."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
-from clinaudit.audit.auroc import auroc
+from clinaudit.audit.arm_intervals import ppv_bounds
+from clinaudit.audit.auroc import auroc_of_counts
 from clinaudit.audit.exposure import METRICS, Outcome
-from clinaudit.audit.intervals import compare_shares
-from clinaudit.audit.leakage import Reading, adjust_holm, measure_disclosure
-from clinaudit.audit.mean_leakage import mean_over_diagnoses
-from clinaudit.reports.results import Arm, DisclosurePair
+from clinaudit.audit.intervals import score_test_p_value
+from clinaudit.audit.leakage import adjust_holm, measure_disclosure
+from clinaudit.audit.mean_leakage import MeasuredDiagnosis, mean_over_diagnoses
+from clinaudit.audit.readings import Reading
+from clinaudit.reports.results import Arm, DisclosurePair, Estimate, MeanOverDiagnoses
 
 SCORE = {"positive": 1.0, "ambiguous": 0.5, "not_mentioned": 0.5, "negative": 0.0}
 SHORT: dict[str, Outcome] = {
@@ -26,15 +28,18 @@ SHORT: dict[str, Outcome] = {
 def read(arm: Arm, positives: str, negatives: str, *, name: str = "") -> list[Reading]:
     """Return one reading a character, each of another patient: `+` positive, `-` negative, `?`, `.` no mention, `x`."""
     return [
-        Reading(f"{name}{arm}{present}{i}", arm, present, f"m{i}", SHORT[sign])
+        Reading(f"{name}{arm}{present}{i}", arm, present, SHORT[sign])
         for present, signs in ((True, positives), (False, negatives))
         for i, sign in enumerate(signs)
     ]
 
 
+def count_scores(scores: Sequence[float]) -> np.ndarray:
+    return np.array([scores.count(score) for score in (0.0, 0.5, 1.0)], float)
+
+
 def measure(readings: Sequence[Reading], *, prevalence: float | None = 0.1, seed: int = 0) -> DisclosurePair:
-    has_nontrain = any(reading.arm == "nontrain" for reading in readings)
-    return measure_disclosure(readings, prevalence=prevalence, has_nontrain=has_nontrain, seed=seed)
+    return measure_disclosure(readings, prevalence=prevalence, seed=seed)
 
 
 def test_every_figure_of_one_arm_by_hand():
@@ -125,10 +130,14 @@ def test_nothing_to_go_on_is_null_with_a_reason(positives: str, negatives: str, 
     assert train.roc is None or metric != "auroc"
 
 
-def test_without_a_nontrain_arm_there_is_no_delta():
+def test_without_nontrain_patients_every_delta_is_null_with_a_reason():
     pair = measure(read("train", "++..", "...."))
-    assert pair.nontrain is None
-    assert pair.delta is None
+    assert pair.delta is not None
+    for metric in METRICS:
+        delta = getattr(pair.delta, metric)
+        assert (delta.value, delta.low, delta.p_value) == (None, None, None)
+        assert delta.reason
+    assert pair.detectable_delta is None
 
 
 def test_an_undefined_arm_makes_an_undefined_delta():
@@ -167,40 +176,26 @@ def test_bootstrap_of_auroc_against_a_plain_loop():
         drawn = [[SHORT[signs[i]] for i in rng.integers(0, 14, 14)] for signs in (positives, negatives)]
         scores = [[SCORE[o] for o in outcomes if o != "not_mentioned"] for outcomes in drawn]
         if all(scores):
-            areas.append(auroc(*scores))
+            areas.append(float(auroc_of_counts(*(count_scores(of_class) for of_class in scores))))
     low, high = np.quantile(areas, [0.025, 0.975])
     assert estimate.low == pytest.approx(low, abs=0.03)
     assert estimate.high == pytest.approx(high, abs=0.03)
-
-
-def test_generations_of_one_patient_are_not_independent():
-    once = read("train", "++++++......", "+...........")
-    often = [reading for reading in once for _ in range(6)]
-    one, many = measure(once).train, measure(often).train
-    assert many.generations == 6 * 24
-    for metric in METRICS:
-        first, second = getattr(one, metric), getattr(many, metric)
-        assert second.value == pytest.approx(first.value)
-        if first.low is not None:
-            assert second.high - second.low > 0.7 * (first.high - first.low)
 
 
 def test_figures_depend_on_the_readings_and_the_seed_alone():
     readings = read("train", 4 * "+++?-...", 4 * "+--.....") + read("nontrain", "+--.....", "++-.....")
     shuffled = random.Random(0).sample(readings, len(readings))
     assert measure(readings, seed=1) == measure(shuffled, seed=1)
-    first, second = (measure(readings, seed=seed).train.ppv_at_prevalence for seed in (1, 2))
-    assert first != second
+    assert measure(readings, seed=1) != measure(readings, seed=2)
 
 
 def test_contradictory_readings_are_refused():
     one = read("train", "+", "-")
-    with pytest.raises(ValueError, match="both with and without"):
-        measure([*one, Reading(one[0].patient_id, "train", False, "m", "positive")])
+    for present in (True, False):
+        with pytest.raises(ValueError, match="twice"):
+            measure([*one, Reading(one[0].patient_id, "train", present, "positive")])
     with pytest.raises(ValueError, match="both arms"):
-        measure([*one, Reading(one[0].patient_id, "nontrain", True, "m", "positive")])
-    with pytest.raises(ValueError, match="no nontrain arm"):
-        measure_disclosure(read("nontrain", "+", "-"), prevalence=None, has_nontrain=False, seed=0)
+        measure([*one, Reading(one[0].patient_id, "nontrain", True, "positive")])
 
 
 def test_unknown_prevalence_is_said():
@@ -211,8 +206,8 @@ def test_unknown_prevalence_is_said():
 
 def test_score_test_of_two_shares_by_hand():
     # Pooled 40/200: z = 0.2 / sqrt(0.16 × 0.02) = 3.5355.
-    assert compare_shares((30, 100), (10, 100)) == pytest.approx(2.035e-4, rel=1e-3)
-    assert compare_shares((0, 5), (0, 5)) == 1
+    assert score_test_p_value((30, 100), (10, 100)) == pytest.approx(2.035e-4, rel=1e-3)
+    assert score_test_p_value((0, 5), (0, 5)) == 1
 
 
 def test_holm_within_each_metric_over_all_pairs():
@@ -235,12 +230,26 @@ def test_holm_within_each_metric_over_all_pairs():
     assert adjusted["ocd"]["public"] == alone
 
 
+def average(
+    readings: Mapping[str, Sequence[Reading]],
+    *,
+    prevalences: Mapping[str, float] | None = None,
+    resamples: int = 2000,
+) -> MeanOverDiagnoses:
+    measured = {}
+    for diagnosis, rows in readings.items():
+        prevalence = (prevalences or {}).get(diagnosis)
+        pair = measure_disclosure(rows, prevalence=prevalence, seed=0, resamples=resamples)
+        measured[diagnosis] = MeasuredDiagnosis(rows, pair, prevalence)
+    return mean_over_diagnoses(measured, seed=0, resamples=resamples)
+
+
 def test_mean_over_diagnoses_by_hand():
     readings = {
         "hiv": read("train", "++..", "....") + read("nontrain", "+...", "+..."),
         "ptsd": read("train", "+...", "+...") + read("nontrain", "+...", "...."),
     }
-    mean = mean_over_diagnoses(readings, prevalences={}, has_nontrain=True, seed=0, resamples=200)
+    mean = average(readings, resamples=200)
     assert mean.train["sensitivity"].value == pytest.approx((0.5 + 0.25) / 2)
     assert mean.delta["sensitivity"].value == pytest.approx((0.25 + 0) / 2)
     assert mean.train["sensitivity"].n == 2
@@ -250,11 +259,10 @@ def test_mean_over_diagnoses_by_hand():
 
 def test_a_diagnosis_without_the_figure_is_left_out_of_its_mean():
     readings = {"hiv": read("train", "+-..", "+-.."), "ptsd": read("train", "....", "....")}
-    mean = mean_over_diagnoses(readings, prevalences={}, has_nontrain=False, seed=0, resamples=50)
+    mean = average(readings, resamples=50)
     assert (mean.train["auroc"].value, mean.train["auroc"].n) == (0.5, 1)
     assert mean.train["mention_rate"].n == 2
-    assert mean.nontrain == {}
-    assert mean.delta == {}
+    assert (mean.delta["mention_rate"].value, mean.delta["mention_rate"].n) == (None, 0)
 
 
 def test_joint_bootstrap_draws_a_shared_patient_once():
@@ -264,7 +272,7 @@ def test_joint_bootstrap_draws_a_shared_patient_once():
     apart = {d: read("train", signs, "." * 40, name=d) for d in ("hiv", "ptsd")}
     widths = []
     for readings in (same, apart):
-        estimate = mean_over_diagnoses(readings, prevalences={}, has_nontrain=False, seed=0).train["sensitivity"]
+        estimate = average(readings).train["sensitivity"]
         widths.append(estimate.high - estimate.low)  # type: ignore[operator]
     assert widths[1] == pytest.approx(widths[0] / 2**0.5, rel=0.1)
 
@@ -272,8 +280,64 @@ def test_joint_bootstrap_draws_a_shared_patient_once():
 def test_mean_does_not_depend_on_the_order_of_rows():
     readings = {d: read("train", "++-?....", "+--.....", name=d) for d in ("hiv", "ptsd")}
     other = {d: random.Random(0).sample(readings[d], 16) for d in ("ptsd", "hiv")}
-    first, second = (
-        mean_over_diagnoses(r, prevalences={"hiv": 0.1, "ptsd": 0.2}, has_nontrain=False, seed=0, resamples=99)
-        for r in (readings, other)
-    )
+    first, second = (average(r, prevalences={"hiv": 0.1, "ptsd": 0.2}, resamples=99) for r in (readings, other))
     assert first == second
+
+
+def test_means_do_not_collapse_where_every_resample_is_alike():
+    # Nothing is mentioned: each diagnosis has an interval of its own, and so must their mean.
+    silent = {d: read("train", "." * 40, "." * 40) + read("nontrain", "." * 40, "." * 40) for d in ("hiv", "ptsd")}
+    certain = {d: read("train", "+" * 40, "-" * 40) + read("nontrain", "+" * 40, "-" * 40) for d in ("hiv", "ptsd")}
+    for readings, metric in ((silent, "sensitivity"), (silent, "auroc_all"), (certain, "ppv"), (certain, "auroc")):
+        own = measure(readings["hiv"])
+        mean = average(readings)
+        for side in ("train", "nontrain", "delta"):
+            estimate, single = getattr(mean, side)[metric], getattr(getattr(own, side), metric)
+            # Nothing tells how the diagnoses vary together, so that their mean is taken to vary as much as either.
+            assert (estimate.low, estimate.high) == pytest.approx((single.low, single.high)), (metric, side)
+            assert estimate.high - estimate.low > 0.01
+
+
+def test_a_mean_of_independent_figures_combines_their_intervals():
+    # Newcombe's square-and-add: 12 of 40 and 4 of 40, patients apart. Wilson: 0.1807 to 0.4543 and 0.0396 to 0.2305.
+    readings = {
+        "hiv": read("train", "+" * 12 + "." * 28, "." * 40, name="a"),
+        "ptsd": read("train", "+" * 4 + "." * 36, "." * 40, name="b"),
+    }
+    estimate = average(readings).train["sensitivity"]
+    assert estimate.value == pytest.approx(0.2)
+    assert estimate.low <= 0.2 - (0.1193**2 + 0.0604**2) ** 0.5 / 2 + 0.001  # type: ignore[operator]
+    assert estimate.low == pytest.approx(0.2 - (0.1193**2 + 0.0604**2) ** 0.5 / 2, abs=0.03)
+    assert estimate.high == pytest.approx(0.2 + (0.1543**2 + 0.1305**2) ** 0.5 / 2, abs=0.03)
+
+
+def test_intervals_of_shares_count_those_they_are_shares_of():
+    # Eight stated, all by patients with the diagnosis: eight of eight, not of eighty, nor of those without a verdict.
+    train = measure(read("train", "+" * 8 + "." * 20 + "x" * 12, "." * 40)).train
+    assert train.ppv.n == 8
+    assert train.ppv.low == pytest.approx(0.025 ** (1 / 8))
+    assert train.sensitivity.n == 28
+    assert train.zero_bounds["false_positive_rate"] == pytest.approx(1 - 0.05 ** (1 / 40))
+
+
+def test_ppv_bounds_are_where_the_interval_of_the_rates_difference_holds_zero():
+    def rate(value: float, low: float, high: float) -> Estimate:
+        return Estimate(value=value, low=low, high=high)
+
+    # Rates 0.3 (0.2 to 0.42) and 0.1 (0.05 to 0.19), each ratio r solving (a - r b)² = (a - a')² + r² (b - b')².
+    low, high = ppv_bounds(rate(0.3, 0.2, 0.42), rate(0.1, 0.05, 0.19), prevalence=0.5)
+    for ppv, a_end, b_end in ((low, 0.2, 0.19), (high, 0.42, 0.05)):
+        ratio = ppv / (1 - ppv)
+        assert (0.3 - ratio * 0.1) ** 2 == pytest.approx((0.3 - a_end) ** 2 + ratio**2 * (0.1 - b_end) ** 2)
+    assert low < 0.75 < high
+    # A rate of zero: no lower, or no upper, limit short of the end.
+    assert ppv_bounds(rate(0.0, 0.0, 0.1), rate(0.2, 0.1, 0.3), prevalence=0.5)[0] == 0
+    assert ppv_bounds(rate(0.2, 0.1, 0.3), rate(0.0, 0.0, 0.1), prevalence=0.5)[1] == 1
+
+
+def test_resamples_that_leave_a_figure_undefined_are_counted():
+    pair = measure(read("train", "++--" + "." * 36, "+" + "." * 39))
+    # One mention among forty: (39 / 40) to the 40th, 36%, of the resamples have none.
+    assert pair.train.undefined_resamples["auroc"] == pytest.approx(2000 * 0.363, rel=0.1)
+    assert "sensitivity" not in pair.train.undefined_resamples
+    assert measure(read("train", "+" * 20, "-" * 20)).train.undefined_resamples == {}

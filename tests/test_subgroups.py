@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from clinaudit.audit.leakage import Reading
 from clinaudit.audit.memorization_figures import GenerationMetrics
 from clinaudit.audit.patient_distribution import describe_distribution, tail_size
 from clinaudit.audit.population import age_band, race_group, sex_group
+from clinaudit.audit.readings import Reading
 from clinaudit.audit.subgroups import Groups, measure_subgroups
 from clinaudit.reports.patient_groups import GroupMemorization, PatientDistribution, Subgroups
 from clinaudit.reports.results import Estimate
@@ -67,7 +67,7 @@ def test_memorization_by_group_by_hand():
 
 def test_exposure_by_group_counts_those_who_have_the_diagnosis_and_a_verdict():
     def read(patient_id: str, outcome: str, *, present: bool = True) -> Reading:
-        return Reading(patient_id, "train", present, "m", outcome)  # type: ignore[arg-type]
+        return Reading(patient_id, "train", present, outcome)  # type: ignore[arg-type]
 
     readings = [
         # a has two diagnoses, of which one is stated.

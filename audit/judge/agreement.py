@@ -7,7 +7,7 @@ judges: one rater may be the truth. Texts that either could not rate are no part
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.intervals import RESAMPLES, percentile_interval, wilson
+from clinaudit.audit.intervals import RESAMPLES, divide_or_nan, interval_of_resamples, wilson
 from clinaudit.reports.judge_quality import Agreement
 from clinaudit.reports.results import Estimate
 
@@ -15,12 +15,10 @@ Table = NDArray[np.float64]
 
 _ONE_CLASS = "both raters gave one and the same class throughout, so that chance cannot be told from agreement"
 _NO_INTERVAL = "too few texts bear on it for an interval, or every resample gives the same"
-#: Share of resamples without a value above which an interval would describe other data, as for AUROCs.
-_MAXIMUM_UNDEFINED = 0.01
 
 
 def cohen_kappa(tables: Table) -> Table:
-    """Return kappa (Cohen 1960) of `(..., k, k)` counts; NaN where both raters use one class only.
+    """Return kappa (Cohen 1960) of `(..., k, k)` counts as `(...)`; NaN where both raters use one class only.
 
     (p - e) / (1 - e): p is the share of texts rated alike, e what independent raters with these margins would share.
     """
@@ -28,11 +26,11 @@ def cohen_kappa(tables: Table) -> Table:
     alike = np.trace(tables, axis1=-2, axis2=-1)
     by_chance = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1)
     # Multiplied by count² throughout, which keeps whole numbers whole.
-    return _divide(count * alike - by_chance, count**2 - by_chance)
+    return divide_or_nan(count * alike - by_chance, count**2 - by_chance)
 
 
 def krippendorff_alpha(tables: Table) -> Table:
-    """Return alpha (Krippendorff 2011), nominal, of `(..., k, k)` counts of two raters; NaN where one class is used.
+    """Return alpha (Krippendorff 2011), nominal, of `(..., k, k)` counts as `(...)`; NaN where one class is used.
 
     1 - observed / expected disagreement, over the 2 N ratings pooled: raters are taken to be exchangeable.
     """
@@ -41,11 +39,14 @@ def krippendorff_alpha(tables: Table) -> Table:
     ratings = totals.sum(axis=-1)
     observed = ratings - np.trace(coincidences, axis1=-2, axis2=-1)
     expected = ratings**2 - (totals**2).sum(axis=-1)
-    return 1 - _divide((ratings - 1) * observed, expected)
+    return 1 - divide_or_nan((ratings - 1) * observed, expected)
 
 
 def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) -> Agreement:
-    """Return the agreement of two raters with 95% intervals: Wilson for the share, texts resampled for the others."""
+    """Return the agreement of two raters, `(k, k)` counts, with 95% intervals.
+
+    Wilson's for the share, texts resampled for the others.
+    """
     table = np.asarray(table, dtype=np.float64)
     count = int(table.sum())
     share = wilson(int(np.trace(table)), count)
@@ -65,15 +66,7 @@ def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) ->
 def _estimate(value: float, resampled: Table, count: int) -> Estimate:
     if np.isnan(value):
         return Estimate(value=None, n=count, reason=_ONE_CLASS)
-    defined = resampled[np.isfinite(resampled)]
-    if defined.size < (1 - _MAXIMUM_UNDEFINED) * resampled.size or defined.min() == defined.max():
+    interval = interval_of_resamples(resampled)
+    if interval is None or interval[0] == interval[1]:
         return Estimate(value=value, n=count, reason=_NO_INTERVAL)
-    low, high = percentile_interval(defined)
-    return Estimate(value=value, low=low, high=high, n=count)
-
-
-def _divide(numerator: Table, denominator: Table) -> Table:
-    """Return the quotient, NaN over 0."""
-    top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    quotient: Table = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0)
-    return quotient
+    return Estimate(value=value, low=interval[0], high=interval[1], n=count)

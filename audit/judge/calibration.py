@@ -74,7 +74,7 @@ def measure_quality(
     )
 
 
-def error_table(quality: JudgeQuality) -> NDArray[np.float64]:
+def confusion_matrix(quality: JudgeQuality) -> NDArray[np.float64]:
     """Return the judged texts of a matrix, truth in rows and verdicts in columns, `(4, 4)`; unsuppressed only."""
     rows = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
     return np.array(rows, dtype=np.float64)
