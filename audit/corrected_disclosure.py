@@ -23,7 +23,7 @@ DRAWS = 1000
 #: Jeffreys' prior: half a text a cell of the matrix, half a generation a class.
 JEFFREYS_PRIOR = 0.5
 #: Steps towards the likeliest prevalences, from which the sampler starts, and of the sampler (data augmentation):
-#: with twice as many of either no end of a range moved by more than its error of simulation (`tests`' slow twin).
+#: twice as many moved no end of a delta's range by more than 0.004 at 100 a cell and 0.015 at 10 (8,000 draws).
 _CLIMBING_STEPS = 30
 _SAMPLING_STEPS = 12
 
