@@ -22,7 +22,7 @@ from clinaudit.reports.results_schema import SCHEMA_PATH
 
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 #: What an audit with one judge leaves.
-TABLES = sorted(SCHEMAS.keys() - {"disagreements"})
+TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
 FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
 
 pytestmark = pytest.mark.slow
