@@ -11,6 +11,7 @@ from dataclasses import asdict
 
 from clinaudit.audit.generation import generation_id
 from clinaudit.audit.inputs import AuditInputs, fingerprint
+from clinaudit.audit.judge.annotation import Annotation
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import MemorizationResults
@@ -36,6 +37,7 @@ def assemble_results(
     facts: Mapping[str, PatientFacts],
     labels: Labels,
     targets: Targets,
+    annotations: Mapping[str, Sequence[Annotation]],
     priors: Sequence[Prior],
     generations: Sequence[Generation],
     judgements: Judgements,
@@ -71,7 +73,7 @@ def assemble_results(
         second_matcher=second_matcher,
         subgroups=subgroups,
         judge_quality=judge_quality,
-        warnings=_warnings(inputs, labels, targets, memorization),
+        warnings=_warnings(inputs, labels, targets, annotations, memorization),
         training=list(inputs.training) if inputs.training is not None else None,
     )
 
@@ -98,7 +100,13 @@ def _completeness(
     }
 
 
-def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorization: MemorizationResults) -> list[str]:
+def _warnings(
+    inputs: AuditInputs,
+    labels: Labels,
+    targets: Targets,
+    annotations: Mapping[str, Sequence[Annotation]],
+    memorization: MemorizationResults,
+) -> list[str]:
     found: list[str] = []
     if not inputs.corpus.has_counterfactual:
         found.append(
@@ -121,6 +129,13 @@ def _warnings(inputs: AuditInputs, labels: Labels, targets: Targets, memorizatio
             "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
             "diagnoses table."
         )
+        members = [] if targets.sampled else targets.diagnoses
+        if any(row.in_note_start is None for member in members for row in annotations[member]):
+            found.append(
+                "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
+                "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
+                "were taken out."
+            )
     if labels.source == "lexicon":
         found.append(
             "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "

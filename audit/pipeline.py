@@ -118,6 +118,7 @@ def run_audit(settings: AuditSettings) -> Results:
             facts=facts,
             labels=labels,
             targets=targets,
+            annotations=annotations,
             priors=priors,
             generations=generations,
             judgements=judgements,

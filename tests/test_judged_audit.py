@@ -141,8 +141,14 @@ def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_o
     assert audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
     texts = pl.read_parquet(other / "evidence" / "generations.parquet")["text"].unique(maintain_order=True).to_list()
     undone, unjudged = texts[3], texts[5]
+    unread = next(
+        fault_server.first_note(body)
+        for _, body in server.seen
+        if body["response_format"]["json_schema"]["name"] == "annotations"
+    )
     server.seen.clear()
-    server.faults = {undone: [status(503)] * 200, unjudged: [says("I would rather not say.")] * 200}
+    refusal = says("I would rather not say.")
+    server.faults = {undone: [status(503)] * 200, unjudged: [refusal] * 200, unread: [refusal] * 2}
     arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
     done = audit(arguments)
     assert done.returncode == 4
@@ -160,6 +166,10 @@ def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_o
     assert second.filter(pl.col("generation_id").is_in(silent))["invalid_reason"].is_not_null().all()
     rest = ~pl.col("generation_id").is_in(silent)
     assert first.filter(rest).equals(second.filter(rest))
+    # The labels are the table's; what the judge could not read for the prompts is said.
+    for root, expected in ((other, False), (run, True)):
+        warnings = json.loads((root / "results.json").read_text(encoding="utf-8"))["warnings"]
+        assert any("no usable answer about their notes" in warning for warning in warnings) == expected
 
 
 def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_verdicts(
