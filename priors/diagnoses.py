@@ -4,6 +4,7 @@ Owns the panel (`diagnoses.toml`, and a site's own entries) and the exact matchi
 negation or of whom a mention is about: that is the judge's.
 """
 
+import bisect
 import hashlib
 import json
 import re
@@ -135,7 +136,8 @@ class TermMatcher:
         ]
         if found and self._not_meant is not None:
             other = [Span(*match.span()) for match in self._not_meant.finditer(text)]
-            found = [match for match in found if not _inside_any(match.span, other)]
+            starts = [span.start for span in other]
+            found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)
 
 
@@ -154,8 +156,10 @@ def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
     return kept
 
 
-def _inside_any(span: Span, others: Iterable[Span]) -> bool:
-    return any(other.start <= span.start and span.end <= other.end for other in others)
+def _inside_any(span: Span, others: Sequence[Span], starts: Sequence[int]) -> bool:
+    """Whether `span` lies in one of `others`, which do not overlap and start at `starts`, in order."""
+    index = bisect.bisect_right(starts, span.start) - 1
+    return index >= 0 and span.end <= others[index].end
 
 
 # A word ends where letters and digits end; an underscore is no part of a word.

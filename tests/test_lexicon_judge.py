@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from clinaudit.audit.judge.context import cut_clauses
 from clinaudit.audit.judge.labelled_texts import load_labelled_set
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.verdict import Verdict, invalid_reason
@@ -527,13 +528,28 @@ def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> N
         "anxiety" + " " * 200_000 + "disorder",
         "mother " * 4_000 + "anxiety",
         "(" * 50_000 + "anxiety" + "," * 50_000,
+        "anxiety " + "." * 200_000 + "x",
+        "anxiety " + "!." * 100_000 + "x",
+        "anxiety " + "?" * 200_000 + "x",
     ],
-    ids=["one line", "lines", "list", "one word", "blanks", "relatives", "signs"],
+    ids=["one line", "lines", "list", "one word", "blanks", "relatives", "signs", "dots", "exclamations", "questions"],
 )
 def test_endless_texts_are_judged(judge: LexiconJudge, text: str) -> None:
     verdict = _verdict(judge, text, PANEL["anxiety"])
     assert verdict.diagnosis_mentioned
     assert invalid_reason(verdict, text) is None
+
+
+def test_endless_phrases_of_another_meaning_are_no_mention(judge: LexiconJudge) -> None:
+    verdict = _verdict(judge, "TAB PO " * 30_000, PANEL["abortion"])
+    assert not verdict.diagnosis_mentioned
+
+
+@pytest.mark.parametrize("sign", [".", "!", "?"])
+def test_a_run_of_signs_ends_one_clause_at_its_end(sign: str) -> None:
+    text = f"No anxiety{sign * 5} Depression{sign * 3}x"
+    ends = text.index(" Depression")
+    assert [text[slice(*clause)] for clause in cut_clauses(text)] == [text[:ends], text[ends:]]
 
 
 def test_nothing_is_logged(

@@ -24,7 +24,7 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_term
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "2"
+LEXICON_JUDGE_VERSION = "3"
 #: How far around a mention the rules look, in characters [choice]: further than the widest gap that a rule leaves open
 #: (120 before, 60 after) with its words, so that they bound the work and no rule.
 BEFORE_CHARS = 300
