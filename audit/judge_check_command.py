@@ -26,9 +26,15 @@ _DIRECTORY = click.Path(path_type=Path)
 @click.option("--config", type=_DIRECTORY, help="TOML file of the audit: its judge, and diagnoses of your own.")
 @click.option("--policy", type=_DIRECTORY, help="TOML policy that limits the judge.  [default: the built-in one]")
 @click.option(
-    "--out", type=_DIRECTORY, metavar="FILE", help="Write the figures, and the verdict on each text, as JSON."
+    "--out",
+    type=_DIRECTORY,
+    metavar="FILE",
+    help="Write the figures, and the verdict on each text, as JSON. Until it is written, what a served judge answers "
+    "is kept beside it, so that the same command goes on where it stopped.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Of the bootstrap, and of a served judge's model.  [default: 0]"
+)
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def judge_check(
     labels: Path | None,
@@ -41,14 +47,14 @@ def judge_check(
     config: Path | None,
     policy: Path | None,
     out: Path | None,
-    seed: int,
+    seed: int | None,
     quiet: bool,
 ) -> int:
     """Score a judge on LABELS: how often it reads right, and how often a planted instruction sways it.
 
     LABELS is JSONL, one text a row with text, diagnosis, and verdict: positive, negative, ambiguous or not_mentioned.
-    Without it the judge is scored on the synthetic texts that ship. FILE holds what was counted and no text, but
-    counts of your own texts are not suppressed in it.
+    Without it the judge is scored on the configuration's judge-labels, or on the synthetic texts that ship. FILE holds
+    what was counted and no text, but counts of your own texts are not suppressed in it.
 
     \b
     Example:
@@ -59,6 +65,7 @@ def judge_check(
     import json
     import os
 
+    from clinaudit.audit.judge.judge_cache import drop_cache_file, open_cache_file, open_memory_cache
     from clinaudit.audit.judge.labelled_texts import load_labelled_set
     from clinaudit.audit.judge.ledger import MemoryLedger
     from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, remember_answers, require_no_endpoint
@@ -67,7 +74,7 @@ def judge_check(
     from clinaudit.audit.policy import load_policy
     from clinaudit.audit.progress import Progress
     from clinaudit.audit.settings import read_settings
-    from clinaudit.audit.storage import write_atomically
+    from clinaudit.audit.storage import require_place_for, write_atomically
     from clinaudit.priors.diagnoses import load_panel
     from clinaudit.reports.terminal import judge_summary
 
@@ -79,23 +86,32 @@ def judge_check(
         "judge_key_file": judge_key_file,
         "judge_price": judge_price,
         "phi_approved": phi_approved,
+        "policy": policy,
+        "seed": seed,
+        "judge_labels": labels,
     }
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **given}, config=config)
     panel = load_panel(settings.diagnoses)
-    limits = load_policy(policy)
-    labelled = load_labelled_set(labels, panel)
+    limits = load_policy(settings.policy)
+    labelled = load_labelled_set(settings.judge_labels, panel)
     endpoint = JudgeEndpoint.from_settings(settings)
     # The file may be that of an audit whose second judge is the served one.
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
-    scored = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=seed)
+    scored = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=settings.seed)
     progress = Progress(quiet=quiet)
-    with remember_answers([scored], progress, price=settings.judge_price, run=None):
-        quality, outcomes = score_judge(scored, labelled, MemoryLedger(), progress, seed=seed)
+    answers = None if out is None else out.with_name(f".{out.name}.answers")
+    if out is not None:
+        require_place_for(out, role="what judge-check writes")
+    keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
+    with remember_answers([scored], progress, price=settings.judge_price, keep_in=keep_in):
+        quality, outcomes = score_judge(scored, labelled, MemoryLedger(), progress, seed=settings.seed)
     complaint = why_not_accepted(limits.judge, quality)
     if out is not None:
         document = describe_check(quality, outcomes, labelled, identity=scored.identity(), complaint=complaint)
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    if answers is not None:
+        drop_cache_file(answers)
     click.echo(judge_summary(quality))
     click.echo(f"Policy “{limits.name}”: {complaint or 'the judge is accepted.'}")
     return 0

@@ -23,6 +23,7 @@ from clinaudit.audit.gate import evaluate
 from clinaudit.audit.generation import generate, plan_priors, read_generations
 from clinaudit.audit.inputs import fingerprint, load_inputs
 from clinaudit.audit.judge.calibration import confusion_matrix
+from clinaudit.audit.judge.judge_cache import open_judge_cache
 from clinaudit.audit.judge.selection import remember_answers
 from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
 from clinaudit.audit.manifest import drop_manifest
@@ -54,7 +55,7 @@ def run_audit(settings: AuditSettings) -> Results:
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
         remember_answers(
-            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, run=run
+            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_judge_cache(run)
         ) as judge_memory,
     ):
         store.bind_settings(fingerprint(inputs))

@@ -8,6 +8,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from clinaudit.templates.errors import StorageError
+
 #: PHI: for the owner's eyes only (contract, section 6).
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
@@ -24,6 +26,16 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         file.flush()
         os.fsync(file.fileno())
     publish(temporary, path)
+
+
+def require_place_for(path: Path, *, role: str) -> None:
+    """Raise `StorageError` where no file can be written at `path`, before work is done for it; `role` names it."""
+    if path.is_dir():
+        raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
+    if not path.parent.is_dir():
+        raise StorageError(f"{role} cannot be written to {path.name}: there is no directory {path.parent}; make it")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StorageError(f"{role} cannot be written to {path.name}: the directory {path.parent} is not writable")
 
 
 def publish(temporary: Path, path: Path) -> None:

@@ -11,7 +11,7 @@ import fault_server
 import numpy as np
 import polars as pl
 import pytest
-from fault_server import MODEL
+from fault_server import MODEL, Server, status
 from filled_results import DIAGNOSES, filled
 
 from clinaudit.audit.cli import run
@@ -232,6 +232,83 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.C
     errors = capsys.readouterr().err
     assert errors.count("error[") == 5
     assert "Jane" not in errors
+
+
+#: A text and its label.
+NOTE = ("depression of Jane Roe", "positive")
+
+
+def served_check(server: Server, tmp_path: Path, *options: str) -> list[str]:
+    """The command that scores a served judge on three texts and `NOTE`."""
+    labels = tmp_path / "labels.jsonl"
+    rows = [("depression one", "positive"), ("depression two", "positive"), ("cough", "not_mentioned"), NOTE]
+    labels.write_text("".join(json.dumps({"text": t, "diagnosis": "depression", "verdict": v}) + "\n" for t, v in rows))
+    judge = ["--judge", "openai", "--judge-url", server.url, "--judge-model", MODEL]
+    return ["judge-check", str(labels), "--quiet", *judge, *options]
+
+
+def test_a_check_that_could_not_be_finished_asks_only_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "check.json"
+    with fault_server.running() as server:
+        arguments = served_check(server, tmp_path, "--out", str(out))
+        server.faults[NOTE[0]] = [status(503)] * 9
+        assert run(arguments) == 4
+        assert "what it answered is kept" in capsys.readouterr().err
+        (kept,) = (path for path in tmp_path.iterdir() if "answers" in path.name)
+        assert kept.stat().st_mode & 0o077 == 0
+        assert not out.exists()
+        server.faults.clear()
+        server.seen.clear()
+        assert run(arguments) == 0
+        assert {fault_server.first_note(body) for _, body in server.seen} == {NOTE[0]}
+    assert json.loads(out.read_text())["sensitivity"]["n"] == 3
+    # Nothing of what was said of the texts is left.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["check.json", "labels.jsonl"]
+
+
+def test_without_a_file_nothing_is_said_to_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fault_server.running() as server:
+        server.faults[NOTE[0]] = [status(503)] * 9
+        assert run(served_check(server, tmp_path)) == 4
+    errors = capsys.readouterr().err
+    assert "what it answered is lost" in errors
+    assert "kept" not in errors
+
+
+@pytest.mark.parametrize(("out", "words"), [("none/check.json", "there is no directory"), (".", "that is a directory")])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, words: str
+) -> None:
+    with fault_server.running() as server:
+        assert run(served_check(server, tmp_path, "--out", str(tmp_path / out))) == 6
+        assert server.seen == []
+    assert words in capsys.readouterr().err
+
+
+def test_the_judge_of_the_configuration_is_scored_as_the_audit_would_ask_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = (
+        "name = 'strict'\nminimum_patients_per_class = 20\nmaximum_short_share = 0.1\nmaximum_unjudged_share = 0.1\n"
+    )
+    limits += "[[memorization]]\nmetric = 'hit_rate'\ntiers = 'all'\nmax = 0.1\n"
+    (tmp_path / "policy.toml").write_text(limits)
+    config = tmp_path / "audit.toml"
+    config.write_text("seed = 7\npolicy = 'policy.toml'\njudge-labels = 'labels.jsonl'\n")
+    with fault_server.running() as server:
+        arguments = served_check(server, tmp_path, "--config", str(config))
+        labels = arguments.pop(1)
+        assert run(arguments) == 0
+        assert "Policy “strict”" in capsys.readouterr().out
+        assert {body["seed"] for _, body in server.seen} == {7}
+        assert server.asked_about(NOTE[0]) == 1
+        # The command line goes over the configuration.
+        server.seen.clear()
+        (tmp_path / "audit.toml").write_text("seed = 7\njudge-labels = 'none.jsonl'\n")
+        assert run([*arguments, labels, "--seed", "8"]) == 0
+        assert {body["seed"] for _, body in server.seen} == {8}
 
 
 def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,8 +112,8 @@ class Asker:
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
-                f"{failures.total()} questions got no answer from the judge's endpoint ({reasons}); the others are "
-                "kept; look at the server, then run the same command again"
+                f"{failures.total()} questions got no answer from the judge's endpoint ({reasons}); "
+                f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         while order:
             yield self._remembered(order.popleft())
@@ -154,12 +154,15 @@ class Asker:
             )
         if isinstance(said, Failure):
             raise IncompleteError(
-                f"the judge's endpoint refuses questions, then does not answer ({said.reason}); what it answered "
-                "before is kept; look at the server, then run the same command again"
+                f"the judge's endpoint refuses questions, then does not answer ({said.reason}); "
+                f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         self._outlived = max(self._outlived, refusals_before)
         # Kept for its count of tokens alone: it is asked anew each time.
         self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), said.usage)
+
+    def _what_was_answered(self) -> str:
+        return "what it answered is kept" if self._cache.lasts else "what it answered is lost"
 
     def _keep(self, key: bytes, settled: Settled, usage: Usage) -> Settled:
         self._cache.keep(key, settled, usage)

@@ -140,8 +140,8 @@ class ChatEndpoint:
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= GIVE_UP_AFTER:
             raise IncompleteError(
-                f"the judge's endpoint failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); what it "
-                "answered before is kept; look at the server, then run the same command again"
+                f"the judge's endpoint failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
+                "server, then run the same command again"
             )
         return said
 

@@ -44,7 +44,9 @@ class Settled:
 class JudgeCache:
     """Remembers what came of a question; may be used from several threads."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
+        #: Whether the next run of the same command finds what this one kept.
+        self.lasts = lasts
         self._connection = connection
         self._lock = threading.Lock()
 
@@ -92,9 +94,16 @@ def open_judge_cache(run: RunDirectory) -> Iterator[JudgeCache]:
 
     For a process that holds the run's lock.
     """
-    connection = _connect(run.work / "judge.sqlite")
+    with open_cache_file(run.work / "judge.sqlite") as cache:
+        yield cache
+
+
+@contextmanager
+def open_cache_file(path: Path) -> Iterator[JudgeCache]:
+    """Open the cache in a file, made where there is none; as `open_judge_cache`."""
+    connection = _connect(path)
     try:
-        yield JudgeCache(connection)
+        yield JudgeCache(connection, lasts=True)
     finally:
         connection.close()
 
@@ -105,7 +114,7 @@ def open_memory_cache() -> Iterator[JudgeCache]:
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     try:
         connection.execute(_SCHEMA)
-        yield JudgeCache(connection)
+        yield JudgeCache(connection, lasts=False)
     finally:
         connection.close()
 
@@ -114,9 +123,14 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         return _prepare(path)
     except sqlite3.DatabaseError:
-        for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            file.unlink(missing_ok=True)
+        drop_cache_file(path)
         return _prepare(path)
+
+
+def drop_cache_file(path: Path) -> None:
+    """Delete a cache that is closed, and what SQLite keeps beside it."""
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        file.unlink(missing_ok=True)
 
 
 def _prepare(path: Path) -> sqlite3.Connection:

@@ -5,20 +5,19 @@ Owns what the judge's options mean together. Knows nothing of how a judge reads;
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from clinaudit.audit.endpoints import ServedModel, require_approved
-from clinaudit.audit.judge.judge_cache import JudgeCache, open_judge_cache, open_memory_cache
+from clinaudit.audit.judge.judge_cache import JudgeCache
 from clinaudit.audit.judge.lexicon import LexiconJudge
 from clinaudit.audit.judge.usage import Estimate, Price, Usage
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.progress import Progress
 from clinaudit.audit.settings import AuditSettings, JudgeChoice
 from clinaudit.audit.storage import write_atomically
-from clinaudit.audit.store import RunDirectory
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.templates.errors import UsageError
 
@@ -123,11 +122,15 @@ class JudgeMemory:
 
 @contextmanager
 def remember_answers(
-    judges: Iterable[object], progress: Progress, *, price: Price | None, run: RunDirectory | None
+    judges: Iterable[object],
+    progress: Progress,
+    *,
+    price: Price | None,
+    keep_in: AbstractContextManager[JudgeCache],
 ) -> Iterator[JudgeMemory]:
-    """Keep what served judges answer, under the run or (None) in memory; say before and after what it takes.
+    """Keep what served judges answer, and say before and after what it takes.
 
-    Other judges need no memory.
+    Other judges need no memory: without a served one, `keep_in` is not entered.
     """
     served = [judge for judge in judges if isinstance(judge, Remembers)]
     if not served:
@@ -137,7 +140,7 @@ def remember_answers(
     def announce(estimate: Estimate) -> None:
         progress.say(f"judge: {estimate.describe(price)}")
 
-    with open_judge_cache(run) if run is not None else open_memory_cache() as cache:
+    with keep_in as cache:
         memory = JudgeMemory(cache, price)
         for judge in served:
             judge.remember(cache, announce=announce)
