@@ -111,6 +111,8 @@ def test_the_verdict_comes_first_then_the_parts_in_order(full: Page) -> None:
         "memorized",
         "disclosed",
         "policy",
+        "institution",
+        "signoff",
         "population",
         "ledger",
         "methods",
