@@ -36,7 +36,7 @@ def open_client(
     base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
 ) -> openai.OpenAI:
     """Return a client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
-    options = _options(base_url, approved_hosts, api_key, retries, timeout_s)
+    options = _options(base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s)
     with _without_openai_environment():
         return openai.OpenAI(http_client=openai.DefaultHttpxClient(trust_env=False, follow_redirects=False), **options)
 
@@ -45,7 +45,7 @@ def open_async_client(
     base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
 ) -> openai.AsyncOpenAI:
     """Return a client for one event loop, whose answers are bounded in size; else as `open_client`."""
-    options = _options(base_url, approved_hosts, api_key, retries, timeout_s)
+    options = _options(base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s)
     with _without_openai_environment():
         return openai.AsyncOpenAI(
             http_client=openai.DefaultAsyncHttpxClient(
@@ -57,7 +57,7 @@ def open_async_client(
 
 
 def _options(
-    base_url: str, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
+    base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
 ) -> dict[str, Any]:
     require_approved(base_url, approved_hosts=approved_hosts)
     for logger in _LOGGERS:  # at DEBUG they log whole requests
@@ -65,8 +65,8 @@ def _options(
     return {
         "base_url": base_url,
         "api_key": api_key or "none",
-        # The client itself backs off after connection errors, time-outs, 429 and 5xx (and 408, 409), as long as
-        # Retry-After asks where the server sends it.
+        # The client itself backs off after connection errors, time-outs, 429 and 5xx (and 408, 409): as long as
+        # Retry-After asks, up to the client's own maximum (two minutes in openai 3.52); beyond that it does not retry.
         "max_retries": retries,
         "timeout": openai.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S),
     }
@@ -102,12 +102,12 @@ def error_for_all(status: int, *, model: str, serves: str) -> ClinauditError | N
 def read_key_file(path: Path) -> str:
     """Return the key in a file, without the blanks around it; it stands in no message.
 
-    Raises `UnsafeError` for a file that others may read or write, `BadInputError` for one that holds no key.
+    Raises `UnsafeError` for a file that its group or others may use, `BadInputError` for one that holds no key.
     """
     if not path.is_file():
         raise BadInputError(f"no such key file: {path.name}; give a file that holds the key alone")
-    if path.stat().st_mode & stat.S_IRWXO:
-        raise UnsafeError(f"the key file {path.name} is open to every user of this machine; chmod 600 it")
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UnsafeError(f"the key file {path.name} is open to other users of this machine; chmod 600 it")
     try:
         with path.open("rb") as file:
             key = file.read(_MAX_KEY_BYTES + 1).decode("ascii").strip()

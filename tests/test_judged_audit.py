@@ -1,4 +1,7 @@
-"""The whole disclosure stage with a served judge: annotation, verdicts, faults, kill and resumption; and vLLM's own."""
+"""The whole disclosure stage with a served judge: annotation, verdicts, faults, kill and resumption.
+
+The server is a fake one; `test_judge_on_vllm.py` asks vLLM's own.
+"""
 
 import json
 import os

@@ -217,6 +217,10 @@ LASTING: dict[str, tuple[Fault, str]] = {
     "a trickling body": (trickles, "time-out"),
     "trickling headers": (trickles_headers, "time-out"),
     "a retry-after beyond the deadline": (status(429, retry_after_ms="", retry_after="60"), "time-out"),
+    "a retry-after beyond the client's own maximum": (
+        status(429, retry_after_ms="", retry_after="3600"),
+        "HTTP status 429",
+    ),
     "503": (status(503), "HTTP status 503"),
     "429": (status(429), "HTTP status 429"),
     "dropped": (drops, "connection error"),
@@ -600,6 +604,8 @@ def test_a_key_file_is_read_without_its_blanks(tmp_path):
     ("content", "mode", "error"),
     [
         (b"sk-secret", 0o604, UnsafeError),
+        (b"sk-secret", 0o640, UnsafeError),
+        (b"sk-secret", 0o620, UnsafeError),
         (b"sk-secret", 0o602, UnsafeError),
         (b"", 0o600, BadInputError),
         (b" \n", 0o600, BadInputError),

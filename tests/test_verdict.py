@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.judge.verdict import Judgement, Verdict, from_row, invalid_reason, score, to_row
+from clinaudit.audit.judge.verdict import Judgement, Verdict, from_row, invalid_reason, to_row
 
 TEXT = "Patient has depression and takes Zoloft; crying spells."
 
@@ -36,13 +36,6 @@ def test_valid(verdict: Verdict) -> None:
 )
 def test_invalid(verdict: Verdict, reason: str) -> None:
     assert invalid_reason(verdict, TEXT) == reason
-
-
-def test_score() -> None:
-    statuses = ("positive", "ambiguous", "negative")
-    assert [score(Verdict(True, status, ("depression",))) for status in statuses] == [1.0, 0.5, 0.0]
-    with pytest.raises(ValueError, match="no score"):
-        score(Verdict(False, None))
 
 
 @pytest.mark.parametrize(

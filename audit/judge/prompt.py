@@ -62,7 +62,8 @@ _AGAIN = "Your last answer could not be used: {reason}. Read the instructions ag
 #: Not of the wording that verdicts come from: what is answered is not read.
 _ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
 
-#: Names of a diagnosis that the question gives: enough to tell which one is meant.
+#: Names of a diagnosis that the question gives [choice]: enough to tell which one is meant; the panel's lists put the
+#: usual names first, and more of them would only make every question longer.
 _NAMES_GIVEN = 12
 
 #: Room for the five fields themselves; spans are parts of the note and can take as much again.

@@ -1,6 +1,6 @@
 """What a judge says of one text and one diagnosis, and when that is valid (paper, Appendix C; contract, section 5).
 
-Owns the verdict, its validity, its score and its row in `judgements.parquet`. Knows no judge.
+Owns the verdict, its validity and its row in `judgements.parquet`. Knows no judge.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,6 @@ from clinaudit.priors.diagnoses import Diagnosis
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
-
-#: Contract, section 5 [choice].
-SCORES: dict[PatientStatus, float] = {"positive": 1.0, "ambiguous": 0.5, "negative": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +79,6 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
         if any(span not in text for span in spans):
             return f"{kind} holds a span that is not in the text"
     return None
-
-
-def score(verdict: Verdict) -> float:
-    """Return 1 for positive, 1/2 for ambiguous, 0 for negative; raises `ValueError` where d is not mentioned."""
-    if verdict.patient_has_diagnosis is None:
-        raise ValueError("a verdict without a mention has no score of its own")
-    return SCORES[verdict.patient_has_diagnosis]
 
 
 def to_row(judgement: Judgement) -> dict[str, object]:
