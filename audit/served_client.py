@@ -27,6 +27,12 @@ CONNECT_TIMEOUT_S = 10.0
 _MAX_KEY_BYTES = 8192
 _LOGGERS = ("openai", "httpx2", "httpcore2")
 
+#: A connection is used once. On one that is kept, whatever a server (or a gateway) sent too much would be read as the
+#: answer to the next question: another patient's. A connection a question costs little beside an answer of seconds.
+_LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=0)
+#: All that is believed of an answer's head, beside its status. The rest could only harm: a cookie, an odd charset.
+_HEADERS_READ = ("retry-after", "retry-after-ms", "x-should-retry")
+
 
 class AnswerTooLargeError(openai.OpenAIError):
     """The server sent more than an answer can be, or sent it compressed, so that its size cannot be bounded."""
@@ -38,7 +44,12 @@ def open_client(
     """Return a client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
     options = _options(base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s)
     with _without_openai_environment():
-        return openai.OpenAI(http_client=openai.DefaultHttpxClient(trust_env=False, follow_redirects=False), **options)
+        return openai.OpenAI(
+            http_client=openai.DefaultHttpxClient(
+                trust_env=False, follow_redirects=False, transport=_PlainTransport(trust_env=False, limits=_LIMITS)
+            ),
+            **options,
+        )
 
 
 def open_async_client(
@@ -49,7 +60,7 @@ def open_async_client(
     with _without_openai_environment():
         return openai.AsyncOpenAI(
             http_client=openai.DefaultAsyncHttpxClient(
-                trust_env=False, follow_redirects=False, transport=_BoundedTransport(trust_env=False)
+                trust_env=False, follow_redirects=False, transport=_BoundedTransport(trust_env=False, limits=_LIMITS)
             ),
             default_headers={"accept-encoding": "identity"},
             **options,
@@ -120,16 +131,46 @@ def read_key_file(path: Path) -> str:
     return key
 
 
+class _PlainTransport(httpx2.HTTPTransport):
+    """Passes on an answer's status and body, and of its head only what is read."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = super().handle_request(request)
+        if response.status_code >= 300:
+            response.close()
+            return _without_body(response)
+        encoding = response.headers.get("content-encoding", "")
+        return _plain(response, response.stream, **({"content-encoding": encoding} if encoding else {}))
+
+
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Stops an answer that grows beyond all measure; that it ends in time is the caller's deadline to see to."""
+    """As `_PlainTransport`, and stops an answer that grows beyond all measure; that it ends in time is the caller's
+    deadline to see to."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        if response.status_code >= 300:
+            await response.aclose()
+            return _without_body(response)
+        if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
             await response.aclose()
             raise AnswerTooLargeError
-        response.stream = _BoundedStream(response.stream)
-        return response
+        return _plain(response, _BoundedStream(response.stream))
+
+
+def _without_body(response: httpx2.Response) -> httpx2.Response:
+    """An error is its status: the words may quote the question, be endless or be in a code that nothing can read."""
+    return _plain(response, httpx2.ByteStream(b""))
+
+
+def _plain(response: httpx2.Response, stream: Any, **headers: str) -> httpx2.Response:
+    read = {name: response.headers[name] for name in _HEADERS_READ if name in response.headers}
+    return httpx2.Response(
+        response.status_code,
+        headers={"content-type": "application/json", **read, **headers},
+        stream=stream,
+        extensions=response.extensions,
+    )
 
 
 class _BoundedStream(httpx2.AsyncByteStream):

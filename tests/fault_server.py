@@ -12,6 +12,10 @@ MODEL = "judge-1"
 #: What stands between two equal marker lines of a question.
 FENCED = re.compile(r"^(=====NOTE [0-9a-f]{24}=====)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
+#: In what is said: the id of the question that is answered.
+QUESTION_ID = "THE-ID"
+ASKED = re.compile(r'"question"(?:: |, which is )"(Q[0-9a-f]{8})"')
+
 Fault = Callable[["Handler", dict[str, Any]], None]
 
 
@@ -19,6 +23,7 @@ def verdict_of(text: str) -> dict[str, Any]:
     """The rule: "depression" in a note is the patient's."""
     found = "depression" in text
     return {
+        "question": QUESTION_ID,
         "diagnosis_mentioned": found,
         "patient_has_diagnosis": "positive" if found else None,
         "diagnosis_spans": ["depression"] if found else [],
@@ -40,7 +45,10 @@ STATED = {
 
 def annotations_of(history: str, ids: list[str]) -> dict[str, Any]:
     """The rule over a history: present where a code of it stands."""
-    return {name: _entry(re.search(STATED[name], history)) for name in ids}
+    return {
+        "question": QUESTION_ID,
+        "diagnoses": {name: _entry(re.search(STATED[name], history)) for name in ids},
+    }
 
 
 def _entry(stated: re.Match[str] | None) -> dict[str, Any]:
@@ -117,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
     def answer_to(self, body: dict[str, Any], note: str) -> dict[str, Any]:
         schema = body["response_format"]["json_schema"]
         if schema["name"] == "annotations":
-            return annotations_of(note, list(schema["schema"]["properties"]))
+            return annotations_of(note, list(schema["schema"]["properties"]["diagnoses"]["properties"]))
         return verdict_of(note)
 
     def say(self, body: dict[str, Any], content: object, *, finish: str = "stop", **envelope: object) -> None:
@@ -131,7 +139,8 @@ class Handler(BaseHTTPRequestHandler):
             "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
             **envelope,
         }
-        self.send(200, json.dumps(document).encode())
+        asked = ASKED.search(body["messages"][-1]["content"])
+        self.send(200, json.dumps(document).replace(QUESTION_ID, asked[1] if asked else "").encode())
 
     def send(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -158,6 +167,17 @@ def status(number: int, **headers: str) -> Fault:
 
 def says(content: object, *, finish: str = "stop", **envelope: object) -> Fault:
     return lambda handler, body: handler.say(body, content, finish=finish, **envelope)
+
+
+def says_twice(handler: Handler, body: dict[str, Any]) -> None:
+    """The right answer, and once more: what a connection that is used again would give to the next question."""
+    for _ in range(2):
+        handler.say(body, json.dumps(handler.answer_to(body, first_note(body))))
+
+
+def fails(number: int, body: bytes, **headers: str) -> Fault:
+    """An error with a body and a head of its own."""
+    return lambda handler, _body: handler.send(number, body, **headers)
 
 
 def raw(body: bytes, **headers: str) -> Fault:

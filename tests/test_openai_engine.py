@@ -22,6 +22,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
+        self.content_type = "application/json"
         self.faults: dict[str, list[object]] = {}
         self.seen: list[tuple[dict[str, str], dict[str, object]]] = []
         self.lock = threading.Lock()
@@ -57,14 +58,15 @@ class Handler(BaseHTTPRequestHandler):
         elif isinstance(fault, bytes):
             self.answer(200, fault)
         else:
-            finish = fault or "stop"
+            finish = "stop" if fault in (None, "twice") else fault
             choice = {"index": 0, "text": body["prompt"].upper(), "finish_reason": finish, "logprobs": None}
             document = {"id": "1", "object": "text_completion", "created": 0, "model": body["model"]}
-            self.answer(200, json.dumps({**document, "choices": [choice]}).encode())
+            for _ in range(2 if fault == "twice" else 1):
+                self.answer(200, json.dumps({**document, "choices": [choice]}).encode())
 
     def answer(self, status: int, body: bytes):
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", self.server.content_type)
         self.send_header("content-length", str(len(body)))
         self.send_header("retry-after-ms", "1")
         if 300 <= status < 400:
@@ -160,6 +162,24 @@ def test_what_would_fail_for_all_stops_at_once(server, engine, status, error):
         list(engine.generate([request(f"k{i}", f"p{i}") for i in range(200)]))
     assert len(server.seen) < 200
     assert str(status) in caught.value.render()
+
+
+def test_an_answer_sent_twice_is_not_the_next_prompts(server):
+    prompts = [f"patient {number}" for number in range(12)]
+    server.faults = {prompt: ["twice"] for prompt in prompts}
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), context_length=100, concurrency=1, retries=2)
+    outputs = {output.key: output.text for output in engine.generate([request(prompt, prompt) for prompt in prompts])}
+    engine.close()
+    assert outputs == {prompt: prompt.upper() for prompt in prompts}
+
+
+@pytest.mark.parametrize("charset", ["hex", "zlib", "undefined"])
+@pytest.mark.parametrize(("fault", "reason"), [(503, "HTTP status 503"), (b"\x00\x01zz", "unreadable answer")])
+def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, fault, reason):
+    server.content_type = f"text/plain; charset={charset}"
+    server.faults[SECRET] = [fault] * 9
+    with pytest.raises(IncompleteError, match=f"1 x {reason}"):
+        list(engine.generate([request("bad", SECRET)]))
 
 
 def test_a_redirect_is_not_followed(server, engine):

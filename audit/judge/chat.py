@@ -32,7 +32,9 @@ GIVE_UP_AFTER = 32
 #: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
 _LOOK_AHEAD = 4
 #: Worth asking again later; any other status below 500 is the server's answer to this question.
-_PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
+#: No tokenizer's answers come near this many characters a token on the whole.
+_MOST_CHARS_PER_TOKEN = 32
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -167,7 +169,7 @@ class ChatEndpoint:
                         },
                     },
                 )
-                return self._read(raw.content)
+                return self._read(raw.content, question)
         except openai.APIStatusError as error:
             status = error.status_code
             fatal = error_for_all(status, model=self._model, serves="chat completions")
@@ -185,7 +187,7 @@ class ChatEndpoint:
         except (openai.OpenAIError, ValueError, TypeError):
             return Failure("unreadable answer")
 
-    def _read(self, body: bytes) -> Reply:
+    def _read(self, body: bytes, question: Question) -> Reply:
         """Take the one message out of the answer; nothing of it is believed unread."""
         envelope = read_json_object(body)
         if envelope is None:
@@ -202,4 +204,6 @@ class ChatEndpoint:
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(message, dict) or message.get("refusal") or not isinstance(content, str):
             return Reply(None, "the model gave no answer", usage)
+        if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
+            return Reply(None, "the answer is longer than was asked for", usage)
         return Reply(content, None, usage)

@@ -12,7 +12,15 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory
 from clinaudit.audit.judge.answer_text import StrictModel, read_answer
-from clinaudit.audit.judge.prompt import SYSTEM, Question, fence_marker
+from clinaudit.audit.judge.prompt import (
+    OF_ANOTHER_QUESTION,
+    SYSTEM,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    question_id,
+    unbreak,
+)
 from clinaudit.audit.judge.usage import CHARS_PER_TOKEN, estimate_tokens
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -51,7 +59,8 @@ Each part below stands between two lines that read {marker}.
 {medications}
 {marker}
 
-Answer with one JSON object whose keys are exactly {ids}, each with these fields:
+Answer with one JSON object with two fields: "question", which is "{question}", copied as it stands here; and \
+"diagnoses", an object whose keys are exactly {ids}, each with these fields:
 
 "present": true when some note says outright, by a name or a code, that the patient has or had the diagnosis; \
 diagnosis_spans or icd10_spans then holds that place. A vague hint, a symptom or a drug alone, a relative's illness \
@@ -70,6 +79,7 @@ Every span is copied character by character from one note of part 1, and short. 
 No diagnosis is left out.
 """
 
+_SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _REMOVAL = {
     "type": "object",
@@ -121,7 +131,12 @@ class AnnotationEntry(StrictModel):
     medications_to_remove: list[_Removal]
 
 
-_ENTRIES = TypeAdapter(dict[str, AnnotationEntry])
+class _AnnotationAnswer(StrictModel):
+    question: str
+    diagnoses: dict[str, AnnotationEntry]
+
+
+_ANSWER = TypeAdapter(_AnnotationAnswer)
 
 
 def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
@@ -129,16 +144,24 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
     notes = "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1))
     medications = "; ".join(history.medications)
     parts = {"notes": notes, "note_start": history.note_start, "hpi": history.hpi, "medications": medications}
+    parts = {name: break_control_tokens(text) for name, text in parts.items()}
     question = QUESTION.format(
         table="\n".join(_describe(diagnosis) for diagnosis in panel),
         ids=", ".join(diagnosis.id for diagnosis in panel),
+        question=_question_id(history, panel),
         marker=fence_marker(list(parts.values())),
         **parts,
     )
-    schema = {
+    entries = {
         "type": "object",
         "properties": {diagnosis.id: ENTRY_SCHEMA for diagnosis in panel},
         "required": [diagnosis.id for diagnosis in panel],
+        "additionalProperties": False,
+    }
+    schema = {
+        "type": "object",
+        "properties": {"question": {"type": "string"}, "diagnoses": entries},
+        "required": ["question", "diagnoses"],
         "additionalProperties": False,
     }
     room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
@@ -164,9 +187,12 @@ def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
 
 def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
     """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
-    entries = read_answer(answer, _ENTRIES)
-    if isinstance(entries, str):
-        return entries
+    read = read_answer(answer, _ANSWER)
+    if isinstance(read, str):
+        return read
+    if read.question != _question_id(history, panel):
+        return OF_ANOTHER_QUESTION
+    entries = {name: _unbroken(entry, history) for name, entry in read.diagnoses.items()}
     if set(entries) != {diagnosis.id for diagnosis in panel}:
         return "the answer's keys are not exactly the diagnoses"
     for entry in entries.values():
@@ -194,14 +220,18 @@ def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
     ]
 
 
+def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
+    return question_id([*history.notes, history.note_start, history.hpi, *history.medications], panel)
+
+
+def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
+    spans = {kind: list(unbreak(getattr(entry, kind), history.notes)) for kind in _SPANS}
+    return entry.model_copy(update=spans)
+
+
 def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | None:
-    kinds = {
-        "diagnosis_spans": entry.diagnosis_spans,
-        "icd10_spans": entry.icd10_spans,
-        "symptom_spans": entry.symptom_spans,
-        "medication_spans": entry.medication_spans,
-    }
-    for kind, spans in kinds.items():
+    for kind in _SPANS:
+        spans: list[str] = getattr(entry, kind)
         if any(not span.strip() for span in spans):
             return f"{kind} holds an empty span"
         if any(all(span not in note for note in history.notes) for span in spans):

@@ -30,7 +30,7 @@ from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
-OPENAI_JUDGE_VERSION = "1"
+OPENAI_JUDGE_VERSION = "2"
 
 
 class OpenAIJudge:
@@ -97,9 +97,9 @@ class OpenAIJudge:
         Raises `IncompleteError` where no answer came: what came is in the cache by then.
         """
         settled = self._settle(lambda: (_ask_for_verdict(text, diagnosis) for text, diagnosis in items if text.strip()))
-        for text, _ in items:
+        for text, diagnosis in items:
             if text.strip():
-                yield self._judgement(next(settled), text)
+                yield self._judgement(next(settled), text, diagnosis)
             else:
                 yield Judgement(Verdict(False, None), self.name, attempts=0, invalid_reason=None)
 
@@ -129,10 +129,10 @@ class OpenAIJudge:
                 self._announce(estimate)
             yield from asker.settle_all(asked())
 
-    def _judgement(self, settled: Settled, text: str) -> Judgement:
+    def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
         if settled.answer is None:
             return Judgement(None, self.name, settled.attempts, settled.reason)
-        verdict = read_verdict(settled.answer, text)
+        verdict = read_verdict(settled.answer, text, diagnosis)
         if isinstance(verdict, str):
             return Judgement(None, self.name, settled.attempts, verdict)
         return Judgement(verdict, self.name, settled.attempts, None)
@@ -140,7 +140,7 @@ class OpenAIJudge:
 
 def _ask_for_verdict(text: str, diagnosis: Diagnosis) -> Asked:
     def problem(answer: str) -> str | None:
-        read = read_verdict(answer, text)
+        read = read_verdict(answer, text, diagnosis)
         return read if isinstance(read, str) else None
 
     return Asked(ask_for_verdict(text, diagnosis), problem)

@@ -1,13 +1,14 @@
 """What the judge model is told: the question about one generation and one diagnosis (paper, Appendix C, Figure 6).
 
-Owns the wording (ours, not the paper's; the rules are the contract's, section 5), the fence around a note, and the
-schema of the answer. Knows nothing of servers. A change of the wording changes `digest_of_wording`, and with it the
-judge's identity.
+Owns the wording (ours, not the paper's; the rules are the contract's, section 5), the fence around a note, the id that
+ties an answer to its question, and the schema of the answer. Knows nothing of servers. A change of the wording changes
+`digest_of_wording`, and with it the judge's identity.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,7 @@ SYSTEM = (
 
 _QUESTION = """\
 The diagnosis in question: {display}
-It is also written: {names}
+{terms}
 
 Between the two lines that read {marker} stands one clinical note.
 
@@ -35,7 +36,9 @@ Between the two lines that read {marker} stands one clinical note.
 {text}
 {marker}
 
-What does this note say about {display} in its patient? Fill in these five fields, all of them:
+What does this note say about {display} in its patient? Fill in these six fields, all of them:
+
+"question": "{question}", copied as it stands here.
 
 "diagnosis_mentioned": true when the note brings up {display} in any way: it names it (to state it or to deny it), \
 describes a symptom that belongs to it, or lists a drug chiefly given for it. false when nothing of the kind is there.
@@ -56,17 +59,33 @@ an empty list where there is none. When diagnosis_mentioned is true at least one
 it is false all three are empty.
 """
 
+#: Of a diagnosis' names, symptoms and medications.
+_TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly given for it, among others")
+
+#: Why an answer is not used; such an answer comes of a server or a gateway that mixes up what it is asked.
+OF_ANOTHER_QUESTION = "the answer does not repeat the id of the question"
+
 #: Said when an answer could not be used; the reason is one of ours.
 _AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
 
 #: Not of the wording that verdicts come from: what is answered is not read.
 _ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
 
-#: Names of a diagnosis that the question gives [choice]: enough to tell which one is meant; the panel's lists put the
-#: usual names first, and more of them would only make every question longer.
-_NAMES_GIVEN = 12
+#: Hexadecimal digits of a question's id: short enough to copy, long enough that no two that are in flight share one.
+_ID_DIGITS = 8
 
-#: Room for the five fields themselves; spans are parts of the note and can take as much again.
+#: What a chat template or a tokenizer may take for its own signs where it stands in a note: anything in angle brackets
+#: but numbers, and the bracketed words of templates that use square ones. A blank behind the first character ends that.
+_CONTROL_TOKEN = re.compile(
+    r"<(?=[^\s<>\d=][^<>\n]{0,60}>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|MODEL_SETTINGS|ARGS|CALL_ID"
+    r"|THINK|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)\])"
+    r"|\](?=~!?[a-z][\[\]])|\[(?=e~\[)"
+)
+
+_OUR_BLANK = re.compile(r"([<\[\]]) ")
+
+#: Room for the fields themselves; spans are parts of the note and can take as much again.
 _LEAST_ANSWER_TOKENS = 1024
 _MOST_ANSWER_TOKENS = 8192
 
@@ -74,6 +93,9 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 VERDICT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
+        # No "const": a schema of its own for each question would be compiled anew each time. And a model that has to
+        # copy it has read this question.
+        "question": {"type": "string"},
         "diagnosis_mentioned": {"type": "boolean"},
         "patient_has_diagnosis": {"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
         # No maxLength: some servers let control characters through with it.
@@ -82,6 +104,7 @@ VERDICT_SCHEMA: Mapping[str, Any] = {
         "medication_spans": _TEXTS,
     },
     "required": [
+        "question",
         "diagnosis_mentioned",
         "patient_has_diagnosis",
         "diagnosis_spans",
@@ -115,6 +138,7 @@ class Question:
 class VerdictAnswer(StrictModel):
     """An answer about one text, as `VERDICT_SCHEMA` asks for it."""
 
+    question: str
     diagnosis_mentioned: bool
     patient_has_diagnosis: PatientStatus | None
     diagnosis_spans: list[str]
@@ -127,29 +151,65 @@ _VERDICT = TypeAdapter(VerdictAnswer)
 
 def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
     """Return the question about one text and one diagnosis."""
+    sent = break_control_tokens(text)
     question = _QUESTION.format(
-        marker=fence_marker([text]),
-        text=text,
+        question=question_id([text], [diagnosis]),
+        marker=fence_marker([sent]),
+        text=sent,
         display=diagnosis.display,
-        names=", ".join(diagnosis.names[:_NAMES_GIVEN]),
+        terms="\n".join(_describe_terms(diagnosis)),
     )
     room = min(_MOST_ANSWER_TOKENS, _LEAST_ANSWER_TOKENS + 2 * estimate_tokens(text))
     return Question(SYSTEM, question, "verdict", VERDICT_SCHEMA, room)
 
 
-def read_verdict(answer: str, text: str) -> Verdict | str:
-    """Return the verdict that an answer states about `text`, or why it cannot be used."""
+def read_verdict(answer: str, text: str, diagnosis: Diagnosis) -> Verdict | str:
+    """Return the verdict that an answer states about `text` and `diagnosis`, or why it cannot be used."""
     read = read_answer(answer, _VERDICT)
     if isinstance(read, str):
         return read
+    if read.question != question_id([text], [diagnosis]):
+        return OF_ANOTHER_QUESTION
     verdict = Verdict(
         read.diagnosis_mentioned,
         read.patient_has_diagnosis,
-        diagnosis_spans=tuple(read.diagnosis_spans),
-        symptom_spans=tuple(read.symptom_spans),
-        medication_spans=tuple(read.medication_spans),
+        diagnosis_spans=unbreak(read.diagnosis_spans, [text]),
+        symptom_spans=unbreak(read.symptom_spans, [text]),
+        medication_spans=unbreak(read.medication_spans, [text]),
     )
     return invalid_reason(verdict, text) or verdict
+
+
+def question_id(texts: Sequence[str], panel: Sequence[Diagnosis]) -> str:
+    """Return what an answer must repeat, so that the answer to another question never passes for this one's."""
+    content = json.dumps([list(texts), [diagnosis.id for diagnosis in panel]])
+    # The letter: all digits would tempt a model to write a number.
+    return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
+
+
+def break_control_tokens(text: str) -> str:
+    """Return the text as it is sent: what a tokenizer could take for the end of a message gets a blank into it."""
+    return _CONTROL_TOKEN.sub(r"\g<0> ", text)
+
+
+def unbreak(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """Return spans that were copied from what was sent of `texts` as they stand in them: without our blanks."""
+    if all(any(span in text for text in texts) for span in spans):
+        return tuple(spans)
+    sent = [(text, broken) for text in texts if (broken := break_control_tokens(text)) != text]
+    return tuple(
+        _OUR_BLANK.sub(r"\1", span)
+        if any(span in broken and span not in text for text, broken in sent) and not any(span in text for text in texts)
+        else span
+        for span in spans
+    )
+
+
+def _describe_terms(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the panel's terms, a site's own among them: they are what a mention is (contract, section 5)."""
+    for words, terms in zip(_TERMS, (diagnosis.names, diagnosis.symptoms, diagnosis.medications), strict=True):
+        if terms:
+            yield f"{words}: {', '.join(terms)}"
 
 
 def fence_marker(texts: Sequence[str]) -> str:
@@ -165,5 +225,5 @@ def fence_marker(texts: Sequence[str]) -> str:
 
 def digest_of_wording(*wording: object) -> str:
     """Return the SHA-256 over the wording and schemas that every question shares."""
-    shared = [SYSTEM, _QUESTION, _AGAIN, VERDICT_SCHEMA, _NAMES_GIVEN, *wording]
+    shared = [SYSTEM, _QUESTION, _TERMS, _AGAIN, VERDICT_SCHEMA, _CONTROL_TOKEN.pattern, *wording]
     return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
