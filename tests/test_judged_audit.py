@@ -116,7 +116,7 @@ def test_what_the_judge_finds_revealing_is_scrubbed_and_excluded(server, tiny_de
     def finds_all(handler: Handler, body: dict) -> None:
         answer = good(handler, body, fault_server.first_note(body))
         if body["response_format"]["json_schema"]["name"] == "annotations":
-            for entry in answer.values():
+            for entry in answer["diagnoses"].values():
                 entry["in_note_start"] = True
         handler.say(body, json.dumps(answer))
 
