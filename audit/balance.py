@@ -4,23 +4,29 @@ Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outco
 `CONTRASTS` (paper, Appendix D; contract, section 5).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinaudit.audit.propensity import Covariates
 from clinaudit.reports.results import BalanceRow
 
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
-#: `(patients, covariates)` of one cell.
-Covariates = NDArray[np.float64]
+#: Sums over the patients of a cell, of any shape.
+Sums = NDArray[np.float64]
 
 #: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (contract, section 5).
 FLAGGED_SMD = 0.1
 POOR_SMD = 0.25
 
-#: Share of the patients first matched that stays, at least, when patients are dropped to get under each limit.
+#: Exchanges scored at a time (8 bytes each).
+_CHUNK_CELLS = 2_000_000
+
+#: Share of the patients first matched that stays, at least, when patients are dropped to get under each limit
+#: [choice]: a fifth of the power is worth a flag, half of it a cohort whose rules are not inconclusive
+#: (docs/decisions/balance-after-matching.md).
 _KEPT_FOR_FLAGGED = 0.8
 _KEPT_FOR_POOR = 0.5
 
@@ -77,7 +83,7 @@ def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) 
     tolerance, done greedily from the matcher's own answer. It sees covariates only, never an outcome, so that it cannot
     bend a result. Deterministic; a tie goes to the first row.
     """
-    state = _Choice(pools, chosen)
+    state = Choice(pools, chosen)
     begin = state.size
     while (largest := state.largest_smd()) > FLAGGED_SMD:
         if state.exchange():
@@ -89,13 +95,15 @@ def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) 
     return [sorted(rows) for rows in state.chosen]
 
 
-class _Choice:
+class Choice:
     """The rows chosen in each cell, and the two moves that change them."""
 
     def __init__(self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> None:
         # Centred on the whole, so that variances from sums of squares lose no digits.
         middle = np.concatenate(pools).mean(axis=0)
         self._pools = [pool - middle for pool in pools]
+        # By cell, for each row: which distinct row of covariates it is.
+        self._kinds = [np.unique(pool, axis=0, return_inverse=True)[1].reshape(-1) for pool in pools]
         self.chosen = [sorted(rows) for rows in chosen]
         sizes = {len(rows) for rows in self.chosen}
         if len(sizes) != 1 or 0 in sizes:
@@ -115,18 +123,10 @@ class _Choice:
         """Make the exchange that lowers imbalance most; False where none does."""
         best, move = float(self._imbalance(0, *self._sums(0), self.size)) - 1e-12, None
         for cell, pool in enumerate(self._pools):
-            inside = self.chosen[cell]
-            outside = np.setdiff1d(np.arange(len(pool)), inside)
-            if not outside.size:
-                continue
-            sums, squares = self._sums(cell)
-            gained = pool[outside][None] - pool[inside][:, None]
-            gained_squares = (pool[outside] ** 2)[None] - (pool[inside] ** 2)[:, None]
-            after = self._imbalance(cell, sums + gained, squares + gained_squares, self.size)
-            if after.min() < best:
-                best = float(after.min())
-                leaving, joining = np.unravel_index(int(after.argmin()), after.shape)
-                move = (cell, int(leaving), int(outside[joining]))
+            outside = np.setdiff1d(np.arange(len(pool)), self.chosen[cell])
+            for leaving, joining, after in self._score_exchanges(cell, outside):
+                if after < best:
+                    best, move = after, (cell, leaving, int(outside[joining]))
         if move is None:
             return False
         cell, leaving_at, joining_row = move
@@ -145,33 +145,69 @@ class _Choice:
         """Patients of one cell, which differ only while `drop` is under way."""
         return len(self.chosen[cell])
 
-    def _sums(self, cell: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _sums(self, cell: int) -> tuple[Sums, Sums]:
         inside = self._pools[cell][self.chosen[cell]]
         return inside.sum(axis=0), (inside**2).sum(axis=0)
 
-    def _imbalance(
-        self, cell: int, sums: NDArray[np.float64], squares: NDArray[np.float64], size: int
-    ) -> NDArray[np.float64]:
+    def _score_exchanges(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
+        """Yield the best exchange of each block of a cell's: places in `chosen` and `outside`, and the imbalance after.
+
+        The SMDs of a covariate depend on that covariate's two values alone, of which there are few: ages in years,
+        sexes, numbers of notes. Each pair of values is worked out once, and patients with equal covariates are one.
+        """
+        pool, inside = self._pools[cell], np.array(self.chosen[cell])
+        _, leaving = np.unique(self._kinds[cell][inside], return_index=True)
+        _, joining = np.unique(self._kinds[cell][outside], return_index=True)
+        # In the order of rows, so that a tie goes to the first.
+        leaving, joining = np.sort(leaving), np.sort(joining)
+        sums, squares = self._sums(cell)
+        tables = []
+        for k in range(pool.shape[1]):
+            out_values, out_place = np.unique(pool[inside[leaving], k], return_inverse=True)
+            in_values, in_place = np.unique(pool[outside[joining], k], return_inverse=True)
+            gained = in_values[None] - out_values[:, None]
+            gained_squares = (in_values**2)[None] - (out_values**2)[:, None]
+            tables.append(
+                (self._imbalance_of(k, cell, sums[k] + gained, squares[k] + gained_squares), out_place, in_place)
+            )
+        step = max(1, _CHUNK_CELLS // max(1, len(joining)))
+        for start in range(0, len(leaving) if len(joining) else 0, step):
+            block = slice(start, start + step)
+            after = np.zeros((len(leaving[block]), len(joining)))
+            for table, out_place, in_place in tables:
+                after += table[out_place[block]][:, in_place]
+            row, column = np.unravel_index(int(after.argmin()), after.shape)
+            yield int(leaving[start + row]), int(joining[column]), float(after[row, column])
+
+    def _imbalance(self, cell: int, sums: Sums, squares: Sums, size: int) -> Sums:
         """Return the sum of fourth powers of the nine SMDs, a smooth stand-in for their largest.
 
         `cell` is taken to have the `sums` and `squares` given, `(..., covariates)`; the other cells are as they are.
         """
-        moments = [_moments(*self._sums(other), self.size_of(other)) for other in range(len(self._pools))]
-        moments[cell] = _moments(sums, squares, size)
-        total = np.zeros(sums.shape[:-1])
+        total: Sums = np.zeros(sums.shape[:-1])
+        for k in range(sums.shape[-1]):
+            total = total + self._imbalance_of(k, cell, sums[..., k], squares[..., k], size=size)
+        return total
+
+    def _imbalance_of(self, k: int, cell: int, sums: Sums, squares: Sums, *, size: int | None = None) -> Sums:
+        """Return one covariate's part of the imbalance, `(...)`; `cell` keeps its size unless told."""
+        moments = []
+        for other in range(len(self._pools)):
+            other_sums, other_squares = self._sums(other)
+            moments.append(_moments(other_sums[k], other_squares[k], self.size_of(other)))
+        moments[cell] = _moments(sums, squares, self.size_of(cell) if size is None else size)
+        total: Sums = np.zeros(np.shape(sums))
         for first, second in CONTRASTS.values():
             difference = moments[first][0] - moments[second][0]
             spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
             # Over no spread, a difference is undefined: worse than any that is defined.
             undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
             smd = np.divide(difference, spread, out=undefined, where=spread > 1e-9)
-            total = total + (smd**4).sum(axis=-1)
+            total = total + smd**4
         return total
 
 
-def _moments(
-    sums: NDArray[np.float64], squares: NDArray[np.float64], size: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moments(sums: Sums, squares: Sums, size: int) -> tuple[Sums, Sums]:
     """Return means and sample variances from sums, sums of squares and the number summed."""
     means = sums / size
     return means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)

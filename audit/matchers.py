@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.assignment import assign_optimally
+from clinaudit.audit.propensity import Covariates, fit_propensity, standardize
 
 Matcher = Literal["psm", "optimal"]
-Covariates = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,20 @@ def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: f
         if caliper is not None and not np.array_equal(first, second):
             return Matching((), np.array([0.5]), np.array([0.5]))
         return Matching(((0, 0),), np.array([0.5]), np.array([0.5]))
-    both = np.vstack([first, second])
-    spread = both.std(axis=0)
-    # z-scores: psmpy penalizes unscaled coefficients, so that the unit of a covariate would matter. A constant stays 0.
-    scaled = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    scaled = standardize(first, second)
     if matcher == "psm":
-        return _match_by_propensity(scaled, len(first), caliper)
-    return _match_optimally(scaled, len(first), caliper)
+        return _match_by_propensity(*scaled, caliper)
+    return _match_optimally(*scaled, caliper)
 
 
-def _match_by_propensity(scaled: Covariates, first_count: int, caliper: float | None) -> Matching:
+def _match_by_propensity(first: Covariates, second: Covariates, caliper: float | None) -> Matching:
     """psmpy (Kline and Luo 2022): logistic propensity, then a KD-tree on its logit, smaller group to larger."""
     import pandas as pd
 
-    frame = pd.DataFrame(scaled, columns=[f"x{i}" for i in range(scaled.shape[1])])
+    count = len(first)
+    frame = pd.DataFrame(np.vstack([first, second]), columns=[f"x{i}" for i in range(first.shape[1])])
     frame["row"] = np.arange(len(frame))
-    frame["first"] = (frame["row"] < first_count).astype(int)
+    frame["first"] = (frame["row"] < count).astype(int)
     # psmpy warns on import and on unmatched rows, and prints: neither is for our users.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
@@ -77,26 +75,21 @@ def _match_by_propensity(scaled: Covariates, first_count: int, caliper: float | 
     pairs = []
     for one, other in zip(psm.matched_ids["row"], psm.matched_ids["matched_ID"], strict=True):
         low, high = sorted((int(one), int(other)))
-        pairs.append((low, high - first_count))
+        pairs.append((low, high - count))
     propensity = scores["propensity_score"].to_numpy(dtype=np.float64)
-    return Matching(tuple(sorted(pairs)), propensity[:first_count], propensity[first_count:])
+    return Matching(tuple(sorted(pairs)), propensity[:count], propensity[count:])
 
 
-def _match_optimally(scaled: Covariates, first_count: int, caliper: float | None) -> Matching:
+def _match_optimally(first: Covariates, second: Covariates, caliper: float | None) -> Matching:
     """Least total squared distance on z-scored covariates (Rosenbaum 1989); propensity by the same logistic model."""
-    from sklearn.linear_model import LogisticRegression
-
-    first, second = scaled[:first_count], scaled[first_count:]
     if len(first) <= len(second):
         pairs = [(row, int(column)) for row, column in enumerate(assign_optimally(first, second))]
     else:
         pairs = sorted((int(row), column) for column, row in enumerate(assign_optimally(second, first)))
-    in_first = np.arange(len(scaled)) < first_count
-    model = LogisticRegression(solver="liblinear").fit(scaled, in_first)
-    propensity = model.predict_proba(scaled)[:, 1]
+    propensity = fit_propensity(first, second)
     if caliper is not None:
         # After the assignment: what is left is least among all ways to match these rows.
-        logit = model.decision_function(scaled)
-        distance = caliper * float(logit.std(ddof=1))
-        pairs = [pair for pair in pairs if abs(logit[pair[0]] - logit[first_count + pair[1]]) <= distance]
-    return Matching(tuple(pairs), propensity[:first_count], propensity[first_count:])
+        logits = propensity.first_logit, propensity.second_logit
+        distance = caliper * float(np.concatenate(logits).std(ddof=1))
+        pairs = [pair for pair in pairs if abs(logits[0][pair[0]] - logits[1][pair[1]]) <= distance]
+    return Matching(tuple(pairs), propensity.first, propensity.second)

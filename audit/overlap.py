@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clinaudit.audit.propensity import Covariates, fit_propensity, standardize
 from clinaudit.reports.patient_groups import OverlapBin
 from clinaudit.reports.results import Arm
-
-#: `(patients, covariates)` of one cell.
-Covariates = NDArray[np.float64]
 
 _BINS: Final = 10
 #: Edges are rounded to as many places: an edge is a patient's propensity, or lies between two.
@@ -27,7 +24,8 @@ def describe_overlap(candidates: Sequence[Covariates], chosen: Sequence[Sequence
     """Return the bins of both arms; `candidates` by cell, at least one each, and the rows of them that were matched."""
     described = []
     for arm, positive, negative in _ARMS:
-        scores = _fit_propensity(candidates[positive], candidates[negative])
+        model = fit_propensity(*standardize(candidates[positive], candidates[negative]))
+        scores = (model.first, model.second)
         edges = np.quantile(scores[0], np.linspace(0, 1, _BINS + 1)).round(_EDGE_PLACES)
         edges = np.unique([0.0, *edges[1:-1], 1.0])
         matched = (scores[0][list(chosen[positive])], scores[1][list(chosen[negative])])
@@ -45,15 +43,3 @@ def describe_overlap(candidates: Sequence[Covariates], chosen: Sequence[Sequence
                 )
             )
     return described
-
-
-def _fit_propensity(positive: Covariates, negative: Covariates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each row's propensity of having the diagnosis: logistic on z-scores, as the matchers fit it."""
-    from sklearn.linear_model import LogisticRegression
-
-    both = np.vstack([positive, negative])
-    spread = both.std(axis=0)
-    scaled = (both - both.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    has = np.arange(len(both)) < len(positive)
-    scores = LogisticRegression(solver="liblinear").fit(scaled, has).predict_proba(scaled)[:, 1]
-    return scores[: len(positive)], scores[len(positive) :]

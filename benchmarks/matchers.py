@@ -7,7 +7,10 @@ assignment.
     python benchmarks/matchers.py [--cases 1000] [--controls 27000] [--without-psmpy]
 
 Cases are invented: older, more often female and seen more often than controls. Libraries are imported and called once
-before the clock runs. An audit never gives psmpy so many controls (`cohorts.py` cuts the groups by lot first).
+before the clock runs. An audit never gives psmpy so many controls (`cohorts.py` cuts the groups by lot first). At last
+a whole cohort is built by the optimal matcher, balance restored among all controls: 300 a cell of 700 cases and
+27,000 controls in each arm took 1.5 s and 237 MB in all, on two busy cores (37 s and 591 MB of one cohort before the
+exchanges of a covariate were scored once a pair of values).
 """
 
 import argparse
@@ -17,7 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.balance import COVARIATES, standardized_mean_difference
+from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort
 from clinaudit.audit.matchers import Matcher, Matching, match
+from clinaudit.reports.results import Arm
+
+_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 
 
 def invent_patients(count: int, *, cases: bool, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -39,6 +46,29 @@ def time_matcher(
     rows, columns = (list(side) for side in zip(*found.pairs, strict=True))
     smds = [standardized_mean_difference(cases[rows, k], controls[columns, k]) for k in range(len(COVARIATES))]
     return seconds, found, max(float("inf") if smd is None else abs(smd) for smd in smds)
+
+
+def time_cohort(*, patients_per_cell: int, cases: int, controls: int, rng: np.random.Generator) -> tuple[float, Cohort]:
+    """Return seconds and the cohort of a diagnosis, train patients three years older than nontrain ones."""
+    candidates = [
+        Candidate(
+            f"{arm}-{present}-{i}", arm, int(age) + 3 * (arm == "train"), "f" if female else "m", int(notes), status
+        )
+        for arm in _ARMS
+        for present, count in ((True, cases), (False, controls))
+        for status in ({"diagnosis": present, "other": True},)
+        for i, (age, female, notes) in enumerate(invent_patients(count, cases=present, rng=rng))
+    ]
+    start = time.perf_counter()
+    cohort = build_cohort(
+        candidates,
+        diagnosis="diagnosis",
+        patients_per_cell=patients_per_cell,
+        matcher="optimal",
+        controls="sensitive",
+        seed=0,
+    )
+    return time.perf_counter() - start, cohort
 
 
 def dense_total(cases: NDArray[np.float64], controls: NDArray[np.float64]) -> float:
@@ -88,6 +118,12 @@ def main() -> None:
     print(f"dense assignment: distance {dense_total(cases, controls):.3f}")
     if len(taken) == 2:
         print(f"psmpy takes {taken['psm'] / taken['optimal']:.0f} times as long")
+    for patients in (100, 300):
+        seconds, cohort = time_cohort(
+            patients_per_cell=patients, cases=7 * patients // 3, controls=arguments.controls, rng=rng
+        )
+        size = cohort.summary.cells["train_positive"]
+        print(f"a cohort of {size} a cell, optimal: {seconds:.1f} s, {cohort.summary.status}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clinaudit.audit.balance import POOR_SMD, refine_choice, standardized_mean_difference
+from clinaudit.audit import balance
+from clinaudit.audit.balance import CONTRASTS, POOR_SMD, Choice, refine_choice, standardized_mean_difference
 from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort, keep_complete_sets
 from clinaudit.audit.matchers import Matcher, match
 
@@ -295,6 +296,63 @@ def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():
     first, second = pool[refined[0]], pool[refined[1]]
     assert len(refined[1]) == 20
     assert abs(standardized_mean_difference(first[:, 0], second[:, 0]) or 0) <= 0.1
+
+
+def sum_of_fourth_powers(cells: list[np.ndarray]) -> float:
+    pairs = [(first, second, k) for first, second in CONTRASTS.values() for k in range(3)]
+    return sum((standardized_mean_difference(cells[a][:, k], cells[b][:, k]) or 0) ** 4 for a, b, k in pairs)
+
+
+def test_the_first_exchange_is_the_best_of_all():
+    rng = np.random.default_rng(4)
+    pools = [
+        np.column_stack([rng.integers(20, 50 + 10 * cell, 30), rng.integers(0, 2, 30), rng.integers(1, 9, 30)])
+        for cell in range(4)
+    ]
+    pools = [pool.astype(float) for pool in pools]
+    chosen = [list(range(8))] * 4
+    best = min(
+        sum_of_fourth_powers(
+            [
+                pool[[joins if row == leaves else row for row in rows]] if at == cell else pool[rows]
+                for at, (pool, rows) in enumerate(zip(pools, chosen, strict=True))
+            ]
+        )
+        for cell in range(4)
+        for leaves in range(8)
+        for joins in range(8, 30)
+    )
+    choice = Choice(pools, chosen)
+    assert choice.exchange()
+    after = sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, choice.chosen, strict=True)])
+    assert after == pytest.approx(best)
+
+
+def test_blocks_of_exchanges_change_nothing(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(5)
+    pools = [rng.integers(0, 30, (60, 3)).astype(float) + cell for cell in range(4)]
+    chosen = [list(range(20))] * 4
+    whole = refine_choice(pools, chosen)
+    monkeypatch.setattr(balance, "_CHUNK_CELLS", 50)
+    assert refine_choice(pools, chosen) == whole
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimal_matcher_looks_at_every_control(seed: int):
+    # One control in sixty is the twin; a lot of twenty would seldom hold it.
+    def group(arm: str) -> list[Candidate]:
+        others = [patient(f"{arm}-{i}", arm, age=70, hiv=False, ptsd=True) for i in range(59)]
+        return [patient(f"{arm}-p", arm, hiv=True), *others, patient(f"{arm}-twin", arm, hiv=False, ptsd=True)]
+
+    cohort = build_cohort(
+        [*group("train"), *group("nontrain")],
+        diagnosis="hiv",
+        patients_per_cell=1,
+        matcher="optimal",
+        controls="sensitive",
+        seed=seed,
+    )
+    assert {m.patient_id for m in cohort.members} == {"train-p", "train-twin", "nontrain-p", "nontrain-twin"}
 
 
 def test_sets_go_as_a_whole_and_are_counted_once():
