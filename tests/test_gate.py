@@ -293,7 +293,7 @@ def test_words_hold_no_count_of_patients():
 
 
 def test_power_of_the_default_policy():
-    # A small run of benchmarks/gate_power.py, where 1,000 repetitions are reported.
+    # A small run of benchmarks/gate_power.py, where 300 repetitions are reported.
     path = Path(__file__).parents[1] / "benchmarks" / "gate_power.py"
     spec = importlib.util.spec_from_file_location("gate_power", path)
     assert spec is not None

@@ -175,6 +175,11 @@ def test_significant_diagnoses_are_named_and_the_rest_not_cleared() -> None:
     assert "For the other 5 it does not show it, which is not proof of absence" in sentence
 
 
+def test_the_page_says_how_either_kind_of_rule_fails(full: Page) -> None:
+    assert "A memorization rule fails when the near end is beyond it" in full.words
+    assert "a disclosure rule fails, however small the difference, when the one-sided test" in full.words
+
+
 def test_tiers_diagnoses_rules_and_provenance_stand_in_the_page(full: Page) -> None:
     words = full.words
     for tier in TIERS:
