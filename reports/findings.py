@@ -23,7 +23,6 @@ from clinaudit.reports.wording import (
 
 #: The tier of the headline: what an appointment reminder shows.
 HEADLINE_TIER = "encounter"
-_SIGNIFICANT = 0.05
 
 
 def memorization_at(results: Results, tier: str, arm: Arm) -> Memorization | None:
@@ -62,30 +61,39 @@ def headline(results: Results) -> list[str]:
 
 
 def _diagnosis_sentence(results: Results) -> str:
-    pairs = {
-        diagnosis: tiers[HEADLINE_TIER]
-        for diagnosis, tiers in results.disclosure.by_diagnosis.items()
-        if HEADLINE_TIER in tiers
+    """Say what the policy's rules decided: a p-value alone knows nothing of poor matches or of a judge that errs."""
+    decided = [] if results.decision is None else results.decision.rules
+    rules = {
+        label(rule.diagnosis): rule for rule in decided if rule.diagnosis is not None and rule.tier == HEADLINE_TIER
     }
-    tested = {
-        diagnosis: pair.delta.auroc_all.p_holm
-        for diagnosis, pair in pairs.items()
-        if pair.delta is not None and pair.delta.auroc_all.p_holm is not None
-    }
-    if not tested:
-        return f"Whether training gives away sensitive diagnoses at this level of access was {NOT_MEASURED}."
-    found = [label(diagnosis) for diagnosis, p in tested.items() if p is not None and p <= _SIGNIFICANT]
-    if not found:
+    if not rules:
         return (
-            f"For none of the {len(tested)} sensitive diagnoses tested does this audit show that training raised"
-            " recovery at this level of access; that is not proof of absence."
+            "No rule of a policy decided whether training gives away sensitive diagnoses at this level of access; what"
+            " was measured stands under “Sensitive diagnoses”."
         )
-    rest = len(tested) - len(found)
-    others = f" For the other {rest} it does not show it, which is not proof of absence." if rest else ""
-    return (
-        f"Training itself raised the recovery of {join_words(found)} at this level of access (one-sided test, adjusted"
-        f" over all tests, p at most 0.05).{others}"
-    )
+    raised = [diagnosis for diagnosis, rule in rules.items() if rule.status == "fail"]
+    kept = [diagnosis for diagnosis, rule in rules.items() if rule.status == "pass"]
+    untold: dict[str, list[str]] = {}
+    for diagnosis, rule in rules.items():
+        if rule.status == "inconclusive":
+            untold.setdefault(rule.reason, []).append(diagnosis)
+    sentences = []
+    if raised:
+        sentences.append(
+            f"Training itself raised the recovery of {join_words(raised)} at this level of access (one-sided test,"
+            " adjusted over all comparisons, at the policy's level)."
+        )
+    if kept:
+        sentences.append(
+            f"For {join_words(kept)} this audit does not show that training raised recovery at this level of access,"
+            " which is not proof of absence."
+        )
+    for reason, diagnoses in untold.items():
+        sentences.append(
+            f"For {join_words(diagnoses)} it cannot be told whether training raised recovery at this level of access:"
+            f" {reason[:1].lower()}{reason[1:].rstrip('.')}."
+        )
+    return " ".join(sentences)
 
 
 def not_measured(results: Results) -> list[str]:

@@ -1,11 +1,15 @@
 """The report page, parsed with the standard library: structure, escaping, nothing from outside."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Literal
 
 import pytest
 from filled_results import DIAGNOSES, all_null, empty, filled
 
+from clinaudit.audit.gate import evaluate
+from clinaudit.audit.policy import Policy, load_policy
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.findings import headline, not_measured
 from clinaudit.reports.page import render_page
@@ -160,19 +164,65 @@ def test_an_unmeasured_headline_makes_no_claim() -> None:
     assert "not measured: every patient was excluded" in sentence
 
 
-def test_significant_diagnoses_are_named_and_the_rest_not_cleared() -> None:
+def with_clear_excess(status: Literal["balanced", "poorly_matched"], p_holm: float) -> Results:
+    """The default results, but HIV at the headline tier has a small adjusted p-value."""
     results = filled()
     tiers = dict(results.disclosure.by_diagnosis["hiv"])
     pair = tiers["encounter"]
     assert pair.delta is not None
-    tested = pair.delta.auroc_all.model_copy(update={"p_holm": 0.004})
+    tested = pair.delta.auroc_all.model_copy(update={"p_holm": p_holm})
     delta = pair.delta.model_copy(update={"auroc_all": tested})
     tiers["encounter"] = pair.model_copy(update={"delta": delta})
     by_diagnosis = {**results.disclosure.by_diagnosis, "hiv": tiers}
-    disclosure = results.disclosure.model_copy(update={"by_diagnosis": by_diagnosis})
-    sentence = headline(suppress(results.model_copy(update={"disclosure": disclosure})))[-1]
-    assert "raised the recovery of HIV at this level" in sentence
-    assert "For the other 5 it does not show it, which is not proof of absence" in sentence
+    return results.model_copy(
+        update={
+            "disclosure": results.disclosure.model_copy(update={"by_diagnosis": by_diagnosis}),
+            "cohorts": {name: cohort.model_copy(update={"status": status}) for name, cohort in results.cohorts.items()},
+        }
+    )
+
+
+def diagnosis_sentence(results: Results, policy: Policy) -> str:
+    decision = evaluate(policy, results, planned_missing=False)
+    return headline(suppress(results.model_copy(update={"decision": decision})))[-1]
+
+
+def without_judge_limits(alpha: float = 0.05) -> Policy:
+    policy = load_policy()
+    rules = tuple(replace(rule, alpha=alpha) for rule in policy.disclosure)
+    return replace(policy, judge=None, disclosure=rules)
+
+
+def test_diagnoses_whose_rule_failed_are_named_and_the_rest_not_cleared() -> None:
+    sentence = diagnosis_sentence(with_clear_excess("balanced", 0.004), without_judge_limits())
+    assert "Training itself raised the recovery of HIV at this level" in sentence
+    assert "this audit does not show that training raised recovery at this level of access, which is not" in sentence
+
+
+@pytest.mark.parametrize("policy", [load_policy(), without_judge_limits()])
+def test_a_small_p_value_of_poorly_matched_groups_claims_nothing(policy: Policy) -> None:
+    sentence = diagnosis_sentence(with_clear_excess("poorly_matched", 0.004), policy)
+    assert "Training itself raised" not in sentence
+    names = "Abortion, Anxiety, Bipolar, Depression, HIV and PTSD"
+    assert sentence.startswith(f"For {names} it cannot be told whether training raised recovery")
+    assert "the groups compared differ too much in age" in sentence
+
+
+def test_a_small_p_value_under_a_judge_that_was_not_scored_claims_nothing() -> None:
+    sentence = diagnosis_sentence(with_clear_excess("balanced", 0.004), load_policy())
+    assert "Training itself raised" not in sentence
+    assert "raised recovery at this level of access: how well the judge reads was not measured." in sentence
+
+
+def test_the_headline_uses_the_policy_s_own_level() -> None:
+    results = with_clear_excess("balanced", 0.03)
+    assert "Training itself raised" not in diagnosis_sentence(results, without_judge_limits(alpha=0.01))
+    assert "Training itself raised" in diagnosis_sentence(results, without_judge_limits())
+
+
+def test_without_a_rule_on_disclosure_the_headline_decides_nothing() -> None:
+    policy = replace(load_policy(), disclosure=())
+    assert diagnosis_sentence(with_clear_excess("balanced", 0.004), policy).startswith("No rule of a policy decided")
 
 
 def test_the_page_says_how_either_kind_of_rule_fails(full: Page) -> None:
