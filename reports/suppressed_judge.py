@@ -1,11 +1,16 @@
 """Small cells in what is published of the judge, and in the figures corrected for its errors.
 
 The shipped labelled texts are invented: their counts are shown. A site's own may be notes of its patients, so that
-their counts are treated as counts of patients, and so are the verdicts on which two judges part. Corrected figures are
-a known function of every cell of the status × outcome table and of the matrix (the seed is public): an arm's are shown
-only where the raw figures of that arm are shown whole, a difference where both arms' are, and to two decimals where
-the matrix is hidden. A band for them was rejected: how far one patient moves them has no simple bound.
+their counts are treated as counts of patients, and so are the verdicts on which two judges part. The matrix tells how
+many texts were read wrongly over all diagnoses: one that is hidden is joined by others until none can be had back.
+
+Corrected figures are a known function of every cell of the status × outcome table and of the matrix (the seed is
+public): an arm's are shown only where the raw figures of that arm are shown whole, a difference where both arms' are,
+and to two decimals where the matrix is hidden. A band for them was rejected: how far one patient moves them has no
+simple bound.
 """
+
+from collections.abc import Mapping
 
 from clinaudit.reports.judge_quality import (
     VERDICT_CLASSES,
@@ -17,7 +22,15 @@ from clinaudit.reports.judge_quality import (
     JudgeQuality,
 )
 from clinaudit.reports.results import DisclosurePair, Estimate
-from clinaudit.reports.small_cells import blur, is_small, publish_count, publish_rate, withhold
+from clinaudit.reports.small_cells import (
+    blur,
+    counted,
+    is_small,
+    publish_breakdown,
+    publish_count,
+    publish_rate,
+    withhold,
+)
 
 _FIGURES = tuple(CorrectedFigures.model_fields)
 
@@ -26,8 +39,11 @@ def publish_judge(quality: JudgeQuality) -> JudgeQuality:
     """Return the publishable copy of the judge's figures."""
     second = None if quality.second is None else _publish_second(quality.second)
     quality = quality.model_copy(update={"second": second})
-    if not hides_matrix(quality):
+    if quality.labels != "site":
         return quality
+    if not hides_matrix(quality):
+        accuracies = _publish_accuracies(quality.accuracy_by_diagnosis)
+        return quality.model_copy(update={"accuracy_by_diagnosis": accuracies})
     return quality.model_copy(
         update={
             "texts": publish_count(quality.texts),
@@ -72,6 +88,17 @@ def publish_corrected(
             "delta": publish(corrected.delta, shown=shows_train and shows_nontrain),
         }
     )
+
+
+def _publish_accuracies(rates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Withhold where few texts of a diagnosis were rated, few rightly or few wrongly; all three have known sums."""
+    sizes = {name: rate.n or 0 for name, rate in rates.items()}
+    right = {name: counted(rate) or 0 for name, rate in rates.items()}
+    wrong = {name: sizes[name] - right[name] for name in rates}
+    hidden = {
+        name for counts in (sizes, right, wrong) for name, count in publish_breakdown(counts).items() if count is None
+    }
+    return {name: withhold(rate) if name in hidden else rate for name, rate in rates.items()}
 
 
 def _publish_second(second: JudgeAgreement) -> JudgeAgreement:

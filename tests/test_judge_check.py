@@ -19,6 +19,7 @@ from clinaudit.audit.corrected_disclosure import correct_disclosure
 from clinaudit.audit.disclosure import judge_generations
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.gate import evaluate
+from clinaudit.audit.intervals import wilson
 from clinaudit.audit.judge.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, ask_judge
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
@@ -405,6 +406,43 @@ def test_a_sites_matrix_with_few_texts_in_a_cell_is_hidden_and_the_shipped_one_i
     ]
     assert shown
     assert all(value == round(value, 2) for value in shown)
+
+
+def matrix_with_false_alarms(wrong: int) -> list[ConfusionRow]:
+    """60 texts of each truth read rightly, and `wrong` negative ones read as positive."""
+    rows = []
+    for truth in VERDICT_CLASSES:
+        counts = dict.fromkeys((*VERDICT_CLASSES, "unjudged"), 0) | {truth: 60}
+        if truth == "negative":
+            counts["positive"] = wrong
+        rows.append(ConfusionRow(truth=truth, **counts))
+    return rows
+
+
+def test_diagnoses_with_few_labelled_texts_or_few_errors_on_them_are_hidden_with_another() -> None:
+    # Every cell of the matrix counts 11 texts or more; 12 were read wrongly, 2 + 1 + 9 of them.
+    matrix = matrix_with_false_alarms(12)
+    rates = {"hiv": wilson(58, 60), "ptsd": wilson(3, 4), "anxiety": wilson(80, 89), "bipolar": wilson(99, 99)}
+    published = {}
+    for source in ("shipped", "site"):
+        quality = scored(labels=source, matrix=matrix).model_copy(update={"accuracy_by_diagnosis": rates})
+        shown = suppress(filled().model_copy(update={"judge_quality": quality})).judge_quality
+        assert shown is not None
+        assert shown.matrix == quality.matrix
+        published[source] = shown.accuracy_by_diagnosis
+    assert published["shipped"] == rates
+    hidden = Estimate(value=None, reason="fewer than 11 patients")
+    assert published["site"] == {"hiv": hidden, "ptsd": hidden, "anxiety": hidden, "bipolar": rates["bipolar"]}
+
+
+def test_a_lone_diagnosis_with_few_errors_is_joined_by_another() -> None:
+    matrix = matrix_with_false_alarms(22)
+    rates = {"hiv": wilson(58, 60), "ptsd": wilson(50, 70), "anxiety": wilson(132, 132)}
+    quality = scored(labels="site", matrix=matrix).model_copy(update={"accuracy_by_diagnosis": rates})
+    shown = suppress(filled().model_copy(update={"judge_quality": quality})).judge_quality
+    assert shown is not None
+    # 22 wrong in all: less the 20 of PTSD, those of HIV would be had.
+    assert [rate.value is None for rate in shown.accuracy_by_diagnosis.values()] == [True, True, False]
 
 
 @pytest.mark.parametrize(("disagreements", "is_shown"), [(0, True), (3, False), (10, False), (11, True), (598, False)])
