@@ -1,12 +1,24 @@
 """Small cells in the matched cohorts, and in the deltas on a second matcher's cohorts.
 
-The four cells of a cohort are equal: one that is hidden hides all, and the balance computed on them. A second cohort
-shares most patients with the first, so that an exact figure of it would tell of the few that it does not share: its
-deltas are given to two decimals, without `n`.
+The four cells of a cohort are equal: one that is hidden hides all, and the balance computed on them. Two differences of
+shown counts are counts of patients as well:
+
+- split less candidates: how many were excluded. The reasons are a breakdown with that total. Where it cannot hide
+  enough (one reason only, 10 patients or fewer in all, or in one arm), candidates are not counted: no bins of the
+  overlap, and the prevalence to two decimals without its `n`;
+- candidates less cell: how many of a status were not matched. Where they are few, that arm has no bins, and the
+  prevalence in train is given as the range that 1 to 10 of them allow. The second matcher's sets are such a cell, too.
+
+A second cohort shares most patients with the first, so that an exact figure of it would tell of the few that it does
+not share: its deltas are given to two decimals, without `n`. Not guarded: a cohort that takes all but few patients of a
+split, since the sizes of both are shown.
 """
+
+from collections.abc import Iterable, Mapping
 
 from clinaudit.reports.results import (
     COMPARED_METRICS,
+    Arm,
     BalanceRow,
     CohortSummary,
     DisclosurePair,
@@ -14,7 +26,17 @@ from clinaudit.reports.results import (
     SecondMatcher,
     SecondMatching,
 )
-from clinaudit.reports.small_cells import blur, is_small, publish_count, publish_rate, withhold
+from clinaudit.reports.small_cells import (
+    LARGEST_HIDDEN,
+    band,
+    blur,
+    counted,
+    is_small,
+    publish_breakdown,
+    publish_count,
+    publish_rate,
+    withhold,
+)
 from clinaudit.reports.suppressed_disclosure import publish_pair
 from clinaudit.reports.suppressed_groups import publish_overlap
 
@@ -24,18 +46,57 @@ def has_small_cell(cohort: CohortSummary) -> bool:
     return any(is_small(count) for count in cohort.cells.values())
 
 
-def publish_cohort(cohort: CohortSummary) -> CohortSummary:
-    """Return the publishable copy of a cohort's summary."""
+def publish_cohort(
+    cohort: CohortSummary, *, splits: Mapping[Arm, int | None], second_sets: int | None = None
+) -> CohortSummary:
+    """Return the publishable copy of a cohort's summary.
+
+    `splits` counts the patients of each split, `second_sets` the matched sets of the second matcher's cohort.
+    """
     hides_cells = has_small_cell(cohort)
+    excluded = publish_breakdown(cohort.excluded)
+    tells_excluded = _tells_excluded(cohort, excluded, splits)
+    cells = {cohort.cells.get("train_positive"), second_sets}
+    matched = sorted(cell for cell in cells if cell is not None and cell > LARGEST_HIDDEN)
     return cohort.model_copy(
         update={
-            "prevalence": publish_rate(cohort.prevalence),
+            "prevalence": _publish_prevalence(cohort.prevalence, matched, is_blurred=tells_excluded),
             "cells": {cell: None if hides_cells else count for cell, count in cohort.cells.items()},
             "balance": [_without_smd(row) for row in cohort.balance] if hides_cells else cohort.balance,
-            "excluded": {reason: publish_count(count) for reason, count in cohort.excluded.items()},
-            "overlap": [] if hides_cells else publish_overlap(cohort.overlap),
+            "excluded": excluded,
+            "overlap": [] if hides_cells or tells_excluded else publish_overlap(cohort.overlap, matched=matched),
         }
     )
+
+
+def _tells_excluded(
+    cohort: CohortSummary, published: Mapping[str, int | None], splits: Mapping[Arm, int | None]
+) -> bool:
+    """Whether the number of candidates would give back a hidden count of excluded patients."""
+    total = sum(count or 0 for count in cohort.excluded.values())
+    hidden = [cohort.excluded[reason] or 0 for reason, count in published.items() if count is None]
+    train = splits.get("train")
+    in_train = 0 if train is None else train - (cohort.prevalence.n or 0)
+    lone = len(hidden) == 1 or (bool(hidden) and sum(hidden) <= LARGEST_HIDDEN)
+    return lone or is_small(in_train) or is_small(total - in_train)
+
+
+def _publish_prevalence(prevalence: Estimate, matched: Iterable[int], *, is_blurred: bool) -> Estimate:
+    """Give the prevalence, or the range of it where all candidates of a status but 1 to 10 were matched."""
+    positives, size = counted(prevalence), prevalence.n
+    if positives is None or size is None:
+        return publish_rate(prevalence)
+    for cell in matched:
+        low, high = 0, size
+        if is_small(positives - cell):
+            low, high = cell + 1, cell + LARGEST_HIDDEN
+        if is_small(size - positives - cell):
+            low, high = max(low, size - cell - LARGEST_HIDDEN), min(high, size - cell - 1)
+        if (low, high) != (0, size):
+            # To two decimals: less both cells, an exact size would count those unmatched of either status.
+            return blur(band(low / size, min(high, size) / size))
+    published = publish_rate(prevalence)
+    return blur(published) if is_blurred else published
 
 
 def publish_second_matcher(second: SecondMatcher) -> SecondMatcher:

@@ -294,7 +294,8 @@ def _publish_ppv_at_prevalence(
     if ppv.value is None or exposed is None or false_alarms is None or share is None:
         return withhold(ppv)
     if sensitivity.value is not None and false_positive_rate.value is not None and share[0] == share[1]:
-        return ppv
+        # With exact rates the figure can be solved for the prevalence, and an exact prevalence tells its n.
+        return ppv if prevalence is not None and prevalence.n is not None else blur(ppv)
     return _ratio(
         (exposed[0] * share[0], exposed[1] * share[1]),
         (false_alarms[0] * (1 - share[1]), false_alarms[1] * (1 - share[0])),

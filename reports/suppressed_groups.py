@@ -223,19 +223,22 @@ def _publish_figures(groups: Sequence[_Group]) -> list[Estimate]:
     return published
 
 
-def publish_overlap(bins: Sequence[OverlapBin]) -> list[OverlapBin]:
+def publish_overlap(bins: Sequence[OverlapBin], *, matched: Collection[int] = ()) -> list[OverlapBin]:
     """Return the bins, joined with their neighbours until no group has 1 to 10 patients in one; none where that fails.
 
-    Candidates who were not matched are such a group. Where 1 to 10 were not in all, no join could hide them: the
-    matched are left out, who are nearly the candidates then.
+    Candidates who were not matched are such a group. Where 1 to 10 of an arm were not in all, its bins are left out:
+    their sum less a cell of the cohort would count them. `matched` are the sizes of cells that are shown elsewhere.
     """
     published = []
     for arm in ARMS:
         own = [item for item in bins if item.arm == arm]
-        unmatched = [_total(own, f"{status}_candidates") - _total(own, f"{status}_matched") for status in _STATUSES]
-        if any(map(is_small, unmatched)):
-            own = [item.model_copy(update={f"{status}_matched": None for status in _STATUSES}) for item in own]
-        published += _join_bins(own)
+        unmatched = {
+            _total(own, f"{status}_candidates") - cell
+            for status in _STATUSES
+            for cell in (_total(own, f"{status}_matched"), *matched)
+        }
+        if not any(map(is_small, unmatched)):
+            published += _join_bins(own)
     return published
 
 

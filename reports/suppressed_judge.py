@@ -21,7 +21,7 @@ from clinaudit.reports.judge_quality import (
     JudgeAgreement,
     JudgeQuality,
 )
-from clinaudit.reports.results import DisclosurePair, Estimate
+from clinaudit.reports.results import Disclosure, DisclosurePair, Estimate
 from clinaudit.reports.small_cells import (
     blur,
     counted,
@@ -72,7 +72,8 @@ def publish_corrected(
     if corrected is None:
         return None
     is_coarse = quality is None or hides_matrix(quality)
-    shows_train, shows_nontrain = published.train == pair.train, published.nontrain == pair.nontrain
+    shows_train = _is_whole(published.train, pair.train)
+    shows_nontrain = _is_whole(published.nontrain, pair.nontrain)
 
     def publish(figures: CorrectedFigures | None, *, shown: bool) -> CorrectedFigures | None:
         if figures is None:
@@ -123,6 +124,13 @@ def _withhold_agreement(agreement: Agreement) -> Agreement:
     return Agreement(
         agreement=withhold(agreement.agreement), kappa=withhold(agreement.kappa), alpha=withhold(agreement.alpha)
     )
+
+
+def _is_whole(published: Disclosure | None, original: Disclosure | None) -> bool:
+    """Whether every figure is shown that the corrected ones depend on; the prevalence enters none of them."""
+    if published is None or original is None:
+        return published is original
+    return published.model_copy(update={"ppv_at_prevalence": original.ppv_at_prevalence}) == original
 
 
 def _without_counts(row: ConfusionRow) -> ConfusionRow:

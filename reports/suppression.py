@@ -22,6 +22,7 @@ no counts of patients.
 
 from collections.abc import Mapping
 
+from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.results import (
     Arm,
     CohortSummary,
@@ -35,6 +36,7 @@ from clinaudit.reports.results import (
     PopulationSummary,
     Results,
     RuleOutcome,
+    SecondMatcher,
     StageCompleteness,
 )
 from clinaudit.reports.small_cells import (
@@ -57,7 +59,12 @@ _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
 
 def suppress(results: Results) -> Results:
     """Return the copy of `results` that may leave `evidence/`; takes the unsuppressed ones, once."""
-    cohorts = {diagnosis: publish_cohort(cohort) for diagnosis, cohort in results.cohorts.items()}
+    quality, second = results.judge_quality, results.second_matcher
+    splits = _split_sizes(results.corpus)
+    cohorts = {
+        diagnosis: publish_cohort(cohort, splits=splits, second_sets=_second_sets(second, diagnosis))
+        for diagnosis, cohort in results.cohorts.items()
+    }
     memorization = {
         tier: {arm: publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
         for tier, arms in results.memorization.items()
@@ -81,7 +88,6 @@ def suppress(results: Results) -> Results:
         )
         for tier, mean in results.disclosure.mean.items()
     }
-    quality, second = results.judge_quality, results.second_matcher
     shown = {
         diagnosis: {
             tier: pair.model_copy(
@@ -162,6 +168,15 @@ def _withhold_population() -> PopulationSummary:
 
 def _without_extremes(moments: Moments) -> Moments:
     return moments.model_copy(update={"min": None, "max": None})
+
+
+def _split_sizes(corpus: CorpusSummary | None) -> dict[Arm, int | None]:
+    return {} if corpus is None else {arm: corpus.splits[arm].patients for arm in ARMS if arm in corpus.splits}
+
+
+def _second_sets(second: SecondMatcher | None, diagnosis: str) -> int | None:
+    matching = None if second is None else second.diagnoses.get(diagnosis)
+    return None if matching is None else matching.sets
 
 
 def _set_count(cohort: CohortSummary | None) -> int | None:

@@ -211,7 +211,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
                     )
                     for step, covariate in enumerate(("age", "sex", "notes"))
                 ],
-                excluded={"unknown age": 2, "unknown sex": 0},
+                excluded={"age or sex unknown": 24, "no sensitive diagnosis": 0},
                 overlap=overlap_of(cell),
             )
             for order, diagnosis in enumerate(DIAGNOSES)

@@ -385,6 +385,19 @@ def test_corrected_figures_are_published_only_beside_raw_ones_that_are_shown_who
     assert seen == {True, False}
 
 
+def test_a_coarse_prevalence_withholds_no_corrected_figure() -> None:
+    results = with_corrections(filled(), scored(labels="shipped"))
+    few = {name: item.model_copy(update={"excluded": {"age unknown": 2}}) for name, item in results.cohorts.items()}
+    coarse = suppress(results.model_copy(update={"cohorts": few}))
+    published = suppress(results)
+    for diagnosis in DIAGNOSES:
+        for tier, pair in coarse.disclosure.by_diagnosis[diagnosis].items():
+            before = published.disclosure.by_diagnosis[diagnosis][tier]
+            assert pair.corrected == before.corrected
+            assert pair.train.sensitivity == before.train.sensitivity
+    assert published != coarse
+
+
 def test_a_sites_matrix_with_few_texts_in_a_cell_is_hidden_and_the_shipped_one_is_not() -> None:
     few = [row.model_copy(update={"negative": 3}) for row in scored().matrix]
     shipped = suppress(with_corrections(filled(), scored(labels="shipped", matrix=few))).judge_quality

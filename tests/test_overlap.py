@@ -66,18 +66,25 @@ def test_published_bins_hold_no_few_patients():
     assert shown > 200
 
 
-def test_where_nearly_all_candidates_were_matched_the_matched_are_left_out():
-    item = OverlapBin(
+@pytest.mark.parametrize(
+    ("candidates", "matched", "is_shown"), [(105, (), False), (120, (), True), (120, (112,), False)]
+)
+def test_where_nearly_all_candidates_were_matched_an_arm_has_no_bins(
+    candidates: int, matched: tuple[int, ...], is_shown: bool
+) -> None:
+    # The cell of 100 is published beside the bins; of 112 is the second matcher's.
+    train = OverlapBin(
         arm="train",
         low=0.0,
         high=1.0,
-        positive_candidates=105,
+        positive_candidates=candidates,
         negative_candidates=500,
         positive_matched=100,
         negative_matched=100,
     )
-    (published,) = publish_overlap([item])
-    assert (published.positive_candidates, published.positive_matched, published.negative_matched) == (105, None, None)
+    nontrain = train.model_copy(update={"arm": "nontrain", "positive_candidates": 300})
+    published = publish_overlap([train, nontrain], matched=matched)
+    assert published == ([train, nontrain] if is_shown else [nontrain])
 
 
 def test_upper_bounds_of_none_by_hand():
