@@ -32,10 +32,10 @@ from clinaudit.audit.exposure import METRICS, OUTCOMES, Metric, Outcome, compute
 from clinaudit.audit.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
+    estimate_share,
     mean_with_beta_bounds,
     newcombe_difference,
     score_test_p_value,
-    wilson,
 )
 from clinaudit.audit.leakage import measure_disclosure
 from clinaudit.audit.readings import Reading
@@ -121,7 +121,7 @@ EXACT: tuple[Metric, ...] = ("mention_rate", "sensitivity", "false_positive_rate
 class Exact(NamedTuple):
     """Chances over all outcomes: nothing is simulated."""
 
-    #: That Wilson's interval of train holds the truth.
+    #: That the interval of train holds the truth.
     coverage: float
     #: That Newcombe's interval of the difference does.
     delta_coverage: float
@@ -134,7 +134,7 @@ def enumerate_shares(patients: int, train: float, nontrain: float) -> Exact:
     """Go through every pair of counts in `patients` an arm at these true shares."""
     counts = range(patients + 1)
     chances = [binom.pmf(list(counts), patients, share) for share in (train, nontrain)]
-    intervals = [wilson(count, patients) for count in counts]
+    intervals = [estimate_share(count, patients) for count in counts]
     holds = [(one.low or 0) <= train <= (one.high or 0) for one in intervals]
     delta_coverage = rejections = 0.0
     for first, second in itertools.product(counts, counts):

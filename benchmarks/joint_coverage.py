@@ -1,0 +1,130 @@
+"""How often intervals of means over diagnoses and of corrected figures hold the truth; `auroc_all` in 20,000 draws.
+
+The scenarios are those of `interval_coverage.py`, with verdicts spread and 40% mentions, for three diagnoses whose
+patients are apart. Corrected figures: the judge errs as the lexicon judge does on its 312 labelled texts.
+
+    python benchmarks/joint_coverage.py [--repetitions 1000] [--seed 0]
+"""
+
+import argparse
+
+import numpy as np
+from interval_coverage import (
+    ALPHA,
+    PREVALENCE,
+    SIZES,
+    Effect,
+    Scenario,
+    Tally,
+    draw_readings,
+    scenarios,
+)
+
+from clinaudit.audit.area_error import difference_error, measure_error
+from clinaudit.audit.auroc import auroc_of_counts
+from clinaudit.audit.corrected_disclosure import METRICS as CORRECTED
+from clinaudit.audit.corrected_disclosure import correct_disclosure
+from clinaudit.audit.exposure import METRICS, compute_figures, score_levels_of_all
+from clinaudit.audit.leakage import measure_disclosure
+from clinaudit.audit.mean_leakage import MeasuredDiagnosis, mean_over_diagnoses
+from clinaudit.audit.readings import Reading
+from clinaudit.reports.judge_quality import VERDICT_CLASSES
+from clinaudit.reports.results import Arm
+
+_ARMS: tuple[Arm, ...] = ("train", "nontrain")
+_EFFECTS: tuple[Effect, ...] = ("none", "leak")
+#: The lexicon judge on the labelled texts that ship: truth by verdict, in the order of `VERDICT_CLASSES`.
+MATRIX = np.array([[65.0, 0, 1, 12], [7, 70, 1, 0], [18, 0, 58, 2], [0, 0, 1, 77]])
+_RESAMPLES = 500
+_DRAWS = 20_000
+
+
+def true_figures(scenario: Scenario, arm: Arm) -> dict[str, float]:
+    """Return each figure's true value."""
+    chances = (scenario.chances(arm, present=present) for present in (True, False))
+    return {str(metric): float(value) for metric, value in compute_figures(*chances, prevalence=PREVALENCE).items()}
+
+
+def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Generator) -> Tally:
+    """Measure means over three diagnoses, counted where all three have the figure."""
+    truth = {arm: true_figures(scenario, arm) for arm in _ARMS}
+    tally = Tally()
+    for seed in range(repetitions):
+        measured = {}
+        for diagnosis in "abc":
+            rows = draw_readings(scenario, rng)
+            rows = [Reading(diagnosis + row.patient_id, row.arm, row.present, row.outcome) for row in rows]
+            pair = measure_disclosure(rows, prevalence=PREVALENCE, seed=seed, resamples=_RESAMPLES)
+            measured[diagnosis] = MeasuredDiagnosis(rows, pair, PREVALENCE)
+        mean = mean_over_diagnoses(measured, seed=seed, resamples=_RESAMPLES)
+        tally.repetitions += 1
+        for metric in METRICS:
+            here = truth["train"][metric]
+            tally.add(metric, mean.train[metric], here)
+            tally.add(f"delta.{metric}", mean.delta[metric], here - truth["nontrain"][metric])
+    return tally
+
+
+def simulate_corrections(scenario: Scenario, *, repetitions: int, rng: np.random.Generator) -> Tally:
+    """Draw truths, have them misread, and correct; the matrix is drawn anew, 78 texts a class."""
+    truth = {arm: true_figures(scenario, arm) for arm in _ARMS}
+    rates = MATRIX / MATRIX.sum(axis=1, keepdims=True)
+    tally = Tally()
+    for seed in range(repetitions):
+        rows = []
+        for row in draw_readings(scenario, rng):
+            verdict = rng.choice(4, p=rates[VERDICT_CLASSES.index(row.outcome)])  # type: ignore[arg-type]
+            rows.append(Reading(row.patient_id, row.arm, row.present, VERDICT_CLASSES[verdict]))
+        matrix = np.array([rng.multinomial(78, row) for row in rates], dtype=np.float64)
+        pair = correct_disclosure(rows, matrix, seed=seed)
+        tally.repetitions += 1
+        for metric in CORRECTED:
+            here = truth["train"][metric]
+            tally.add(metric, getattr(pair.train, metric), here)
+            tally.add(f"delta.{metric}", getattr(pair.delta, metric), here - truth["nontrain"][metric])
+    return tally
+
+
+def draw_areas(scenario: Scenario, *, rng: np.random.Generator) -> tuple[float, float]:
+    """Return how often the interval of the delta of `auroc_all` holds it, and how often its test rejects."""
+    areas, errors, truth = [], [], []
+    for arm in _ARMS:
+        chances = [scenario.chances(arm, present=present) for present in (True, False)]
+        levels = [
+            score_levels_of_all(rng.multinomial(scenario.patients, share, size=_DRAWS).astype(float))
+            for share in chances
+        ]
+        areas.append(auroc_of_counts(*levels))
+        errors.append(measure_error(*levels))
+        truth.append(true_figures(scenario, arm)["auroc_all"])
+    error, value = difference_error(*errors), areas[0] - areas[1]
+    low, high = error.interval(value, floor=-1.0)
+    delta = truth[0] - truth[1]
+    holds = (low - 1e-9 <= delta) & (delta <= high + 1e-9)
+    return float(holds.mean()), float((error.p_value(value) <= ALPHA).mean())
+
+
+def main() -> None:
+    """Print coverage by figure, size and effect."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(arguments.seed)
+    for size in SIZES:
+        found = [(one, *draw_areas(one, rng=rng)) for one in scenarios((size,))]
+        rejected = max(share for one, _, share in found if one.effect != "leak")
+        print(f"auroc_all, {size} a cell: delta covered {min(c for _, c, _ in found):.1%}, rejected {rejected:.1%}")
+    for size in SIZES:
+        for effect in _EFFECTS:
+            scenario = Scenario(size, 0.4, effect, "spread")
+            for name, simulate in (("mean", simulate_means), ("corrected", simulate_corrections)):
+                tally = simulate(scenario, repetitions=arguments.repetitions, rng=rng)
+                shares = ", ".join(
+                    f"{figure} {tally.coverage(figure):.1%}" for figure in tally.given if tally.given[figure] >= 20
+                )
+                print(f"{name}, {size} a cell, {effect}: {shares}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
