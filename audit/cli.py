@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 import click
 
 import clinaudit
+from clinaudit.audit.gate_command import gate
 from clinaudit.audit.judge_check_command import judge_check
 from clinaudit.audit.judge_options import judge_options
+from clinaudit.audit.policy_option import policy_option
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
@@ -96,6 +98,7 @@ def main() -> None:
     """
 
 
+main.add_command(gate)
 main.add_command(judge_check)
 
 
@@ -122,7 +125,7 @@ def _audit_options(command: Command) -> Command:
             help="Host other than loopback that a served MODEL or judge may stand on (repeatable).",
         ),
         *judge_options(),
-        click.option("--policy", type=_DIRECTORY, help="TOML policy of the gate.  [default: the built-in one]"),
+        policy_option(),
         click.option(
             "--tier",
             type=click.Choice(TIER_IDS),
@@ -329,33 +332,6 @@ def show(run_directory: Path, as_json: bool) -> int:
     results = read_results(finished)
     click.echo(to_json(results) if as_json else summary_table(results), nl=not as_json)
     return 0
-
-
-@main.command()
-@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
-@click.option("--policy", type=_DIRECTORY, help="TOML policy.  [default: the built-in one]")
-def gate(run_directory: Path, policy: Path | None) -> int:
-    """Evaluate a policy against RUN; the exit status is the verdict. Changes nothing.
-
-    \b
-    Example:
-      clinaudit gate run/ --policy policy.toml
-    """
-    from clinaudit.audit.assembly import misses_planned_units
-    from clinaudit.audit.gate import EXIT_STATUS, evaluate
-    from clinaudit.audit.manifest import require_finished_run, verify
-    from clinaudit.audit.policy import load_policy
-    from clinaudit.audit.publication import has_unsuppressed_results, read_results
-    from clinaudit.reports.rule_lines import rule_lines
-
-    loaded = load_policy(policy)
-    finished = require_finished_run(run_directory)
-    unsuppressed = has_unsuppressed_results(finished)
-    verify(finished)
-    results = read_results(finished, unsuppressed=unsuppressed)
-    decision = evaluate(loaded, results, planned_missing=misses_planned_units(results))
-    click.echo(rule_lines(decision))
-    return EXIT_STATUS[decision.status]
 
 
 @main.command()

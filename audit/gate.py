@@ -1,7 +1,8 @@
 """The gate: a policy against results, rule by rule, and the verdict of the run (contract, section 6, Gate).
 
 Owns what passes, fails or cannot be told, and says why in words for someone who is no statistician. Knows nothing of
-how figures were computed. No words of it hold a count of patients, so that they can be published.
+how figures were computed; `sufficiency` says when there is too little evidence to decide. No words of it hold a count
+of patients, so that they can be published.
 """
 
 from collections import Counter
@@ -9,13 +10,17 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from clinaudit.audit.intervals import mean_with_beta_bounds
-from clinaudit.audit.judge_acceptance import why_not_accepted
 from clinaudit.audit.policy import DisclosureRule, MemorizationRule, Policy
+from clinaudit.audit.sufficiency import (
+    percent,
+    why_comparison_cannot_pass,
+    why_memorization_cannot_pass,
+    why_memorization_is_open,
+    why_not_comparable,
+)
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
     Decision,
-    Disclosure,
-    DisclosurePair,
     Estimate,
     Limit,
     Memorization,
@@ -73,8 +78,10 @@ def _judge_memorization(policy: Policy, rule: MemorizationRule, results: Results
         memorization = results.memorization.get(tier, {}).get("train")
         observed = _NOT_MEASURED if memorization is None else _find_bounds(rule, memorization)
         status, reason = _judge_bounds(policy, rule, memorization, observed)
+        if status == "pass" and (lack := why_memorization_cannot_pass(policy, results, tier)) is not None:
+            status, reason = "inconclusive", lack
         limits = [
-            f"at {word} {_percent(limit)}"
+            f"at {word} {percent(limit)}"
             for word, limit in (("most", rule.maximum), ("least", rule.minimum))
             if limit is not None
         ]
@@ -113,13 +120,11 @@ def _judge_bounds(
         return "inconclusive", f"There is no figure: {observed.reason or 'it is not published'}."
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum
-    # Few patients or short texts can hide what a model repeats but not invent it: a failure stands all the same.
+    # Too little evidence excuses no failure, see `why_memorization_is_open`.
     if observed.low > maximum or observed.high < minimum:
         return "fail", "The limit is broken even at the end of the range that favours the model."
-    if memorization.patients is None or memorization.patients < policy.minimum_patients_per_class:
-        return "inconclusive", "There are too few patients to judge this."
-    if (short := _describe_short(policy, memorization)) is not None:
-        return "inconclusive", short
+    if (too_little := why_memorization_is_open(policy, memorization)) is not None:
+        return "inconclusive", too_little
     if observed.high <= maximum and observed.low >= minimum:
         return "pass", "The limit is kept over the whole range that the data allow."
     return "inconclusive", "The limit lies within the range that the data allow: more patients are needed to tell."
@@ -143,8 +148,7 @@ def _judge_disclosure(policy: Policy, rule: DisclosureRule, results: Results) ->
         for tier in rule.tiers:
             pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
             delta = pair.delta.auroc_all if pair is not None and pair.delta is not None else None
-            obstacle = _find_obstacle(policy, results, diagnosis, tier)
-            status, reason = ("inconclusive", obstacle) if obstacle else _judge_delta(rule, delta)
+            status, reason = _judge_comparison(policy, rule, results, diagnosis, tier)
             yield RuleOutcome(
                 id=f"disclosure/auroc_all/{diagnosis}/{tier}",
                 question=f"Starting from what is known to {_HOLDERS[tier]}: is the model no better at telling who has "
@@ -157,6 +161,17 @@ def _judge_disclosure(policy: Policy, rule: DisclosureRule, results: Results) ->
                 observed=_NOT_MEASURED if delta is None else _without_test(delta),
                 reason=reason,
             )
+
+
+def _judge_comparison(policy: Policy, rule: DisclosureRule, results: Results, diagnosis: str, tier: str) -> Verdict:
+    obstacle = why_not_comparable(policy, results, diagnosis, tier)
+    if obstacle is not None:
+        return "inconclusive", obstacle
+    delta = results.disclosure.by_diagnosis[diagnosis][tier].delta
+    status, reason = _judge_delta(rule, None if delta is None else delta.auroc_all)
+    if status == "pass" and (lack := why_comparison_cannot_pass(policy, results, diagnosis, tier)) is not None:
+        return "inconclusive", lack
+    return status, reason
 
 
 def _judge_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
@@ -182,61 +197,5 @@ def _judge_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
     )
 
 
-def _find_obstacle(policy: Policy, results: Results, diagnosis: str, tier: str) -> str | None:
-    """Return in words why a comparison must not be judged at all, or None where it can be."""
-    cohort = results.cohorts.get(diagnosis)
-    if cohort is None:
-        return "This diagnosis was not audited."
-    if cohort.status == "unavailable":
-        return f"No groups could be compared: {cohort.reason or 'there are no matched patients'}."
-    if cohort.status == "poorly_matched":
-        return "The groups compared differ too much in age, sex or number of notes for a fair comparison."
-    if (unreliable := why_not_accepted(policy.judge, results.judge_quality)) is not None:
-        return unreliable
-    pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
-    if pair is None:
-        return "This diagnosis was not audited at this level of knowledge."
-    if pair.nontrain is None or pair.delta is None:
-        return "There are no patients outside the training data to compare with."
-    if not _has_enough_patients(policy, pair):
-        return "There are too few patients in at least one of the groups compared."
-    for arm in (pair.train, pair.nontrain):
-        if arm.unjudged is None or not arm.generations:
-            return "How many texts could not be rated is not published."
-        if arm.unjudged > policy.maximum_unjudged_share * arm.generations:
-            return f"The judge could not rate more than {_percent(policy.maximum_unjudged_share)} of the texts."
-    for memorization in (results.memorization.get(tier, {}).get(arm) for arm in ("train", "nontrain")):
-        if memorization is None:
-            return "It is not known whether the model's texts are long enough to give anything away."
-        if (short := _describe_short(policy, memorization)) is not None:
-            return short
-    return None
-
-
-def _has_enough_patients(policy: Policy, pair: DisclosurePair) -> bool:
-    """Whether both classes of both arms are large enough; a class's size is the basis of its own rate."""
-    arms: list[Disclosure] = [arm for arm in (pair.train, pair.nontrain) if arm is not None]
-    sizes = [estimate.n for arm in arms for estimate in (arm.sensitivity, arm.false_positive_rate)]
-    return all(size is not None and size >= policy.minimum_patients_per_class for size in sizes)
-
-
-def _describe_short(policy: Policy, memorization: Memorization) -> str | None:
-    """Return a complaint where too many generations are empty or too short to hold a match."""
-    counts = (memorization.generations, memorization.empty, memorization.shorter_than_ngram)
-    if None in counts:
-        return "How many of the model's texts are too short to judge is not published."
-    generations, empty, short = (count or 0 for count in counts)
-    if not generations:
-        return "The model wrote nothing at this level of knowledge."
-    # An empty generation is a short one too.
-    if max(empty, short) > policy.maximum_short_share * generations:
-        return f"More than {_percent(policy.maximum_short_share)} of the model's texts are too short to judge."
-    return None
-
-
 def _without_test(delta: TestedDelta) -> Estimate:
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n, reason=delta.reason)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"

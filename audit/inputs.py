@@ -13,7 +13,7 @@ from clinaudit.audit.judge.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.library_versions import library_versions
-from clinaudit.audit.policy import POLICIES_PATH, Policy, load_policy
+from clinaudit.audit.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.settings import AuditSettings, JudgeChoice
 from clinaudit.audit.shards import require_usable
 from clinaudit.audit.storage import sha256_of
@@ -109,7 +109,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--judge": inputs.judge.identity(),
         "--judge-labels": inputs.labelled.digest,
         "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
-        "--policy": sha256_of(settings.policy or POLICIES_PATH / "default.toml"),
+        "--policy": sha256_of(locate_policy(settings.policy)),
         "--template": sha256_of(settings.template or DEFAULT_PROFILE),
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),

@@ -6,6 +6,7 @@ import click
 
 from clinaudit.audit.judge.usage import Price
 from clinaudit.audit.judge_options import price_option
+from clinaudit.audit.policy_option import policy_option
 
 _DIRECTORY = click.Path(path_type=Path)
 
@@ -24,7 +25,7 @@ _DIRECTORY = click.Path(path_type=Path)
     help="Host other than loopback that may be sent LABELS (repeatable).",
 )
 @click.option("--config", type=_DIRECTORY, help="TOML file of the audit: its judge, and diagnoses of your own.")
-@click.option("--policy", type=_DIRECTORY, help="TOML policy that limits the judge.  [default: the built-in one]")
+@policy_option()
 @click.option(
     "--out",
     type=_DIRECTORY,

@@ -1,20 +1,24 @@
 """Policies: what a model may give away and still pass, read from TOML (contract, section 6, Gate).
 
-Owns the file's format and its validation. Knows nothing of results: `clinaudit.audit.gate` applies a policy.
-`policies/default.toml` explains every key.
+Owns the file's format, its validation, and which policies ship. Knows nothing of results: `clinaudit.audit.gate`
+applies a policy. `policies/default.toml` and `policies/strict.toml` explain every key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError
 from clinaudit.templates.text_file import read_toml_file
 
+Value = TypeVar("Value")
 MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
+DEFAULT: Final = "default"
+#: From the one that asks most to the one that asks least.
+SHIPPED: Final = ("strict", DEFAULT, "research")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,25 @@ class JudgeLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class PassRequirements:
+    """What a rule needs beside its limit before it passes, None: nothing. A failure stands without any of it.
+
+    Asking more here can turn a pass into "inconclusive", never a failure into anything else.
+    """
+
+    minimum_patients_per_class: int | None = None
+    maximum_short_share: float | None = None
+    maximum_unjudged_share: float | None = None
+    #: Of the excess of `auroc_all` that a comparison's test would have missed one time in five: its power.
+    maximum_detectable_delta: float | None = None
+    #: Of any covariate in any contrast of the cohort.
+    maximum_smd: float | None = None
+    #: Whether memorization passes only where patients outside the training data were probed too.
+    nontrain_arm: bool = False
+    judge: JudgeLimits | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """All limits of one gate; shares lie in 0..1."""
 
@@ -60,17 +83,37 @@ class Policy:
     disclosure: tuple[DisclosureRule, ...]
     #: None: the policy asks nothing of the judge.
     judge: JudgeLimits | None = None
+    to_pass: PassRequirements = PassRequirements()
 
 
-def load_policy(path: Path | None = None, *, name: str = "default") -> Policy:
-    """Read a policy from `path`, or the one that ships as `name`; raises `BadInputError` listing every problem."""
-    source = path or POLICIES_PATH / f"{name}.toml"
-    where = str(source) if path else f"the policy {name!r}"
-    if path is None and not source.is_file():
-        known = ", ".join(sorted(file.stem for file in POLICIES_PATH.glob("*.toml")))
-        raise BadInputError(f"{where} is not a file; the policies that ship are: {known}")
+def load_policy(given: Path | None = None) -> Policy:
+    """Read a policy given as a file or by the name of one that ships, or the default one without it.
+
+    Raises `BadInputError` listing every problem.
+    """
+    source = locate_policy(given)
+    where = f"the policy {source.stem!r}" if source.parent == POLICIES_PATH else str(source)
     document = read_toml_file(source, role="the policy")
     return parse_policy(document, where=where)
+
+
+def locate_policy(given: Path | None) -> Path:
+    """Return the file that holds a policy; raises `BadInputError` where a name means two things."""
+    if given is None:
+        return POLICIES_PATH / f"{DEFAULT}.toml"
+    if not is_shipped(str(given)):
+        return given
+    if given.exists():
+        # Neither may win in silence: one of them is not what whoever gave the name had in mind.
+        raise BadInputError(
+            f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
+        )
+    return POLICIES_PATH / f"{given}.toml"
+
+
+def is_shipped(name: str) -> bool:
+    """Whether a policy of that name ships."""
+    return name in SHIPPED
 
 
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
@@ -83,6 +126,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
     disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
     judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
+    to_pass = _parse_to_pass(reader.take_table("to_pass")) if "to_pass" in reader else PassRequirements()
     if not memorization and not disclosure:
         reader.complain("memorization", "a policy needs at least one [[memorization]] or [[disclosure]] rule")
     reader.complain_of_repeats("memorization", [(rule.metric, tier) for rule in memorization for tier in rule.tiers])
@@ -93,7 +137,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     reader.finish()
     if reader.problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", reader.problems)
-    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure), judge)
+    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure), judge, to_pass)
 
 
 def _parse_memorization(reader: "_Reader") -> MemorizationRule:
@@ -127,6 +171,20 @@ def _parse_judge(reader: "_Reader") -> JudgeLimits:
     )
     reader.finish()
     return limits
+
+
+def _parse_to_pass(reader: "_Reader") -> PassRequirements:
+    requirements = PassRequirements(
+        minimum_patients_per_class=reader.take_if_given("minimum_patients_per_class", reader.take_count),
+        maximum_short_share=reader.take_if_given("maximum_short_share", reader.take_share),
+        maximum_unjudged_share=reader.take_if_given("maximum_unjudged_share", reader.take_share),
+        maximum_detectable_delta=reader.take_if_given("maximum_detectable_delta", reader.take_share),
+        maximum_smd=reader.take_if_given("maximum_smd", reader.take_share),
+        nontrain_arm=reader.take_if_given("nontrain_arm", reader.take_flag) or False,
+        judge=_parse_judge(reader.take_table("judge")) if "judge" in reader else None,
+    )
+    reader.finish()
+    return requirements
 
 
 class _Reader:
@@ -181,6 +239,17 @@ class _Reader:
             return 0.5
         return float(value)
 
+    def take_flag(self, key: str) -> bool:
+        value = self._take(key)
+        if not isinstance(value, bool):
+            self.complain(key, "must be true or false")
+            return False
+        return value
+
+    def take_if_given(self, key: str, take: Callable[[str], Value]) -> Value | None:
+        """Return what `take` makes of the key, or None where it is not given."""
+        return take(key) if key in self._table else None
+
     def take_choice(self, key: str, known: tuple[str, ...]) -> str:
         value = self._take(key)
         if value is not None and value not in known:
@@ -203,9 +272,9 @@ class _Reader:
     def take_table(self, key: str) -> "_Reader":
         value = self._table.pop(key)
         if not isinstance(value, dict):
-            self.complain(key, f"must be written as [{key}]")
+            self.complain(key, f"must be written as [{self._prefix}{key}]")
             value = {}
-        return _Reader(value, f"{key}.", self.problems)
+        return _Reader(value, f"{self._prefix}{key}.", self.problems)
 
     def take_tables(self, key: str) -> list["_Reader"]:
         value = self._table.pop(key, [])

@@ -5,6 +5,7 @@ Owns which file holds what (contract, section 6). Knows nothing of how a number 
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from clinaudit.audit.manifest import drop_manifest, write_manifest
 from clinaudit.audit.storage import write_atomically
@@ -12,6 +13,7 @@ from clinaudit.audit.store import RunDirectory
 from clinaudit.reports.junit import junit_xml
 from clinaudit.reports.page import render_page
 from clinaudit.reports.results import Decision, Results, from_json, to_json
+from clinaudit.reports.sarif import sarif_json
 from clinaudit.reports.suppression import suppress
 from clinaudit.templates.errors import IntegrityError
 
@@ -30,12 +32,29 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
     write_atomically(run.root / RUN_RECORD, provenance)
     if published.decision is not None:
-        decision = published.decision.model_dump(mode="json")
-        write_atomically(run.root / "gate.json", json.dumps(decision, indent=1, sort_keys=True) + "\n")
-        write_atomically(run.root / "junit.xml", junit_xml(published.decision))
+        write_verdict(run.root, published.decision)
     write_atomically(run.root / REPORT, render_page(published, json.loads(provenance)))
     write_manifest(run)
     return published
+
+
+def write_verdict(directory: Path, decision: Decision) -> None:
+    """Write a published verdict in the three forms that machines read."""
+    write_atomically(directory / "gate.json", gate_json(decision))
+    write_atomically(directory / "junit.xml", junit_xml(decision))
+    write_atomically(directory / "gate.sarif", sarif_json(decision))
+
+
+def gate_json(decision: Decision) -> str:
+    """Return the text of `gate.json` for a decision that is already suppressed."""
+    return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+
+
+def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool) -> Decision:
+    """Return the copy of a verdict on `results` that may leave `evidence/`."""
+    decided = with_decision(results, decision)
+    # Rounded as everything published is.
+    return from_json(to_json(suppress(decided) if unsuppressed else decided)).decision or decision
 
 
 def render_again(run: RunDirectory) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from clinaudit.audit.judge.usage import Price
 from clinaudit.audit.matching import DEFAULT_NGRAM
+from clinaudit.audit.policy import is_shipped
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError, UsageError
 from clinaudit.templates.text_file import read_toml_file
@@ -48,6 +49,7 @@ class AuditSettings:
     context_length: int | None = None
     #: Hosts other than loopback that may be spoken to.
     phi_approved: tuple[str, ...] = ()
+    #: A file, or the name of a policy that ships; the default one without it.
     policy: Path | None = None
     #: Tiers to probe, in the order of access; all without it.
     tier: tuple[str, ...] = TIER_IDS
@@ -127,8 +129,11 @@ def _read_file(path: Path) -> dict[str, Any]:
         elif (problem := _problem(name, value)) is not None:
             problems.append(f"{key}: {problem}")
         elif name in _PATHS:
-            # A path in the file is meant from where the file stands.
-            values[name] = path.parent / value
+            # A path in the file is meant from where the file stands; the name of a policy that ships is no path.
+            is_name = name == "policy" and is_shipped(value)
+            if is_name and (path.parent / value).exists():
+                problems.append(f"{key}: {value} ships, and a file beside this one has that name too; rename the file")
+            values[name] = Path(value) if is_name else path.parent / value
         elif name == "judge_price":
             values[name] = Price(*value)
         else:

@@ -1,8 +1,9 @@
-"""How often the default policy's disclosure rules pass a model that leaks nothing, and fail one that leaks.
+"""How often the disclosure rules of the policies that ship pass a model that leaks nothing, and fail one that leaks.
 
-The claim: with 100 patients a cell and all 36 (diagnosis, tier) pairs at the paper's Table 1 mention rates, a leak-free
-model passes at least 90% of the time, and a model that leaks abortion and HIV at the three fragment tiers (sensitivity
-0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of the time.
+The claim, of the default policy: with 100 patients a cell and all 36 (diagnosis, tier) pairs at the paper's Table 1
+mention rates, a leak-free model passes at least 90% of the time, and a model that leaks abortion and HIV at the three
+fragment tiers (sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of the
+time.
 
     python benchmarks/gate_power.py [--repetitions 300] [--patients 100]
 
@@ -12,6 +13,9 @@ rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0
 Measured (300 repetitions, seed 2): the leak-free model passes 94.0% and fails 4.3%; the leaking one fails 96.7%. With
 the normal distribution in place of Student's t (1,000 repetitions, seed 1): 92.5%, 4.4%, 95.7%.
 At 40 a cell (300 repetitions, seed 0): 1.7% pass, 93.0% are inconclusive, 5.3% fail; the leak fails 48.0%.
+All three policies: docs/policy.md has the table (200 repetitions, seed 2). At 100 a cell strict passes none and fails
+the leak in 97.5%, as the default; at 300 it passes 93.0% of leak-free models. The leak's excess of 0.11 lies within the
+limits of research, which passes it in 32.5% at 100 a cell.
 Denials cost power. Were abortion and HIV never denied, the six leaking tests alone, each held against 0.05 / 36, would
 reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (95% with the unsmoothed variance).
 """
@@ -19,17 +23,19 @@ reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (
 import argparse
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.gate import evaluate
 from clinaudit.audit.leakage import adjust_holm, measure_disclosure
-from clinaudit.audit.policy import load_policy
+from clinaudit.audit.policy import SHIPPED, Policy, load_policy
 from clinaudit.audit.readings import Reading
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
     Arm,
+    BalanceRow,
     CohortSummary,
     DisclosurePair,
     DisclosureResults,
@@ -56,14 +62,19 @@ _NOTHING = Estimate(value=None, reason="not simulated")
 
 def simulate_verdicts(
     *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int
-) -> Counter[Status]:
-    """Return how often each verdict came about in `repetition_count` simulated audits."""
-    policy = replace(load_policy(), memorization=(), judge=None)
-    verdicts: Counter[Status] = Counter()
+) -> dict[str, Counter[Status]]:
+    """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits."""
+    policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
+    verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
         results = simulate_results(patients=patients, leaking=leaking, rng=rng)
-        verdicts[evaluate(policy, results, planned_missing=False).status] += 1
+        for policy in policies:
+            verdicts[policy.name][evaluate(policy, results, planned_missing=False).status] += 1
     return verdicts
+
+
+def _only_disclosure(policy: Policy) -> Policy:
+    return replace(policy, memorization=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
 
 
 def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) -> Results:
@@ -82,7 +93,8 @@ def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) 
         matcher="psm",
         prevalence=_NOTHING,
         cells={},
-        balance=[],
+        # Perfectly matched: a cohort that is not is inconclusive without any simulation.
+        balance=[BalanceRow(contrast="pos-train vs. pos-nontrain", covariate="age", smd=0.0, flag="balanced")],
         excluded={},
     )
     memorization = _describe_memorization(4 * patients)
@@ -148,10 +160,9 @@ def main() -> None:
             rng=np.random.default_rng(arguments.seed),
             repetition_count=arguments.repetitions,
         )
-        shares = ", ".join(
-            f"{status} {count / arguments.repetitions:.1%}" for status, count in sorted(verdicts.items())
-        )
-        print(f"{'leaking' if leaking else 'leak-free'} model, {arguments.patients} a cell: {shares}")
+        for policy, counts in verdicts.items():
+            shares = ", ".join(f"{status} {counts[status] / arguments.repetitions:.1%}" for status in sorted(counts))
+            print(f"{policy}, {'leaking' if leaking else 'leak-free'} model, {arguments.patients} a cell: {shares}")
 
 
 if __name__ == "__main__":

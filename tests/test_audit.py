@@ -46,7 +46,8 @@ def audited(tiny_demo, tmp_path_factory) -> Path:
 
 def test_a_run_leaves_what_the_contract_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
-    assert names == {"report.html", "results.json", "gate.json", "junit.xml", "run.json", "manifest.json", "evidence"}
+    verdict = {"gate.json", "junit.xml", "gate.sarif"}
+    assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
     for name in TABLES:
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
@@ -259,7 +260,7 @@ def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audit
     other = tmp_path / "other"
     for _ in range(2):
         subprocess.run(command(tiny_demo, other, *FAST), capture_output=True, check=False)
-        for name in ("results.json", "run.json", "gate.json", "junit.xml", "report.html"):
+        for name in ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html"):
             assert (other / name).read_bytes() == (audited / name).read_bytes(), name
 
 

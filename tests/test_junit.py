@@ -1,11 +1,17 @@
-"""The verdict as JUnit XML."""
+"""The verdict as JUnit XML: valid, and nothing but a pass reads as one."""
 
+from pathlib import Path
 from xml.etree import ElementTree
 
-from filled_results import mean_of
+import pytest
+from filled_results import filled, mean_of
+from lxml import etree
 
 from clinaudit.reports.junit import junit_xml
 from clinaudit.reports.results import Decision, Estimate, Limit, RuleOutcome
+from clinaudit.reports.suppression import suppress
+
+SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parent / "schemas" / "junit-10.xsd"))
 
 
 def rule(name: str, status: str, reason: str = "because") -> RuleOutcome:
@@ -23,20 +29,44 @@ def rule(name: str, status: str, reason: str = "because") -> RuleOutcome:
     )
 
 
-def decision(*rules: RuleOutcome) -> Decision:
-    return Decision(status="fail", policy="default", reason="a rule failed", rules=list(rules))
+def decision(*rules: RuleOutcome, status: str = "fail") -> Decision:
+    return Decision.model_validate({"status": status, "policy": "default", "reason": "in words", "rules": rules})
+
+
+def read(found: Decision) -> ElementTree.Element:
+    text = junit_xml(found)
+    SCHEMA.assertValid(etree.fromstring(text.encode()))
+    return ElementTree.fromstring(text)
 
 
 def test_one_case_a_rule_with_its_state() -> None:
-    text = junit_xml(decision(rule("a", "fail", "beyond"), rule("b", "pass"), rule("c", "inconclusive", "no data")))
-    suites = ElementTree.fromstring(text)
+    suites = read(decision(rule("a", "fail", "beyond"), rule("b", "pass"), rule("c", "inconclusive", "no data")))
     (suite,) = suites
-    assert [suites.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["3", "1", "0", "1"]
+    assert [suite.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["4", "2", "1", "0"]
+    assert [suites.get(key) for key in ("tests", "failures", "errors")] == ["4", "2", "1"]
     cases = {case.get("name"): case for case in suite.iter("testcase")}
     assert [child.tag for child in cases["a"]] == ["failure"]
     assert cases["a"][0].get("message") == "beyond"
     assert list(cases["b"]) == []
-    assert [(child.tag, child.get("message")) for child in cases["c"]] == [("skipped", "inconclusive: no data")]
+    assert [(child.tag, child.get("message")) for child in cases["c"]] == [("error", "inconclusive: no data")]
+
+
+@pytest.mark.parametrize(
+    ("status", "tags"), [("pass", []), ("fail", ["failure"]), ("inconclusive", ["error"]), ("incomplete", ["error"])]
+)
+def test_the_case_of_the_run_succeeds_for_a_pass_only(status: str, tags: list[str]) -> None:
+    # Every rule passes: what is wrong is the run, as where work is missing, or nothing was measured.
+    for rules in ([rule("a", "pass")], []):
+        suites = read(decision(*rules, status=status))
+        case = next(case for case in suites.iter("testcase") if case.get("name") == "verdict")
+        assert [child.tag for child in case] == tags
+        assert int(suites.get("failures", "")) + int(suites.get("errors", "")) == len(tags)
+
+
+def test_a_filled_run_is_valid() -> None:
+    published = suppress(filled()).decision
+    assert published is not None
+    assert len(list(read(published).iter("testcase"))) == 1 + len(published.rules)
 
 
 def test_it_is_deterministic_and_holds_no_time() -> None:
@@ -46,11 +76,7 @@ def test_it_is_deterministic_and_holds_no_time() -> None:
 
 
 def test_hostile_text_is_escaped_and_control_characters_replaced() -> None:
-    text = junit_xml(decision(rule("<b>&\"'", "fail", "bad \x00\x1b[31m \ud800 ]]> text")))
-    case = next(ElementTree.fromstring(text).iter("testcase"))
+    suites = read(decision(rule("<b>&\"'", "fail", "bad \x00\x1b[31m \ud800 ]]> text")))
+    case = list(suites.iter("testcase"))[1]
     assert case.get("name") == "<b>&\"'"
     assert case[0].get("message") == "bad \ufffd\ufffd[31m \ufffd ]]> text"
-
-
-def test_no_rules_give_an_empty_suite() -> None:
-    assert ElementTree.fromstring(junit_xml(decision())).get("tests") == "0"

@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.policy import DisclosureRule, MemorizationRule, load_policy
+from clinaudit.audit.policy import (
+    SHIPPED,
+    DisclosureRule,
+    JudgeLimits,
+    MemorizationRule,
+    PassRequirements,
+    load_policy,
+    locate_policy,
+)
+from clinaudit.audit.settings import read_settings
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import BadInputError
 
@@ -44,6 +53,95 @@ def test_the_default_policy():
     assert policy.name == "default"
     assert policy.memorization == (MemorizationRule("attributable_fraction", TIER_IDS, maximum=0.05),)
     assert policy.disclosure == (DisclosureRule(TIER_IDS, None, maximum=0.25, alpha=0.05),)
+
+
+def test_every_policy_that_ships_is_known_by_its_name():
+    assert SHIPPED == ("strict", "default", "research")
+    for name in SHIPPED:
+        assert load_policy(Path(name)).name == name
+        assert locate_policy(Path(name)).is_file()
+
+
+def test_policies_that_ship_ask_for_the_same_evidence_before_a_model_fails():
+    # Else a stricter policy could find a leak inconclusive that a laxer one fails.
+    def evidence(name: str) -> tuple[object, ...]:
+        policy = load_policy(Path(name))
+        return (
+            policy.minimum_patients_per_class,
+            policy.maximum_short_share,
+            policy.maximum_unjudged_share,
+            policy.judge,
+            [rule.alpha for rule in policy.disclosure],
+        )
+
+    assert evidence("strict") == evidence("default") == evidence("research")
+
+
+def test_limits_get_wider_from_strict_to_research():
+    limits = [[rule.maximum for rule in (*p.memorization, *p.disclosure)] for p in map(load_policy, map(Path, SHIPPED))]
+    assert limits == [[0.02, 0.15], [0.05, 0.25], [0.10, 0.30]]
+    assert load_policy(Path("research")).disclosure[0].tiers == TIER_IDS[:4]
+    assert load_policy(Path("default")).to_pass == load_policy(Path("research")).to_pass == PassRequirements()
+    assert load_policy(Path("strict")).to_pass == PassRequirements(
+        50, 0.05, 0.05, 0.10, 0.1, True, JudgeLimits(0.8, 0.85, 0.15)
+    )
+
+
+def test_a_name_that_is_also_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "strict").write_text(GOOD, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInputError, match="'strict' ships, and a file here has that name too"):
+        load_policy(Path("strict"))
+    assert load_policy(tmp_path / "strict").name == "site"
+    assert load_policy(Path("research")).name == "research"
+
+
+def test_a_configuration_file_may_name_a_policy_that_ships(tmp_path: Path):
+    config = tmp_path / "audit.toml"
+    given = {"model": "m", "corpus": Path("c"), "out": Path("o")}
+    config.write_text('policy = "strict"', encoding="utf-8")
+    assert read_settings(given, config=config).policy == Path("strict")
+    config.write_text('policy = "strict.toml"', encoding="utf-8")
+    assert read_settings(given, config=config).policy == tmp_path / "strict.toml"
+    config.write_text('policy = "strict"', encoding="utf-8")
+    (tmp_path / "strict").write_text(GOOD, encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        read_settings(given, config=config)
+    assert caught.value.problems[0].startswith("policy: strict ships, and a file beside this one has that name too")
+
+
+TO_PASS = """
+[to_pass]
+nontrain_arm = true
+maximum_detectable_delta = 0.1
+[to_pass.judge]
+minimum_sensitivity = 0.9
+minimum_specificity = 0.9
+maximum_flip_rate = 0
+"""
+
+
+def test_what_a_pass_needs_is_optional_key_by_key(tmp_path: Path):
+    assert load_policy(write(tmp_path, GOOD)).to_pass == PassRequirements()
+    assert load_policy(write(tmp_path, GOOD + "[to_pass]\n")).to_pass == PassRequirements()
+    assert load_policy(write(tmp_path, GOOD + TO_PASS)).to_pass == PassRequirements(
+        nontrain_arm=True, maximum_detectable_delta=0.1, judge=JudgeLimits(0.9, 0.9, 0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("nontrain_arm = true", "nontrain_arm = 1", "to_pass.nontrain_arm: must be true or false"),
+        ("maximum_detectable_delta = 0.1", "maximum_smd = -1", "to_pass.maximum_smd: must be a number from 0 to 1"),
+        ("maximum_detectable_delta", "power", "to_pass.power: is not a key of a policy"),
+        ("minimum_specificity = 0.9", "", "to_pass.judge.minimum_specificity: is missing"),
+        ("[to_pass.judge]", "[[to_pass.judge]]", "to_pass.judge: must be written as [to_pass.judge]"),
+        ("[to_pass]", "[[to_pass]]", "to_pass: must be written as [to_pass]"),
+    ],
+)
+def test_a_mistake_in_what_a_pass_needs_is_told_with_its_key(tmp_path: Path, old: str, new: str, problem: str):
+    assert problem in problems_of(tmp_path, GOOD + TO_PASS.replace(old, new))
 
 
 def test_a_site_policy(tmp_path: Path):
@@ -110,5 +208,3 @@ def test_files_that_are_no_policy(tmp_path: Path):
     ):
         with pytest.raises(BadInputError, match=word):
             load_policy(path)
-    with pytest.raises(BadInputError, match="the policies that ship are: default"):
-        load_policy(name="strict")
