@@ -12,7 +12,7 @@ from clinaudit.audit.confinement import confine_libraries, take_libraries_offlin
 from clinaudit.audit.generations_input import GenerationInput, read_generations
 from clinaudit.audit.inputs import scratch_directory
 from clinaudit.audit.library_versions import library_versions
-from clinaudit.audit.manifest import drop_manifest
+from clinaudit.audit.manifest import drop_manifest, refuse_purged
 from clinaudit.audit.memorization import Generation
 from clinaudit.audit.memorization_stage import measure_memorization
 from clinaudit.audit.progress import Progress
@@ -51,6 +51,7 @@ def analyze_file(
     take_libraries_offline(run.work)
     require_usable(ray_address)
     with run.absent_on_failure():
+        refuse_purged(run)
         if not tokenizer_directory.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
         profile = load_profile(template)
@@ -70,6 +71,7 @@ def analyze_file(
         "--seed": seed,
     }
     with open_store(run) as store, open_token_cache(run, tokenizer_digest, tokenizer) as cache:
+        refuse_purged(run)
         store.bind_settings(settings)
         confine_libraries(run.work)
         drop_manifest(run)

@@ -20,6 +20,7 @@ from clinaudit.audit.gate_command import gate
 from clinaudit.audit.judge_check_command import judge_check
 from clinaudit.audit.judge_options import judge_options
 from clinaudit.audit.policy_option import policy_option
+from clinaudit.audit.purge_command import purge
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
@@ -100,6 +101,7 @@ def main() -> None:
 
 main.add_command(gate)
 main.add_command(judge_check)
+main.add_command(purge)
 
 
 def _ray_option() -> Callable[[Command], Command]:

@@ -1,6 +1,7 @@
 """The manifest: SHA-256 of every file of a run outside `work/`, written last (contract, section 6).
 
-A run without a manifest has not finished. Knows nothing of what the files hold.
+A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. Knows nothing of
+what the files hold.
 """
 
 import json
@@ -8,20 +9,49 @@ from pathlib import Path
 
 from clinaudit.audit.storage import sha256_of, write_atomically
 from clinaudit.audit.store import RunDirectory
-from clinaudit.templates.errors import BadInputError, IncompleteError, IntegrityError
+from clinaudit.templates.errors import BadInputError, IncompleteError, IntegrityError, UsageError
 
 _NAME = "manifest.json"
 
 
-def write_manifest(run: RunDirectory) -> None:
-    """Digest every file of the run and write the manifest."""
-    files = {name: sha256_of(run.root / name) for name in _files(run)}
-    write_atomically(run.root / _NAME, json.dumps({"sha256": files}, indent=1, sort_keys=True) + "\n")
+def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
+    """Digest every file of the run (`purged`: but the evidence, which goes) and write the manifest."""
+    files = {name: sha256_of(run.root / name) for name in _files(run) if not (purged and _is_evidence(name))}
+    content: dict[str, object] = {"sha256": files}
+    if purged:
+        content["purged"] = True
+    write_atomically(run.root / _NAME, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 def drop_manifest(run: RunDirectory) -> None:
     """Take the manifest away before files change, so that a kill never leaves one that is wrong."""
     (run.root / _NAME).unlink(missing_ok=True)
+
+
+def has_manifest(run: RunDirectory) -> bool:
+    """Whether the run has finished."""
+    return (run.root / _NAME).is_file()
+
+
+def is_purged(run: RunDirectory) -> bool:
+    """Whether the run's evidence was removed, or its removal has begun."""
+    try:
+        return bool(json.loads((run.root / _NAME).read_text(encoding="utf-8")).get("purged") is True)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (ValueError, AttributeError):
+        raise _no_manifest() from None
+
+
+def refuse_purged(run: RunDirectory) -> None:
+    """Raise `UsageError` where --out names a purged run: its evidence is gone, and is not to come back by mistake."""
+    try:
+        purged = is_purged(run)
+    except IntegrityError:
+        # Running the audit again is what mends a manifest that cannot be read.
+        return
+    if purged:
+        raise UsageError("this run was purged and cannot be gone on with; use another --out")
 
 
 def require_finished_run(root: Path) -> RunDirectory:
@@ -33,13 +63,16 @@ def require_finished_run(root: Path) -> RunDirectory:
         if run.work.is_dir():
             raise IncompleteError(f"the audit in {root.name} has not finished; run the same `clinaudit audit` again")
         raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
+    if run.evidence.exists() and is_purged(run):
+        raise IncompleteError(f"the purge of {root.name} was stopped; run `clinaudit purge` again to finish it")
     return run
 
 
-def verify(run: RunDirectory, *, but: tuple[str, ...] = ()) -> int:
+def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = True) -> int:
     """Check the run's files, except those named in `but`, against the manifest; return how many were checked.
 
-    Raises `IntegrityError` naming the first file that is missing, changed or not in the manifest.
+    Without `evidence` its files are left out. Raises `IntegrityError` naming the first file that is missing, changed or
+    not in the manifest.
     """
     path = run.root / _NAME
     try:
@@ -47,9 +80,11 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = ()) -> int:
         if not isinstance(listed, dict) or not all(isinstance(item, str) for item in listed.values()):
             raise TypeError
     except (ValueError, KeyError, TypeError):
-        raise IntegrityError(f"{_NAME} is not a manifest; restore it from a backup or run the audit again") from None
-    present = set(_files(run)) - set(but)
-    wanted = set(listed) - set(but)
+        raise _no_manifest() from None
+    present, wanted = (
+        {name for name in names if name not in but and (evidence or not _is_evidence(name))}
+        for names in (_files(run), listed)
+    )
     for name in sorted(wanted | present):
         if name not in wanted:
             raise IntegrityError(f"{name} is not in the manifest; remove it or run the audit again")
@@ -58,6 +93,14 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = ()) -> int:
         if sha256_of(run.root / name) != listed[name]:
             raise IntegrityError(f"{name} is not what the audit wrote; restore it or run the audit again")
     return len(wanted)
+
+
+def _no_manifest() -> IntegrityError:
+    return IntegrityError(f"{_NAME} is not a manifest; restore it from a backup or run the audit again")
+
+
+def _is_evidence(name: str) -> bool:
+    return name.startswith("evidence/")
 
 
 def _files(run: RunDirectory) -> list[str]:

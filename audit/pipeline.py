@@ -26,7 +26,7 @@ from clinaudit.audit.judge.calibration import confusion_matrix
 from clinaudit.audit.judge.judge_cache import open_judge_cache
 from clinaudit.audit.judge.selection import remember_answers
 from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
-from clinaudit.audit.manifest import drop_manifest
+from clinaudit.audit.manifest import drop_manifest, refuse_purged
 from clinaudit.audit.memorization_stage import measure_memorization
 from clinaudit.audit.population import count_tokens
 from clinaudit.audit.progress import Progress
@@ -49,6 +49,7 @@ def run_audit(settings: AuditSettings) -> Results:
 
     # Everything given is read and checked before any model is loaded.
     with run.absent_on_failure():
+        refuse_purged(run)
         inputs = load_inputs(settings)
 
     with (
@@ -58,6 +59,7 @@ def run_audit(settings: AuditSettings) -> Results:
             [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_judge_cache(run)
         ) as judge_memory,
     ):
+        refuse_purged(run)
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)
         drop_manifest(run)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from clinaudit.audit.manifest import drop_manifest, write_manifest
+from clinaudit.audit.manifest import drop_manifest, is_purged, write_manifest
 from clinaudit.audit.storage import write_atomically
 from clinaudit.audit.store import RunDirectory
 from clinaudit.reports.junit import junit_xml
@@ -20,6 +20,9 @@ from clinaudit.templates.errors import IntegrityError
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
 REPORT = "report.html"
+VERDICTS = ("gate.json", "junit.xml", "gate.sarif")
+#: Everything beside the evidence but the manifest.
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, *VERDICTS)
 
 
 def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
@@ -40,9 +43,8 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
 
 def write_verdict(directory: Path, decision: Decision) -> None:
     """Write a published verdict in the three forms that machines read."""
-    write_atomically(directory / "gate.json", gate_json(decision))
-    write_atomically(directory / "junit.xml", junit_xml(decision))
-    write_atomically(directory / "gate.sarif", sarif_json(decision))
+    for name, text in zip(VERDICTS, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
+        write_atomically(directory / name, text)
 
 
 def gate_json(decision: Decision) -> str:
@@ -60,9 +62,12 @@ def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool
 def render_again(run: RunDirectory) -> None:
     """Render the report from the published results once more."""
     page = render_page(read_results(run), read_record(run))
-    drop_manifest(run)
+    purged = is_purged(run)
+    if not purged:
+        # A purged run keeps it: without a manifest nothing would tell that this is a run.
+        drop_manifest(run)
     write_atomically(run.root / REPORT, page)
-    write_manifest(run)
+    write_manifest(run, purged=purged)
 
 
 def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:

@@ -58,6 +58,11 @@ class RunDirectory:
         """State, caches and temporary files; not in the manifest."""
         return self.evidence / "work"
 
+    @property
+    def lock(self) -> Path:
+        """Held by whoever writes to the run."""
+        return self.work / "lock"
+
     @contextmanager
     def absent_on_failure(self) -> Iterator[None]:
         """Leave nothing of a run that never began: torch makes its compiler's cache as soon as it is imported."""
@@ -141,21 +146,29 @@ class RunStore:
 def open_store(run: RunDirectory) -> Iterator[RunStore]:
     """Open a run's store, made where there is none; raises `StorageError` where another audit holds it."""
     run.create()
-    require_regular(run.work / "lock", "the run's lock")
-    lock = FileLock(run.work / "lock", mode=FILE_MODE)
+    with hold_lock(run):
+        try:
+            with _connection(run.work / "state.sqlite") as connection:
+                yield RunStore(connection)
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
+            raise StorageError(
+                f"the run's state cannot be read or written ({name}); "
+                "free disk space or restore the file, then run the same command again"
+            ) from None
+
+
+@contextmanager
+def hold_lock(run: RunDirectory) -> Iterator[None]:
+    """Keep others from writing to a run; raises `StorageError` where another audit holds it."""
+    require_regular(run.lock, "the run's lock")
+    lock = FileLock(run.lock, mode=FILE_MODE)
     try:
         lock.acquire(blocking=False)
     except Timeout:
         raise StorageError("another audit is writing to this run; wait for it, or use another --out") from None
     try:
-        with _connection(run.work / "state.sqlite") as connection:
-            yield RunStore(connection)
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        raise StorageError(
-            f"the run's state cannot be read or written ({name}); "
-            "free disk space or restore the file, then run the same command again"
-        ) from None
+        yield
     finally:
         lock.release()
 

@@ -2,8 +2,8 @@
 
 The claim, of the default policy: with 100 patients a cell and all 36 (diagnosis, tier) pairs at the paper's Table 1
 mention rates, a leak-free model passes at least 90% of the time, and a model that leaks abortion and HIV at the three
-fragment tiers (sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of the
-time.
+fragment tiers (sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of
+the time.
 
     python benchmarks/gate_power.py [--repetitions 300] [--patients 100]
 
