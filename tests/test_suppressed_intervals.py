@@ -17,11 +17,9 @@ def measured(rng: np.random.Generator, *, cell: int, rates: tuple[float, float])
             for number in range(cell):
                 outcome = OUTCOMES[3] if rng.random() < rate else OUTCOMES[1]
                 readings.append(
-                    Reading(
-                        patient_id=f"{arm}{present}{number}", arm=arm, present=present, match_id="", outcome=outcome
-                    )
+                    Reading(patient_id=f"{arm}{present}{number}", arm=arm, present=present, outcome=outcome)
                 )
-    return measure_disclosure(readings, prevalence=0.3, has_nontrain=True, seed=0, resamples=50)
+    return measure_disclosure(readings, prevalence=0.3, seed=0, resamples=50)
 
 
 @pytest.mark.parametrize("cell", [11, 40, 100])
