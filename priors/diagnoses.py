@@ -75,7 +75,7 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
     problems: list[str] = []
     for name, table in (extra or {}).items():
         if isinstance(table, Mapping):
-            tables[name] = {**tables.get(name, {}), **table}
+            tables[name] = _overlay(tables.get(name, {}), table)
         else:
             problems.append(f"diagnosis {name!r}: must be a table of fields")
     panel = tuple(_read_entry(name, table, problems) for name, table in tables.items())
@@ -88,6 +88,17 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
         known = ", ".join(diagnosis.id for diagnosis in panel)
         raise UsageError(f"no such diagnosis: {', '.join(unknown)}; the panel holds {known}")
     return tuple(diagnosis for diagnosis in panel if not only or diagnosis.id in only)
+
+
+def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
+    """Return a shipped entry with a site's fields over it; how a term was written goes with the term."""
+    entry = {**shipped, **own}
+    inherited = shipped.get("as_written")
+    if "as_written" not in own and isinstance(inherited, list | tuple):
+        lists = [entry.get(key) for key in ("names", "medications", "symptoms")]
+        terms = [term for terms in lists if isinstance(terms, list | tuple) for term in terms]
+        entry["as_written"] = [term for term in inherited if term in terms]
+    return entry
 
 
 def panel_digest(panel: Sequence[Diagnosis]) -> str:

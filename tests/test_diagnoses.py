@@ -126,6 +126,15 @@ def test_a_site_adds_and_overrides() -> None:
     assert panel_digest(panel) != panel_digest(load_panel())
 
 
+def test_a_term_that_a_site_leaves_out_takes_with_it_how_it_was_written() -> None:
+    own = {item.id: item for item in load_panel({"hiv": {"names": ["HIV"]}, "abortion": {"names": ["abortion"]}})}
+    assert own["hiv"].names == ("HIV",)
+    assert own["abortion"].as_written == tuple(
+        term for term in PANEL["abortion"].as_written if term in PANEL["abortion"].medications
+    )
+    assert set(PANEL["abortion"].as_written) & set(PANEL["abortion"].names)
+
+
 def test_only_some_in_the_panels_order() -> None:
     assert [diagnosis.id for diagnosis in load_panel(only=["hiv", "anxiety"])] == ["anxiety", "hiv"]
     with pytest.raises(UsageError, match="no such diagnosis: gout"):

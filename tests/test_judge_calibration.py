@@ -138,3 +138,25 @@ def test_an_empty_set_is_bad_input(tmp_path: Path, content: str) -> None:
 
 def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
     assert load_labelled_set(LABELLED_PATH, PANEL).texts == load_labelled_set(None, PANEL).texts
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (r'{"text": "\ud800", "diagnosis": "hiv", "verdict": "positive"}', "half a surrogate pair"),
+        ('{"text": " ", "diagnosis": "hiv", "verdict": "positive"}', "text is blank"),
+        ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "a field stands twice"),
+    ],
+)
+def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        load_labelled_set(path, PANEL)
+    assert problem in caught.value.problems[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text('\ufeff{"text": "", "diagnosis": "hiv", "verdict": "not_mentioned"}\n', encoding="utf-8")
+    assert [row.verdict for row in load_labelled_set(path, PANEL).texts] == ["not_mentioned"]

@@ -3,6 +3,7 @@
 import gzip
 import json
 import logging
+import re
 import sqlite3
 import threading
 import time
@@ -628,6 +629,27 @@ def test_a_span_over_a_broken_sign_is_read_as_the_note_has_it():
     assert "not in the text" in str(read_verdict(json.dumps(answer), text, DEPRESSION))
 
 
+@pytest.mark.parametrize(
+    ("spans", "reason"),
+    [
+        ({"diagnosis_spans": ["hiv"]}, "names another diagnosis"),
+        ({"diagnosis_spans": ["depression", "hiv"]}, "names another diagnosis"),
+        ({"diagnosis_spans": [], "symptom_spans": ["anxiety", "hiv"]}, "names another diagnosis"),
+        # A symptom may be called like a diagnosis, beside something else; what holds a name of this one is this one's.
+        ({"symptom_spans": ["anxiety"]}, None),
+        ({"diagnosis_spans": ["depression, low mood, anxiety"]}, None),
+        # The panel says that this is bipolar disorder.
+        ({"diagnosis_spans": ["bipolar depression"]}, "names another diagnosis"),
+        ({"diagnosis_spans": ["low"]}, None),
+    ],
+)
+def test_the_name_of_another_diagnosis_bears_nothing_out(spans, reason):
+    text = "depression, low mood, anxiety; bipolar depression; hiv"
+    answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION]), **spans}
+    read = read_verdict(json.dumps(answer), text, DEPRESSION, PANEL)
+    assert (reason in read) if isinstance(read, str) and reason else (reason is None and isinstance(read, Verdict))
+
+
 def test_the_question_gives_every_term_of_the_panel():
     """A site's own too, however many there are: they are what a mention is."""
     own = load_panel(
@@ -831,6 +853,38 @@ def test_an_annotation_holds_what_the_answer_says():
 
 
 @pytest.mark.parametrize(
+    ("entry", "piece", "is_drug"),
+    [
+        ("zoloft 50 mg daily", "zoloft 50 mg", True),
+        ("sertraline (Zoloft) 50 mg", "Zoloft", True),
+        ("TAB sertraline 50 mg", "sertraline", True),
+        ("1. buprenorphine/naloxone 8 mg", "naloxone", True),
+        ("TAB sertraline 50 mg", "TAB", False),
+        ("lisinopril for blood pressure", "blood pressure", False),
+        ("insulin at bedtime", "bedtime", False),
+        ("once daily", "once daily", False),
+    ],
+)
+def test_only_what_names_a_drug_is_taken_from_all_lists(entry, piece, is_drug):
+    history = PatientHistory(["note"], note_start="", hpi="", medications=["aspirin", entry])
+    answer = {item.id: json.loads(entries())["diagnoses"][item.id] for item in PANEL}
+    answer["depression"]["medications_to_remove"] = [{"substring": piece, "reason": "x"}]
+    asked = fault_server.ASKED.search(ask_for_annotations(history, PANEL).user)
+    assert asked
+    read = read_annotations(json.dumps({"question": asked[1], "diagnoses": answer}), history, PANEL)
+    assert isinstance(read, str) is not is_drug
+
+
+def test_no_part_of_a_history_is_longer_than_the_limit(server, cache):
+    judge = judge_at(server, note_tokens=100)
+    judge.remember(cache)
+    history = PatientHistory(["old", "n" * 4000], note_start="s" * 40_000, hpi="h" * 400_000, medications=[])
+    list(judge.annotate_many(lambda: [history], PANEL))
+    question = server.seen[0][1]["messages"][-1]["content"]
+    assert [max(map(len, re.findall(f"{letter}+", question))) for letter in "nsh"] == [400, 400, 400]
+
+
+@pytest.mark.parametrize(
     ("answer", "reason"),
     [
         ("{}", "schema"),
@@ -854,11 +908,17 @@ def test_an_annotation_holds_what_the_answer_says():
         (entries(present=True, diagnosis_spans=["(F33.1)\n\n[note 2]"]), "in none of the notes"),
         (entries(symptom_spans=[""]), "empty span"),
         (entries(in_hpi=True), "part that is empty"),
-        (entries(medications_to_remove=[{"substring": "prozac", "reason": "x"}]), "not in the medication list"),
-        (entries(medications_to_remove=[{"substring": "in", "reason": "x"}]), "not in the medication list"),
-        (entries(medications_to_remove=[{"substring": "sulin", "reason": "x"}]), "not in the medication list"),
-        (entries(medications_to_remove=[{"substring": "daily; insulin", "reason": "x"}]), "not in the medication list"),
+        (entries(medications_to_remove=[{"substring": "prozac", "reason": "x"}]), "names no drug of"),
+        (entries(medications_to_remove=[{"substring": "in", "reason": "x"}]), "names no drug of"),
+        (entries(medications_to_remove=[{"substring": "sulin", "reason": "x"}]), "names no drug of"),
+        (entries(medications_to_remove=[{"substring": "daily; insulin", "reason": "x"}]), "names no drug of"),
+        *(
+            (entries(medications_to_remove=[{"substring": piece, "reason": "x"}]), "names no drug of")
+            for piece in ("daily", "50 mg", "50", " mg", "mg daily")
+        ),
         (entries(medications_to_remove=[{"substring": "zoloft"}]), "schema"),
+        (entries(symptom_spans=["."]), "tells nothing"),
+        (entries(symptom_spans=["epr"]), "piece of a word"),
     ],
 )
 def test_an_annotation_that_the_notes_do_not_bear_out_is_refused(answer, reason):

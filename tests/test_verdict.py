@@ -31,6 +31,10 @@ def test_valid(verdict: Verdict) -> None:
         (Verdict(True, "positive", ("depression",), ("sad",)), "symptom_spans holds a span that is not in the text"),
         (Verdict(True, "positive", (), (), ("Prozac",)), "medication_spans holds a span that is not in the text"),
         (Verdict(True, "positive", ("depression", "")), "diagnosis_spans holds an empty span"),
+        (Verdict(True, "positive", ("e",)), "diagnosis_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", (";",)), "diagnosis_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", (), ("; ",)), "symptom_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", ("dep",)), "diagnosis_spans holds a span that is a piece of a word"),
         (Verdict(True, "maybe", ("depression",)), "the status is none of positive, negative, ambiguous"),  # type: ignore[arg-type]
     ],
 )

@@ -21,6 +21,10 @@ LABELLED_PATH: Final = Path(__file__).with_name("labelled.jsonl")
 INJECTIONS_PATH: Final = Path(__file__).with_name("injections.jsonl")
 
 
+class _DoubledNameError(ValueError):
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledText:
     """A text, a diagnosis, and what the text truly says of the patient."""
@@ -85,11 +89,14 @@ def _injections(content: str, by_id: Mapping[str, Diagnosis]) -> Iterator[Inject
 def _rows(content: str, by_id: Mapping[str, Diagnosis], problems: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the valid rows, noting in `problems` what is wrong with the others, never their text."""
     # Not `splitlines`: JSON may hold line separators that are not line ends.
-    for number, line in enumerate(content.split("\n"), start=1):
+    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_each_name_once)
+        except _DoubledNameError:
+            problems.append(f"row {number}: a field stands twice; which one is meant cannot be known")
+            continue
         except (ValueError, RecursionError):
             problems.append(f"row {number}: is not JSON")
             continue
@@ -100,14 +107,25 @@ def _rows(content: str, by_id: Mapping[str, Diagnosis], problems: list[str]) -> 
             problems.append(f"row {number}: {problem}")
 
 
+def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        raise _DoubledNameError
+    return row
+
+
 def _problem(row: object, by_id: Mapping[str, Diagnosis]) -> str | None:
     if not isinstance(row, dict):
         return "must be an object with text, diagnosis and verdict"
     text, diagnosis, verdict = row.get("text"), row.get("diagnosis"), row.get("verdict")
     if not isinstance(text, str):
         return "text must be a text"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "text holds half a surrogate pair, which is no character"
     if not isinstance(diagnosis, str) or diagnosis not in by_id:
         return f"diagnosis must be one of {', '.join(by_id)}"
     if verdict not in VERDICT_CLASSES:
         return f"verdict must be one of {', '.join(VERDICT_CLASSES)}"
+    if not text.strip() and verdict != "not_mentioned":
+        return "text is blank: it mentions nothing, so that its verdict can only be not_mentioned"
     return None

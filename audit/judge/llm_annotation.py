@@ -4,6 +4,7 @@ Owns the wording (ours), which notes fit, the schema, and the checks: every span
 in the list, no field contradicts another. Knows nothing of servers.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,10 +23,17 @@ from clinaudit.audit.judge.prompt import (
     unbreak,
 )
 from clinaudit.audit.judge.usage import CHARS_PER_TOKEN, estimate_tokens
+from clinaudit.audit.judge.verdict import spans_problem
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: A shorter piece of a medication list tells no drug.
 _LEAST_MEDICATION_CHARS = 3
+
+_WORD = re.compile(r"[^\W_]+")
+#: Words of a medication list that tell no drug: units, forms, routes, frequencies and how to take it [choice].
+_NO_DRUG = frozenset(
+    ["mg", "mcg", "ug", "g", "gm", "gram", "grams", "ml", "cc", "l", "unit", "units", "iu", "meq", "mmol", "percent", "dose", "doses", "tab", "tabs", "tablet", "tablets", "cap", "caps", "capsule", "capsules", "pill", "pills", "drop", "drops", "puff", "puffs", "spray", "patch", "cream", "ointment", "gel", "solution", "suspension", "syrup", "liquid", "powder", "injection", "inhaler", "inhalation", "kit", "vial", "pen", "po", "pr", "iv", "im", "sc", "sq", "sl", "subq", "oral", "orally", "topical", "nasal", "ophthalmic", "rectal", "vaginal", "mouth", "by", "via", "daily", "once", "twice", "three", "four", "times", "qd", "qod", "qid", "tid", "bid", "qhs", "qam", "qpm", "hs", "ac", "pc", "prn", "q", "every", "each", "other", "day", "days", "week", "weeks", "weekly", "month", "monthly", "hour", "hours", "hourly", "hr", "hrs", "h", "night", "nightly", "morning", "evening", "noon", "bedtime", "am", "pm", "before", "after", "meals", "food", "water", "with", "without", "as", "needed", "directed", "take", "takes", "taking", "one", "two", "half", "for", "at", "in", "on", "of", "the", "a", "an", "and", "or", "to", "per", "from", "er", "xr", "xl", "sr", "cr", "dr", "ec", "la", "ir", "extended", "delayed", "sustained", "release", "rx", "otc", "refill", "refills", "disp", "sig", "none", "unknown", "current", "medications", "medication", "meds"]
+)
 
 #: Room for one diagnosis, its spans included.
 _ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
@@ -181,8 +189,13 @@ def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
             break
         kept.append(note)
     if notes and not kept:
-        return [notes[-1][-limit_tokens * CHARS_PER_TOKEN :]]
+        return [keep_end(notes[-1], limit_tokens=limit_tokens)]
     return kept[::-1]
+
+
+def keep_end(text: str, *, limit_tokens: int) -> str:
+    """Return as much of the end of a text as fits the limit, by the estimate of tokens."""
+    return text[-limit_tokens * CHARS_PER_TOKEN :]
 
 
 def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
@@ -232,27 +245,41 @@ def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntr
 def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | None:
     for kind in _SPANS:
         spans: list[str] = getattr(entry, kind)
-        if any(not span.strip() for span in spans):
-            return f"{kind} holds an empty span"
-        if any(all(span not in note for note in history.notes) for span in spans):
-            return f"{kind} holds a span that is in none of the notes"
+        problem = spans_problem(spans, history.notes)
+        if problem is not None:
+            return f"{kind} holds {problem}"
     if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
         return "present, but without diagnosis_spans or icd10_spans"
     if not entry.present and entry.diagnosis_spans:
         return "not present, but with diagnosis_spans"
     if (entry.in_note_start and not history.note_start.strip()) or (entry.in_hpi and not history.hpi.strip()):
         return "found in a part that is empty"
-    if not all(_is_medication(removal.substring, history.medications) for removal in entry.medications_to_remove):
-        return "medications_to_remove holds what is not in the medication list"
+    if not all(_is_drug(removal.substring, history.medications) for removal in entry.medications_to_remove):
+        return "medications_to_remove holds what names no drug of the medication list"
     return None
 
 
-def _is_medication(substring: str, medications: Sequence[str]) -> bool:
-    """Whether the piece stands in the list as whole words: "in" would take out half of it."""
-    if len(substring.strip()) < _LEAST_MEDICATION_CHARS:
-        return False
+def _is_drug(substring: str, medications: Sequence[str]) -> bool:
+    """Whether the piece names a drug of the list: it will be taken out of every patient's list.
+
+    It must be whole words of what an entry gives as a name, which ends before the dose, the form or the frequency:
+    "50 mg" or "daily" would empty all lists.
+    """
     whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
-    return any(whole.search(entry) for entry in medications)
+    words = set(_WORD.findall(substring.lower()))
+    return any(whole.search(entry) is not None and words & _words_of_name(entry) for entry in medications)
+
+
+def _words_of_name(entry: str) -> set[str]:
+    """Return the words with which an entry names its drug: those before the first dose, form or frequency."""
+    words = _WORD.findall(entry.lower())
+    rest = itertools.dropwhile(_tells_no_drug, words)
+    name = itertools.takewhile(lambda word: not _tells_no_drug(word), rest)
+    return {word for word in name if len(word) >= _LEAST_MEDICATION_CHARS}
+
+
+def _tells_no_drug(word: str) -> bool:
+    return word in _NO_DRUG or any(map(str.isdigit, word))
 
 
 def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:

@@ -20,6 +20,7 @@ from clinaudit.audit.judge.llm_annotation import (
     ENTRY_SCHEMA,
     QUESTION,
     ask_for_annotations,
+    keep_end,
     keep_recent_notes,
     read_annotations,
     unknown_annotations,
@@ -46,18 +47,21 @@ class OpenAIJudge:
         api_key: str | None = None,
         seed: int = 0,
         note_tokens: int,
+        panel: Sequence[Diagnosis] = (),
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
         deadline_s: float = DEADLINE_S,
     ) -> None:
         """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
-        `note_tokens` bounds the notes of one patient in one question, by the estimate of tokens.
+        `note_tokens` bounds the notes of one patient in one question, by the estimate of tokens. `panel`: a span that
+        only names another diagnosis of it bears nothing out.
         """
         require_approved(model.base_url, approved_hosts=approved_hosts)
         self._model = model
         self._seed = seed
         self._note_tokens = note_tokens
+        self._panel = tuple(panel)
         self._open_endpoint = partial(
             ChatEndpoint,
             model,
@@ -96,7 +100,7 @@ class OpenAIJudge:
 
         Raises `IncompleteError` where no answer came: what came is in the cache by then.
         """
-        settled = self._settle(lambda: (_ask_for_verdict(text, diagnosis) for text, diagnosis in items if text.strip()))
+        settled = self._settle(lambda: (self._asked(text, diagnosis) for text, diagnosis in items if text.strip()))
         for text, diagnosis in items:
             if text.strip():
                 yield self._judgement(next(settled), text, diagnosis)
@@ -117,7 +121,14 @@ class OpenAIJudge:
                 yield unknown_annotations(panel) if isinstance(read, str) else read
 
     def _cut(self, history: PatientHistory) -> PatientHistory:
-        return replace(history, notes=keep_recent_notes(history.notes, limit_tokens=self._note_tokens))
+        limit = self._note_tokens
+        return replace(
+            history,
+            notes=keep_recent_notes(history.notes, limit_tokens=limit),
+            # Parts of the latest note: not longer than what is given of all.
+            note_start=keep_end(history.note_start, limit_tokens=limit),
+            hpi=keep_end(history.hpi, limit_tokens=limit),
+        )
 
     def _settle(self, asked: Callable[[], Iterable[Asked]]) -> Generator[Settled]:
         with ExitStack() as held:
@@ -129,21 +140,20 @@ class OpenAIJudge:
                 self._announce(estimate)
             yield from asker.settle_all(asked())
 
+    def _asked(self, text: str, diagnosis: Diagnosis) -> Asked:
+        def problem(answer: str) -> str | None:
+            read = read_verdict(answer, text, diagnosis, self._panel)
+            return read if isinstance(read, str) else None
+
+        return Asked(ask_for_verdict(text, diagnosis), problem)
+
     def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
         if settled.answer is None:
             return Judgement(None, self.name, settled.attempts, settled.reason)
-        verdict = read_verdict(settled.answer, text, diagnosis)
+        verdict = read_verdict(settled.answer, text, diagnosis, self._panel)
         if isinstance(verdict, str):
             return Judgement(None, self.name, settled.attempts, verdict)
         return Judgement(verdict, self.name, settled.attempts, None)
-
-
-def _ask_for_verdict(text: str, diagnosis: Diagnosis) -> Asked:
-    def problem(answer: str) -> str | None:
-        read = read_verdict(answer, text, diagnosis)
-        return read if isinstance(read, str) else None
-
-    return Asked(ask_for_verdict(text, diagnosis), problem)
 
 
 def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Asked:

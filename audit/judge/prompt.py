@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.judge.answer_text import StrictModel, read_answer
 from clinaudit.audit.judge.usage import estimate_tokens
-from clinaudit.audit.judge.verdict import STATUSES, PatientStatus, Verdict, invalid_reason
+from clinaudit.audit.judge.verdict import STATUSES, PatientStatus, Verdict, invalid_reason, rests_on_another
 from clinaudit.priors.diagnoses import Diagnosis
 
 SYSTEM = (
@@ -163,8 +163,11 @@ def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
     return Question(SYSTEM, question, "verdict", VERDICT_SCHEMA, room)
 
 
-def read_verdict(answer: str, text: str, diagnosis: Diagnosis) -> Verdict | str:
-    """Return the verdict that an answer states about `text` and `diagnosis`, or why it cannot be used."""
+def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[Diagnosis] = ()) -> Verdict | str:
+    """Return the verdict that an answer states about `text` and `diagnosis`, or why it cannot be used.
+
+    `panel`: the diagnoses whose names are not taken for this one's.
+    """
     read = read_answer(answer, _VERDICT)
     if isinstance(read, str):
         return read
@@ -177,7 +180,10 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis) -> Verdict | str:
         symptom_spans=unbreak(read.symptom_spans, [text]),
         medication_spans=unbreak(read.medication_spans, [text]),
     )
-    return invalid_reason(verdict, text) or verdict
+    reason = invalid_reason(verdict, text)
+    if reason is None and rests_on_another(verdict, diagnosis, panel):
+        reason = "a span names another diagnosis than the one in question"
+    return reason or verdict
 
 
 def question_id(texts: Sequence[str], panel: Sequence[Diagnosis]) -> str:

@@ -86,6 +86,7 @@ def make_judge(
         api_key=read_key_file(endpoint.key_file) if endpoint.key_file is not None else None,
         seed=seed,
         note_tokens=endpoint.note_tokens,
+        panel=panel,
     )
 
 

@@ -3,14 +3,20 @@
 Owns the verdict, its validity and its row in `judgements.parquet`. Knows no judge.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
+
+#: The shortest spans that tell anything (SI) [choice]: single characters stand in every text.
+_LEAST_SPAN_CHARS = 2
+#: Spans shorter than this must be whole words: as a piece of one they stand in most texts.
+_LEAST_PART_CHARS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +80,46 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
         ("symptom_spans", verdict.symptom_spans),
         ("medication_spans", verdict.medication_spans),
     ):
-        if any(not span.strip() for span in spans):
-            return f"{kind} holds an empty span"
-        if any(span not in text for span in spans):
-            return f"{kind} holds a span that is not in the text"
+        problem = spans_problem(spans, [text])
+        if problem is not None:
+            return f"{kind} holds {problem}"
     return None
+
+
+def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
+    """Return what is wrong with one of `spans` as a place of `texts`, or None."""
+    for span in dict.fromkeys(spans):
+        if not span.strip():
+            return "an empty span"
+        if not any(span in text for text in texts):
+            return "a span that is not in the text" if len(texts) == 1 else "a span that is in none of the notes"
+        if len(span.strip()) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
+            return "a span that tells nothing"
+        if len(span.strip()) < _LEAST_PART_CHARS and not any(_stands_alone(span.strip(), text) for text in texts):
+            return "a span that is a piece of a word"
+    return None
+
+
+def _stands_alone(span: str, text: str) -> bool:
+    before = r"(?<![^\W_])" if span[0].isalnum() else ""
+    after = r"(?![^\W_])" if span[-1].isalnum() else ""
+    return re.search(before + re.escape(span) + after, text) is not None
+
+
+def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Diagnosis]) -> bool:
+    """Whether a span given as naming `diagnosis`, or every span, is wholly the name or code of another diagnosis."""
+
+    def names_another(span: str) -> bool:
+        return not find_terms(span, diagnosis, tuple(TermKind)) and any(
+            found.span == (0, len(span))
+            for other in panel
+            if other.id != diagnosis.id
+            for found in find_terms(span, other, (TermKind.NAME, TermKind.ICD10))
+        )
+
+    return any(names_another(span.strip()) for span in verdict.diagnosis_spans) or (
+        bool(verdict.spans) and all(names_another(span.strip()) for span in verdict.spans)
+    )
 
 
 def to_row(judgement: Judgement) -> dict[str, object]:
