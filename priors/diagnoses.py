@@ -207,9 +207,8 @@ def _compile_terms(terms: Sequence[str], cased: frozenset[str], *, with_numbers:
 def _rest_pattern(term: str) -> str:
     """Return the pattern of a term after its first character, with its word end."""
     parts: list[str] = []
-    for piece in re.split(r"([\s/-]+)", term[1:]):
-        if not piece:
-            continue
+    pieces = [piece for piece in re.split(r"([\s/-]+)", term[1:]) if piece]
+    for number, piece in enumerate(pieces):
         if "/" in piece:
             parts.append(_SLASH)
         elif "-" in piece:
@@ -218,6 +217,9 @@ def _rest_pattern(term: str) -> str:
             parts.append(_SPACE)
         else:
             parts.append(re.escape(piece).replace("'", "['\u2019]"))
+            # Of "termination of pregnancy" the first noun has the plural.
+            if pieces[number + 1 : number + 3] == [" ", "of"] and piece[-1] not in "sS":
+                parts.append("s?")
     ends_in_letter = term[-1].isalpha()
     if len(term) > 3 and re.search(r"[^aeiou\W\d]y$", term):
         parts[-1] = parts[-1][:-1] + "(?:y|ies)"

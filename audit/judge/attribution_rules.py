@@ -6,59 +6,12 @@ Owns the phrases. A rule looks at the clause before the mention, after it, or at
 """
 
 import re
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from clinaudit.audit.judge.context import SectionKind
-from clinaudit.audit.judge.verdict import PatientStatus
+from clinaudit.audit.judge.family_rules import FAMILY_RULES
+from clinaudit.audit.judge.rule import ANSWERS, Rule, Surroundings
 from clinaudit.priors.diagnoses import TermKind
 
-
-class Surroundings(NamedTuple):
-    """What a rule may look at: the clause before and after the mention, and the mention itself."""
-
-    before: str
-    mention: str
-    after: str
-    kind: TermKind
-    section: SectionKind
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule: it applies where every given part does and no exception is found before the mention."""
-
-    name: str
-    status: PatientStatus
-    #: Searched in the clause before the mention.
-    before: str | None = None
-    #: Matched from the end of the mention on.
-    after: str | None = None
-    section: SectionKind | None = None
-    #: Found in the clause before the mention, it lifts the rule.
-    unless_before: str | None = None
-    kinds: tuple[TermKind, ...] = tuple(TermKind)
-
-
-_KIN = (
-    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|dad|parent|son|daughter|child|brother"
-    r"|sister)"
-    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
-    r"|fianc[eé]e?"
-    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa)(?:s|\(s\))?"
-)
-_OF_HIS = (
-    r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
-    r"(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
-)
-# What turns the clause back to the patient after a relative was named.
-_BACK_TO_PATIENT = (
-    r"\b(?:patient|pt|personally|personal)\b|(?:,|\band|\bbut|\bthat|\bwho|\bso)\s+(?:s?he|they|i)\b"
-    r"|,\s*(?:has|is|reports|presents|with)\b"
-    r"|\band\s+(?:has|is|takes|reports)\b|\bs?he(?:'s| is| has| was)\b|\b(?:reports?|states?|says?|notes?"
-    r"|noticed|describes?|concern(?:ed|s)?"
-    r"|worried|brings|brought|denies|accompanied)\b|\b(?:his|her|their)\s+own\b"
-)
 _TEST = (
     r"(?:test(?:s|ing|ed)?|screen(?:s|er|ing|ed)?|ab|ag|ag/ab|ab/ag|antibody|antibodies|antigen|combo|rapid"
     r"|panel|serolog(?:y|ies)|rna|dna|pcr|naat"
@@ -70,6 +23,14 @@ _TEST = (
 # Possessive (++), or a run of blanks could be taken apart in exponentially many ways.
 _RESULT_GAP = rf"(?:[\s:,/()\-–=]++|{_TEST}\b){{0,14}}"
 _PAUSE = r"\s*(?:$|[.,;)\]\n]|\band\b|\bor\b)"
+
+_EMPTY_BOX = r"(?:\[\s?\]|\(\s?\)|☐)"
+_TICKED_BOX = r"(?:\[x\]|\(x\)|☒|☑)"
+# What a diagnosis that was thought of came to. "Not confirmed" is none of these: the doubt stays.
+_TURNED_DOWN = (
+    r"(?:not (?:supported|present|met|likely|felt|thought|believed|considered)|(?:did|do|does)(?:n't|n’t| not) (?:meet"
+    r"|fit|support)|unlikely|unsupported|(?<!not )(?:ruled out|excluded|rejected|dismissed))\b"
+)
 
 #: In order; the first that applies decides.
 RULES: tuple[Rule, ...] = (
@@ -95,56 +56,85 @@ RULES: tuple[Rule, ...] = (
         after=r"[^.;,\n]{0,40}?(?:\bfor\s+prep\b|\(prep\)|\bas\s+prep\b|\bpre-?exposure|\bprophylaxis|\bprevention"
         r"|\bprep\b|\bexposure|\brisk\b)",
     ),
-    # Relatives and partners.
     Rule(
-        "family_section", "ambiguous", section=SectionKind.FAMILY, unless_before=r"\b(?:patient|pt|personal(?:ly)?)\b"
-    ),
-    Rule(
-        "family_history",
+        "transmission",
         "ambiguous",
-        before=r"\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx)\b"
-        r"|\bf(?:am)?hx?\b|\bfam hx\b|\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b",
-        unless_before=rf"(?:{_BACK_TO_PATIENT})",
+        before=r"\b(?:risks|chances?|routes|modes|counsel\w*|educat\w*|discuss\w*|reduc\w+|lower\w*|avoid\w*|worr\w+"
+        r"|fear\w*)\b(?![^.;]*\b(?:his|her|their|patient'?s|pt'?s)\s+$)[^.;]{0,60}$",
+        after=r"\s+(?:transmission|acquisition|exposure)\b(?!\s+to\s+(?:his|her|their|(?:sexual\s+)?partners?|others"
+        r"|(?:the\s+)?(?:baby|fetus|infant|newborn|child)))",
+        kinds=(TermKind.NAME,),
     ),
     Rule(
-        "family_holder",
+        "risk_of_getting",
         "ambiguous",
-        before=rf"\b{_KIN}(?:'s|’s)?\b(?!.*(?:{_BACK_TO_PATIENT}))(?:\s+side)?,?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?"
-        rf"(?:[:\-–(]|(?:\w+\s+){{0,2}}?(?:has|had|have|having|with|w/|was|were|is|are|suffer\w*|struggl\w*|diagnosed|dx"
-        rf"|history|hx|h/o|positive|\+|takes?|took|taking|on|died|also|both|who|got|using|uses|contracted"
-        rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
-        unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$",
+        before=r"\b(?:risks?|chances?|likelihood|fear)\s+(?:of|for)\s+(?:acquiring|contracting|catching|getting"
+        r"|developing)\s+$",
     ),
-    # "Partner HIV positive": nothing between the two, unless the relative only brought or reported it.
-    Rule(
-        "family_bare",
-        "ambiguous",
-        before=rf"\b{_KIN}\s+$",
-        unless_before=rf"\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)\s+(?:[\w']+\s+){{0,2}}{_KIN}\s+$",
-    ),
-    Rule("family_possessive", "ambiguous", before=rf"\b{_KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
-    Rule(
-        "family_after",
-        "ambiguous",
-        after=rf"(?:\s+(?:and|or)\s+\w+)?\s*(?:\b(?:in|of|for|by)\s+{_OF_HIS}|[(\-–:]\s*{_OF_HIS}|\s(?:in|on)\s+(?:his"
-        rf"|her|the|their|both)\s+){_KIN}\b(?!\s+(?:reports?|states?|concern))",
-    ),
-    Rule(
-        "family_partner",
-        "ambiguous",
-        after=r"[-\s]+(?:(?:positive|infected)\s+)?(?:partner|spouse|husband|wife|boyfriend|girlfriend)\b",
-    ),
-    Rule("family_runs", "ambiguous", after=r"[^.;\n]{0,20}\bruns? in (?:the|his|her|their) family"),
+    *FAMILY_RULES,
     # A thing that was looked for, and its result.
     Rule("undetectable_load", "positive", after=r"[^.;\n]{0,20}\b(?:viral load|vl)\b"),
     Rule("checked_box_after", "positive", after=r"\s*(?:\[x\]|☒|☑)\s*$"),
     Rule("unchecked_box_after", "negative", after=r"\s*(?:\[\s?\]|☐)\s*$"),
+    # "Depression: [ ] Yes [x] No", and the boxes after the words.
+    Rule(
+        "box_no",
+        "negative",
+        after=rf"\s*[:?–-]?\s*(?:{_EMPTY_BOX}\s*(?:yes|y)[\s,/]*{_TICKED_BOX}\s*(?:no|n)\b|(?:yes|y)\s*{_EMPTY_BOX}[\s,/]*"
+        rf"(?:no|n)\s*{_TICKED_BOX}|{_TICKED_BOX}\s*(?:no|n)\s*(?:$|[,;.)\n]|{_EMPTY_BOX}))",
+    ),
+    Rule(
+        "box_yes",
+        "positive",
+        after=rf"\s*[:?–-]?\s*(?:{_TICKED_BOX}\s*(?:yes|y)\b|(?:yes|y)\s*{_TICKED_BOX}|{_EMPTY_BOX}\s*(?:no|n)[\s,/]*"
+        rf"{_TICKED_BOX}\s*(?:yes|y)\b|(?:no|n)\s*{_EMPTY_BOX}[\s,/]*(?:yes|y)\s*{_TICKED_BOX})",
+    ),
+    # "Depression - No, Anxiety - Yes": each has its own answer, and the "no" before it is another's.
+    Rule(
+        "answer_yes",
+        "positive",
+        after=rf"(?:{ANSWERS}(?:yes|y|present|true|endorse[sd]|reported|confirmed)\b|\s*\((?:yes|y)\))(?!\s*/)",
+    ),
+    Rule(
+        "answer_no", "negative", after=rf"\s*\((?:no|none|n)\)|{ANSWERS}(?:not (?:present|endorsed)|absent)\b{_PAUSE}"
+    ),
+    # "+anxiety, -depression": a dash is a minus only beside a plus, or in a review of systems; else it opens an item.
+    Rule(
+        "plus", "positive", before=r"(?:^|[\s,;:/])\+$", after=r"(?![^.;,\n]{0,30}\b(?:neg(?:ative)?|non-?reactive)\b)"
+    ),
+    Rule("minus_after_plus", "negative", before=r"(?:^|[\s,;:/])\+(?!ve\b)[a-z][^.;\n]*[\s,/][-–−]$"),
+    Rule(
+        "minus_before_plus",
+        "negative",
+        before=r"\S[^\n]*[\s,:/][-–−]$",
+        after=r"[^.;\n:]*?[\s,/]\+(?!ve\b)[a-z]",
+    ),
+    Rule("minus_in_review", "negative", before=r"\b(?:ros|review of systems)\s*:[^.;\n]*[\s,:/][-–−]$"),
+    # "Not present at rest" leaves it present.
+    Rule(
+        "sometimes_absent",
+        "positive",
+        after=r"\s+(?:is |are )?not (?:always )?present\s+(?:at|during|when|while|unless|all|every)\b[^.;\n]*\bbut\b",
+    ),
+    # "PTSD was considered but not supported".
+    Rule(
+        "turned_down",
+        "negative",
+        after=r"\s+(?:(?:was|were|is|had been|has been|also|initially)\s+)*(?:considered|suspected|entertained|raised"
+        rf"|queried|evaluated)\s*,?\s*(?:but|however|and)\s*,?\s+(?:[\w-]+\s+){{0,4}}?{_TURNED_DOWN}",
+    ),
+    Rule(
+        "considered_and_turned_down",
+        "negative",
+        before=r"\b(?:considered|entertained|suspected)\s+(?:(?:an?|the|diagnosis|possible|of|comorbid)\s+){0,4}$",
+        after=rf"\s*,?\s*but\s+(?:[\w-]+\s+){{0,4}}?{_TURNED_DOWN}",
+    ),
     Rule("unchecked_box", "negative", before=r"(?:\[\s?\]|☐|\(-\)|\[-\])\s*$"),
     Rule("checked_box", "positive", before=r"(?:\[x\]|☒|☑|\(\+\)|\[\+\])\s*$"),
     Rule(
         "result_negative",
         "negative",
-        after=r"[\s:]*(?:(?:test|screen)(?:ing)?\b)?[\s:]*(?:\(-\)|\[-\])"
+        after=r"[\s:]*(?:(?:test|screen)(?:ing)?\b)?[\s:]*(?:\(-\)|\[-\]|-ve\b)"
         rf"|{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)"
         rf"|nr|undetected|absent|unremarkable|denie[sd])\b|(?<=[a-z)]\s)-ve\b)",
     ),

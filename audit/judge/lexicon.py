@@ -16,9 +16,10 @@ import spacy
 from negspacy.negation import Negex
 from spacy.tokens import Span as TokenSpan
 
-from clinaudit.audit.judge.attribution_rules import RULES, Surroundings, first_rule
+from clinaudit.audit.judge.attribution_rules import RULES, first_rule
 from clinaudit.audit.judge.context import SectionMap, context_tables, cut_clauses
 from clinaudit.audit.judge.negation_terms import negation_terms
+from clinaudit.audit.judge.rule import Surroundings
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
