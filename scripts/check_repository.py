@@ -17,7 +17,7 @@ FOLDERS = ("audit", "priors", "templates", "reports")
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "misc"})
 MAX_LINES = 400
 #: What a wheel may hold besides Python: by suffix.
-DATA_SUFFIXES = frozenset({".toml", ".json", ".jsonl", ".j2", ".css", ".typed"})
+DATA_SUFFIXES = frozenset({".toml", ".json", ".jsonl", ".j2", ".css", ".js", ".typed"})
 
 
 def tracked(*patterns: str) -> list[Path]:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -182,6 +184,45 @@ def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) ->
             assert not [secret for secret in secrets if secret in content], path.name
     # Names and dates of birth are no file names either.
     assert not [path for path in audited.rglob("*") for name in patients["name"] if name in path.name]
+
+
+def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    program = Path(sys.executable).with_name("clinaudit")
+
+    def view(corpus: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, "evidence", run, corpus], capture_output=True, text=True, check=False)
+
+    done = view(tiny_demo.corpus)
+    assert done.returncode == 0, done.stderr
+    page = run / "evidence" / "evidence.html"
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])  # type: ignore[index]
+    generations = {
+        row["generation_id"]: row for row in pl.read_parquet(run / "evidence/generations.parquet").to_dicts()
+    }
+    spans = [(leak, span) for leak in data["leaks"] for span in leak["spans"]]
+    assert {leak["text"] for leak in data["leaks"]} <= set(generations["text"])
+    for leak, span in spans:
+        note = data["notes"][span["note_id"]]["text"]
+        assert leak["text"][span["start"] : span["end"]] == note[span["note_start"] : span["note_end"]]
+    # Nothing but where the templated text begins and ends is cut: the characters are those of the segments.
+    segments = pl.read_parquet(run / "evidence/segments.parquet").to_dicts()
+    shown = {leak["generation_id"] for leak in data["leaks"]}
+    assert sum(span["end"] - span["start"] for _, span in spans) == sum(
+        row["char_end"] - row["char_start"] for row in segments if row["generation_id"] in shown
+    )
+    assert {span["kind"] for _, span in spans} == {"revealing", "templated"}
+    assert subprocess.run([program, "verify", run], check=False).returncode == 0
+
+    other = tmp_path / "corpus"
+    shutil.copytree(tiny_demo.corpus, other)
+    notes = next(other.glob("notes.*"))
+    notes.write_bytes(notes.read_bytes().replace(b"provider", b"Provider", 1))
+    refused = view(other)
+    assert refused.returncode == 3
+    assert "not the one that this run audited" in refused.stderr
 
 
 def test_libraries_write_inside_the_run_only(tiny_demo, tmp_path) -> None:
