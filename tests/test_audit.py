@@ -199,9 +199,7 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
     page = run / "evidence" / "evidence.html"
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])  # type: ignore[index]
-    generations = {
-        row["generation_id"]: row for row in pl.read_parquet(run / "evidence/generations.parquet").to_dicts()
-    }
+    generations = pl.read_parquet(run / "evidence/generations.parquet")
     spans = [(leak, span) for leak in data["leaks"] for span in leak["spans"]]
     assert {leak["text"] for leak in data["leaks"]} <= set(generations["text"])
     for leak, span in spans:
