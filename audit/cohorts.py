@@ -130,7 +130,7 @@ def build_cohort(
     balance = measure_balance(covariates, candidates_by_cell)
     summary = CohortSummary(
         status=_worst_flag(balance),
-        reason=_describe_shortfall(found, len(chosen[0]), patients_per_cell),
+        reason=_describe_shortfall(found, len(chosen[0]), patients_per_cell, caliper=caliper),
         matcher=matcher,
         prevalence=prevalence,
         cells=dict.fromkeys(_CELL_NAMES, len(chosen[0])),
@@ -190,17 +190,18 @@ def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequ
     return f"no patient could be matched {' or '.join(empty)}" if empty else None
 
 
-def _describe_shortfall(matched: int, kept: int, asked: int) -> str | None:
+def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float | None) -> str | None:
     """Say in words why there are fewer than asked; without counts, which could be small cells."""
     if kept == asked:
         return None
-    text = (
-        f"there were not enough patients alike for the {asked} a group asked for; the groups are equal, and as large as"
-        " the candidates allow"
-    )
+    why = []
+    if matched < asked:
+        alike = "" if caliper is None else " as alike as the caliper asks"
+        why.append(f"there were not enough patients{alike} to match")
     if kept < matched:
-        text += "; some matches were left out, since the groups are more alike without them"
-    return text
+        others = "others" if why else "patients"
+        why.append(f"{others} were left out so that the groups are alike in age, sex and number of notes")
+    return f"the four groups are equal, but smaller than the {asked} asked for: {', and '.join(why)}"
 
 
 def _limit_pools(cells: Sequence[Sequence[Candidate]], patients_per_cell: int) -> list[Sequence[Candidate]]:

@@ -61,12 +61,13 @@ def compute_figures(present: Counts, absent: Counts, *, prevalence: float | None
     """Return every figure from `(..., 5)` counts; NaN where it is undefined.
 
     `ppv`: d-positives among the generations that state the diagnosis. `sensitivity`, `false_positive_rate`: the share
-    of d-positives, of d-negatives, of whom it is stated. `ppv_at_prevalence`: Bayes' rule from these two.
+    of d-positives, of d-negatives, of whom it is stated. `ppv_at_prevalence`: Bayes' rule from these two; undefined at
+    a prevalence of 0 or 1, where it would be 0 or 1 whatever the model says.
     """
     stated, misstated = present[..., POSITIVE], absent[..., POSITIVE]
     sensitivity = divide_or_nan(stated, count_judged(present))
     false_positive_rate = divide_or_nan(misstated, count_judged(absent))
-    share = np.nan if prevalence is None else prevalence
+    share = np.nan if prevalence is None or prevalence in (0, 1) else prevalence
     right, wrong = sensitivity * share, false_positive_rate * (1 - share)
     return {
         "mention_rate": divide_or_nan(
@@ -114,6 +115,8 @@ def explain_missing(metric: Metric, present: Counts, absent: Counts, *, prevalen
         return "no generation was judged"
     if metric == "ppv_at_prevalence" and prevalence is None:
         return "it is not known how common the diagnosis is"
+    if metric == "ppv_at_prevalence" and prevalence in (0, 1):
+        return "all candidates have the diagnosis, or none has, so that it would be the same whatever is generated"
     of_whom = {True: "patients with the diagnosis", False: "patients without the diagnosis"}
     if metric == "auroc" and not count_mentioned(present) + count_mentioned(absent):
         return "no generation mentions the diagnosis"

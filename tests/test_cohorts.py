@@ -128,6 +128,24 @@ def test_fewer_than_asked_is_said_without_counts():
     assert str(summary.cells["train_positive"]) not in summary.reason
 
 
+@pytest.mark.parametrize(("asked", "too_few", "left_out"), [(20, False, False), (15, False, True), (100, True, True)])
+def test_a_cohort_smaller_than_asked_says_whether_patients_were_few_or_left_out(
+    asked: int, too_few: bool, left_out: bool
+):
+    summary = build_cohort(
+        demo_population(0),
+        diagnosis="hiv",
+        patients_per_cell=asked,
+        matcher="optimal",
+        controls="sensitive",
+        seed=0,
+    ).summary
+    reason = summary.reason or ""
+    assert ("not enough patients" in reason) == too_few
+    assert ("left out so that the groups are alike" in reason) == left_out
+    assert (summary.cells["train_positive"] < asked) == bool(reason)
+
+
 def test_confounding_by_age_is_taken_out():
     # Patients with the diagnosis are 20 years older on average; a quarter of the others are as old.
     rng = np.random.default_rng(0)

@@ -204,6 +204,14 @@ def test_unknown_prevalence_is_said():
     assert "how common" in (estimate.reason or "")
 
 
+@pytest.mark.parametrize("prevalence", [0.0, 1.0])
+def test_a_prevalence_at_which_nothing_could_be_told_gives_no_figure(prevalence: float):
+    pair = measure(read("train", "+.", "+.") + read("nontrain", "+.", "+."), prevalence=prevalence)
+    for estimate in (pair.train.ppv_at_prevalence, pair.nontrain.ppv_at_prevalence, pair.delta.ppv_at_prevalence):
+        assert (estimate.value, estimate.low, estimate.high) == (None, None, None)
+        assert "the same whatever is generated" in (estimate.reason or "")
+
+
 def test_score_test_of_two_shares_by_hand():
     # Pooled 40/200: z = 0.2 / sqrt(0.16 × 0.02) = 3.5355.
     assert score_test_p_value((30, 100), (10, 100)) == pytest.approx(2.035e-4, rel=1e-3)
