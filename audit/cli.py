@@ -97,6 +97,8 @@ def main() -> None:
 
     Exit status: 0 pass, 1 fail, 2 usage, 3 bad input, 4 incomplete (run again to go on), 5 refused as unsafe,
     6 storage, 7 integrity, 8 inconclusive, 130 interrupted.
+
+    Colour: on a terminal; never with NO_COLOR, always with FORCE_COLOR.
     """
 
 
@@ -163,7 +165,12 @@ def _audit_options(command: Command) -> Command:
         click.option("--template", type=_DIRECTORY, help="Note-template profile.  [default: the SOAP template]"),
         _ray_option(),
         click.option("--training-log", type=_DIRECTORY, help="JSONL with a row an epoch, for the report."),
-        click.option("--quiet", is_flag=True, default=None, help="No progress on stderr."),
+        click.option(
+            "--quiet",
+            is_flag=True,
+            default=None,
+            help="No progress and no table: only the verdict and the path of the report.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -196,21 +203,20 @@ def audit(config: Path | None, **options: Any) -> int:
 
 
 def _audit_and_say(settings: Any) -> int:
+    from clinaudit.audit.console import say_summary
     from clinaudit.audit.gate import EXIT_STATUS
     from clinaudit.audit.pipeline import run_audit
-    from clinaudit.reports.terminal import summary_table
 
     os.umask(0o077)
     results = run_audit(settings)
-    click.echo(summary_table(results))
-    click.echo(f"report: {settings.out / 'report.html'}")
+    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
     return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]
 
 
 @main.command()
 @click.argument("directory", type=_DIRECTORY, default=Path("demo"), metavar="[DIR]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the patients and the model.")
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def demo(directory: Path, seed: int, quiet: bool) -> int:
     """Make invented patients, train a small model on half of them, and audit it; all on this machine.
 
@@ -256,7 +262,7 @@ def check(corpus: Path, template: Path | None) -> int:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @_ray_option()
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def analyze(
     generations: Path,
     corpus: Path,
@@ -277,7 +283,7 @@ def analyze(
       clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
     """
     from clinaudit.audit.analysis import analyze_file
-    from clinaudit.reports.terminal import summary_table
+    from clinaudit.audit.console import say_summary
 
     os.umask(0o077)
     results = analyze_file(
@@ -291,8 +297,7 @@ def analyze(
         quiet=quiet,
         ray_address=ray_address,
     )
-    click.echo(summary_table(results))
-    click.echo(f"report: {out / 'report.html'}")
+    say_summary(results, out / "report.html", quiet=quiet)
     return 0
 
 
@@ -320,21 +325,24 @@ def report(run_directory: Path) -> int:
 @click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead.")
 def show(run_directory: Path, as_json: bool) -> int:
-    """Print the summary table of RUN.
+    """Print the summary table of RUN and the path of its report, as at the end of the audit.
 
     \b
     Example:
       clinaudit show run/ --json
     """
+    from clinaudit.audit.console import say_summary
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.publication import REPORT, read_results
     from clinaudit.reports.results import to_json
-    from clinaudit.reports.terminal import summary_table
 
     finished = require_finished_run(run_directory)
     verify(finished, but=(REPORT,))
     results = read_results(finished)
-    click.echo(to_json(results) if as_json else summary_table(results), nl=not as_json)
+    if as_json:
+        click.echo(to_json(results), nl=False)
+    else:
+        say_summary(results, run_directory / REPORT)
     return 0
 
 

@@ -28,6 +28,7 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
       clinaudit gate run/ --policy policy.toml --out verdict/
     """
     from clinaudit.audit.assembly import misses_planned_units
+    from clinaudit.audit.console import say_rules
     from clinaudit.audit.gate import EXIT_STATUS, evaluate
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.policy import load_policy
@@ -39,7 +40,6 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
         write_verdict,
     )
     from clinaudit.audit.storage import make_private_directory
-    from clinaudit.reports.rule_lines import rule_lines
     from clinaudit.templates.errors import UsageError
 
     loaded = load_policy(policy)
@@ -57,6 +57,8 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
         if not out.is_dir():
             make_private_directory(out)
         write_verdict(out, published)
-    if not quiet:
-        click.echo(gate_json(published) if as_json else rule_lines(decision), nl=not as_json)
+    if as_json and not quiet:
+        click.echo(gate_json(published), nl=False)
+    elif not quiet:
+        say_rules(decision)
     return EXIT_STATUS[decision.status]

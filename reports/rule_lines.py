@@ -1,17 +1,22 @@
 """A verdict as plain text, rule by rule, for `clinaudit gate`. Knows nothing of how a rule is judged."""
 
-from clinaudit.reports.results import Decision, Limit
+from typing import Final
 
-_ORDER = ("fail", "inconclusive", "pass")
+from clinaudit.reports.console_text import harmless, paint
+from clinaudit.reports.results import Decision, Limit, Status
+
+_ORDER: Final[tuple[Status, ...]] = ("fail", "inconclusive", "pass")
 
 
-def rule_lines(decision: Decision) -> str:
+def rule_lines(decision: Decision, *, colour: bool = False) -> str:
     """Return the verdict and a line a rule, failed ones first."""
-    lines = [f"verdict: {decision.status} (policy {decision.policy}): {decision.reason}"]
+    word = paint(decision.status, decision.status, colour=colour)
+    lines = [f"verdict: {word} {harmless(f'(policy {decision.policy}): {decision.reason}')}"]
     for status in _ORDER:
         for rule in decision.rules:
             if rule.status == status:
-                lines.append(f"  {status:12} {rule.id}: {_limit(rule.limit)}; {rule.reason}")
+                word = paint(f"{status:12}", status, colour=colour)
+                lines.append(f"  {word} {harmless(f'{rule.id}: {_limit(rule.limit)}; {rule.reason}')}")
     return "\n".join(lines)
 
 

@@ -7,10 +7,10 @@ and a run that is incomplete or inconclusive adds a notification. Works on a dec
 
 import hashlib
 import json
-import re
 from typing import Any, Final
 
 import clinaudit
+from clinaudit.reports.console_text import harmless
 from clinaudit.reports.results import Decision, RuleOutcome, Status
 from clinaudit.reports.wording import STATUSES
 
@@ -22,8 +22,6 @@ VERDICT: Final = "verdict"
 _KINDS: Final = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
 #: The file of the run that holds what was found; viewers insist on a place in a file.
 _FINDINGS: Final = "results.json"
-#: Control signs, those that turn the direction of writing, and halves of a sign.
-_NOT_SHOWN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def sarif_json(decision: Decision) -> str:
@@ -137,4 +135,4 @@ def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(text: str) -> str:
     """Return a text that steers no viewer and holds no link: `[words](address)` is one in a SARIF message."""
-    return _NOT_SHOWN.sub("\ufffd", text).replace("](", "] (")
+    return harmless(text).replace("](", "] (")

@@ -1,4 +1,4 @@
-"""The summary table in plain text, for `clinaudit show` and the end of an audit. At most 100 columns, no colour.
+"""The summary table in plain text, for `clinaudit show` and the end of an audit. At most 100 columns.
 
 Works on suppressed results; a figure without a value is a word or its band in brackets, never 0.
 """
@@ -6,6 +6,7 @@ Works on suppressed results; a figure without a value is a word or its band in b
 import textwrap
 from collections.abc import Sequence
 
+from clinaudit.reports.console_text import harmless, paint
 from clinaudit.reports.findings import HEADLINE_TIER
 from clinaudit.reports.judge_quality import JudgeQuality
 from clinaudit.reports.judge_tables import judge_caveat, judge_figures_table, judge_matrix_table
@@ -21,8 +22,6 @@ _MEASURES = (
     ("hit rate", "hit_rate"),
 )
 _DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", "ppv"))
-_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), "�")
-
 
 #: What a reader must know of the tables.
 _BRACKETS = (
@@ -31,9 +30,9 @@ _BRACKETS = (
 )
 
 
-def summary_table(results: Results) -> str:
+def summary_table(results: Results, *, colour: bool = False) -> str:
     """Return the summary: verdict, memorization by tier and arm, disclosure deltas at the headline tier."""
-    parts = [_verdict(results), _memorization(results), _disclosure(results)]
+    parts = [_verdict(results, colour=colour), _memorization(results), _disclosure(results)]
     warnings = [*results.warnings, *(results.corpus.warnings if results.corpus else ())]
     if warnings:
         parts.append("\n".join(_wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
@@ -50,16 +49,26 @@ def judge_summary(quality: JudgeQuality) -> str:
     return f"{matrix.caption}\n\n{_grid([matrix.columns, *matrix.rows])}\n\n{figures.caption}\n\n{lines}\n\n{caveat}\n"
 
 
-def _verdict(results: Results) -> str:
+def verdict_line(results: Results, *, colour: bool = False) -> str:
+    """Return the verdict and its reason, wrapped."""
     if results.decision is None:
         return "Verdict: none, no policy was applied"
+    status = results.decision.status
+    word = STATUSES[status][0].upper()
+    line = _wrap(f"Verdict: {word} (policy {results.decision.policy}: {results.decision.reason})", indent="  ")
+    # Only now: what a colour takes is no width.
+    return line.replace(word, paint(word, status, colour=colour), 1)
+
+
+def _verdict(results: Results, *, colour: bool) -> str:
+    if results.decision is None:
+        return verdict_line(results)
     statuses: list[str] = [rule.status for rule in results.decision.rules]
-    word = STATUSES[results.decision.status][0].upper()
     counts = (
         f"{len(statuses)} rules: {statuses.count('fail')} failed, {statuses.count('inconclusive')} inconclusive,"
         f" {statuses.count('pass')} passed"
     )
-    lines = [_wrap(f"Verdict: {word} ({results.decision.reason})", indent="  "), counts]
+    lines = [verdict_line(results, colour=colour), counts]
     failed = [rule.id for rule in results.decision.rules if rule.status == "fail"]
     if failed:
         lines.append(_wrap(f"Failed: {', '.join(failed)}", indent="  "))
@@ -97,7 +106,7 @@ def _disclosure(results: Results) -> str:
 
 
 def _grid(rows: Sequence[Sequence[str]]) -> str:
-    cells = [[cell.translate(_CONTROL) for cell in row] for row in rows]
+    cells = [[harmless(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     # What is too wide is cut in the first column: figures are never cut.
     widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
@@ -109,4 +118,4 @@ def _grid(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _wrap(text: str, *, indent: str) -> str:
-    return textwrap.fill(text.translate(_CONTROL), width=WIDTH, subsequent_indent=indent)
+    return textwrap.fill(harmless(text), width=WIDTH, subsequent_indent=indent)

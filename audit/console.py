@@ -1,0 +1,28 @@
+"""What commands say on stdout when they are done. Owns how much, and whether in colour; knows no figure."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from clinaudit.reports.console_text import wants_colour
+from clinaudit.reports.results import Decision, Results
+from clinaudit.reports.rule_lines import rule_lines
+from clinaudit.reports.terminal import summary_table, verdict_line
+
+
+def say_summary(results: Results, report: Path, *, quiet: bool = False) -> None:
+    """Print the summary table (`quiet`: the verdict alone) and the path of the report."""
+    colour = wants_colour(sys.stdout, os.environ)
+    if quiet:
+        click.echo(verdict_line(results, colour=colour), color=colour)
+    else:
+        click.echo(summary_table(results, colour=colour), color=colour)
+    click.echo(f"report: {report}")
+
+
+def say_rules(decision: Decision) -> None:
+    """Print a verdict rule by rule."""
+    colour = wants_colour(sys.stdout, os.environ)
+    click.echo(rule_lines(decision, colour=colour), color=colour)

@@ -1,0 +1,36 @@
+"""Text for a terminal: without signs that would steer it, and in colour where that is wanted.
+
+Owns when colour is wanted and what it looks like. A colour only repeats what a word says. Knows nothing of results.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, TextIO
+
+from clinaudit.reports.results import Status
+
+#: Control signs, those that turn the direction of writing, and halves of a sign.
+_STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}
+
+
+def harmless(text: str) -> str:
+    """Return one line of text with every sign that would steer a viewer replaced."""
+    return _STEERING.sub("\ufffd", text)
+
+
+def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether to write colour: never with NO_COLOR, else always with FORCE_COLOR, else on a terminal that knows it.
+
+    Both variables count when they are not empty; FORCE_COLOR=0 forces nothing.
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and environment.get("TERM") != "dumb"
+
+
+def paint(word: str, status: Status, *, colour: bool) -> str:
+    """Return a word in the bold colour of a status, or as it is."""
+    return f"\x1b[1;{_BOLD[status]}m{word}\x1b[0m" if colour else word
