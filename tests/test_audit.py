@@ -303,6 +303,26 @@ def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audit
             assert (other / name).read_bytes() == (audited / name).read_bytes(), name
 
 
+def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    purged = subprocess.run([program, "purge", str(run), "--yes"], capture_output=True, text=True, check=False)
+    assert purged.returncode == 0, purged.stderr
+    assert not [path for path in run.rglob("*") if path.is_dir()]
+    shown = [subprocess.run([program, "show", str(place)], capture_output=True, text=True) for place in (audited, run)]
+    assert shown[0].stdout.replace(str(audited), str(run)) == shown[1].stdout
+    for arguments, statuses in ((["verify"], {0}), (["report"], {0}), (["gate"], {1, 8}), (["verify"], {0})):
+        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode in statuses, done.stderr
+    for name in ("report.html", "results.json", "gate.json"):
+        assert (run / name).read_bytes() == (audited / name).read_bytes()
+    again = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "was purged" in again.stderr
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+
+
 def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(audited, run)
