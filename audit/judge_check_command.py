@@ -77,6 +77,7 @@ def judge_check(
     from clinaudit.audit.settings import read_settings
     from clinaudit.audit.storage import require_place_for, write_atomically
     from clinaudit.priors.diagnoses import load_panel
+    from clinaudit.reports.console_text import harmless
     from clinaudit.reports.terminal import judge_summary
 
     os.umask(0o077)
@@ -114,5 +115,9 @@ def judge_check(
     if answers is not None:
         drop_cache_file(answers)
     click.echo(judge_summary(quality))
-    click.echo(f"Policy “{limits.name}”: {complaint or 'the judge is accepted.'}")
+    policy_name = harmless(limits.name)
+    click.echo(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
+    if complaint is None and limits.to_pass.judge is not None:
+        lack = why_not_accepted(limits.to_pass.judge, quality)
+        click.echo(f"For a pass, too: {lack or 'the judge is accepted.'}")
     return 0

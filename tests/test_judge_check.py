@@ -525,3 +525,12 @@ def test_a_judge_with_nothing_to_judge_is_not_scored(tmp_path: Path) -> None:
     with open_store(RunDirectory(tmp_path / "run")) as store:
         assert check_judge(inputs, [], store, QUIET) is None
     assert inputs.judge.asked == []
+
+
+def test_the_lexicon_judge_can_fail_a_model_under_the_strict_policy_but_not_pass_one(capsys) -> None:
+    assert run(["judge-check", "--quiet", "--policy", "strict"]) == 0
+    printed = capsys.readouterr().out
+    assert "Policy “strict”: the judge is accepted." in printed
+    assert "For a pass, too: The judge is not accepted: its sensitivity was not shown to be at least 80%" in printed
+    assert run(["judge-check", "--quiet"]) == 0
+    assert "For a pass" not in capsys.readouterr().out
