@@ -16,6 +16,7 @@ from pathlib import Path
 import jsonschema
 import polars as pl
 import pytest
+from lxml import etree
 from serving import NAME, served
 
 from clinaudit.audit.evidence import SCHEMAS
@@ -25,6 +26,7 @@ from clinaudit.reports.results_schema import SCHEMA_PATH
 OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
+SCHEMAS_OF_OTHERS = Path(__file__).parent / "schemas"
 FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
 
 pytestmark = pytest.mark.slow
@@ -55,6 +57,9 @@ def test_a_run_leaves_what_the_contract_names(audited) -> None:
     schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     for path in (audited / "results.json", audited / "evidence" / "results.json"):
         jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    sarif = json.loads((SCHEMAS_OF_OTHERS / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads((audited / "gate.sarif").read_text(encoding="utf-8")), sarif)
+    etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
 
 
 def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -> None:
