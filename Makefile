@@ -1,7 +1,8 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
 # make test: installs, then runs every test.   make check: the static checks.
+# make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
-.PHONY: demo test check bench install install-dev clean
+.PHONY: demo test check docs bench install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
@@ -11,6 +12,11 @@ test: install-dev
 
 check: install-dev
 	scripts/check
+
+docs:
+	scripts/install-cpu docs
+	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
+	.venv/bin/python scripts/check_site.py site
 
 bench: install-dev
 	.venv/bin/python benchmarks/bench.py --write
@@ -22,4 +28,4 @@ install-dev:
 	scripts/install-cpu dev
 
 clean:
-	rm -rf demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf demo build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,142 @@
+"""The documentation site: the checker finds planted faults, and the real site builds strictly and has none."""
+
+import importlib.util
+import os
+import re
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: A picture that takes longer to load than the page is worth.
+MAX_PICTURE_BYTES = 300_000
+
+
+def _script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+check_site = _script("check_site")
+
+CLEAN = (
+    '<link rel="stylesheet" href="a.css"><h1 id="here">x</h1><a href="#here">y</a><a href="https://law.example/">z</a>'
+)
+
+
+def _site(folder: Path, *, page: str = "", css: str = "") -> list[str]:
+    (folder / "index.html").write_text(CLEAN + page, encoding="utf-8")
+    (folder / "other.html").write_text('<h2 id="part two">x</h2>', encoding="utf-8")
+    (folder / "a.css").write_text(css, encoding="utf-8")
+    return list(check_site.problems(folder))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<a href="other.html#part%20two">x</a>',
+        '<a href="mailto:a@b.example">x</a>',
+        '<img src="data:image/png;base64,AA==">',
+        '<link rel="canonical" href="https://elsewhere.example/">',
+        '<a href="/other.html">x</a>',
+    ],
+)
+def test_a_site_without_faults_has_no_problems(tmp_path: Path, page: str) -> None:
+    assert _site(tmp_path, page=page, css='a{background:url("data:image/svg+xml,x")}') == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        '<script src="//cdn.example/x.js"></script>',
+        '<img src="http://cdn.example/x.png">',
+        '<img src="data:image/png;base64,AA==" srcset="a.css 1x, https://cdn.example/x.png 2x">',
+        '<link rel="preconnect" href="https://fonts.example">',
+        '<link rel="icon" href="https://cdn.example/x.ico">',
+        '<style>@import "https://cdn.example/x.css";</style>',
+        '<p style="background: url(https://cdn.example/x.png)">x</p>',
+        '<iframe src="https://cdn.example/"></iframe>',
+        '<video poster="https://cdn.example/x.png"></video>',
+        '<svg><use xlink:href="https://cdn.example/x.svg#a"></use></svg>',
+    ],
+)
+def test_whatever_is_loaded_from_outside_is_a_problem(tmp_path: Path, page: str) -> None:
+    (problem,) = _site(tmp_path, page=page)
+    assert "loads from outside" in problem
+
+
+@pytest.mark.parametrize("css", ["a{src:url(https://fonts.example/x.woff2)}", "@import 'https://fonts.example/x.css';"])
+def test_a_style_sheet_that_loads_from_outside_is_a_problem(tmp_path: Path, css: str) -> None:
+    (problem,) = _site(tmp_path, css=css)
+    assert "loads from outside" in problem
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<a href="missing.html">x</a>',
+        '<a href="other.html#missing">x</a>',
+        '<a href="#missing">x</a>',
+        '<a href="../">x</a>',
+        '<a href="http://plain.example/">x</a>',
+        '<a href="file:///etc/passwd">x</a>',
+        '<img src="missing.png">',
+    ],
+)
+def test_a_link_that_leads_nowhere_is_a_problem(tmp_path: Path, page: str) -> None:
+    assert len(_site(tmp_path, page=page)) == 1
+
+
+def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
+    assert len(list(check_site.problems(tmp_path))) == 1
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed; `make docs` does it")
+def test_the_site_builds_strictly_and_has_no_problems(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(site)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    assert list(check_site.problems(site)) == []
+    assert len(list(site.rglob("*.html"))) > len(list((ROOT / "docs").rglob("*.md")))
+
+
+def test_pictures_are_small_and_used_and_described() -> None:
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    shown = {Path(path).name: words for words, path in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", pages)}
+    pictures = list((ROOT / "docs").rglob("*.png"))
+    assert {path.name for path in pictures} == set(shown)
+    assert all(len(words) > 30 for words in shown.values())
+    for path in pictures:
+        head = path.read_bytes()
+        assert len(head) <= MAX_PICTURE_BYTES
+        assert struct.unpack(">I", head[16:20])[0] <= 1600
+
+
+def test_pins_of_the_site_are_those_of_the_other_locks() -> None:
+    pins = {
+        name: dict(
+            line.split("==")
+            for line in (ROOT / "requirements" / f"{name}.lock").read_text().splitlines()
+            if "==" in line
+        )
+        for name in ("cpu", "dev", "docs")
+    }
+    for name, version in pins["docs"].items():
+        assert name not in pins["cpu"]
+        assert pins["dev"].get(name, version) == version
