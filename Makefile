@@ -1,14 +1,19 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
 # make test: installs, then runs every test.   make check: the static checks.
+# make test-browser: installs a browser and what drives it, then opens and prints the report.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
-.PHONY: demo test check docs bench install install-dev clean
+.PHONY: demo test test-browser check docs bench install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
 
 test: install-dev
 	.venv/bin/python -m pytest -n 2 --dist loadscope
+	@echo "left out: the tests in a real browser and of its printing (make test-browser)"
+
+test-browser: install-dev
+	scripts/test-browser
 
 check: install-dev
 	scripts/check

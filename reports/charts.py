@@ -196,7 +196,7 @@ def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[
     import altair as alt
 
     base = alt.Chart(_data(alt, rows))
-    x = alt.X("value:Q", title="|SMD|", axis=alt.Axis(values=[0, 0.1, 0.25, 0.5, 1]))
+    x = alt.X("value:Q", title="|SMD|", axis=_smd_axis(alt, rows))
     covariates = ["age", "sex", "notes"]
     limits = [
         base.transform_aggregate(rows="count()", groupby=["panel"])
@@ -251,6 +251,13 @@ def draw_overlap(rows: Sequence[Row], *, panels: Sequence[str], series: Sequence
     return _svg(_wrap(alt, layers, panels).resolve_scale(x="independent"), label)
 
 
+def _smd_axis(alt: Any, rows: Sequence[Row]) -> Any:
+    # The limits, and what of the rest has room: a panel is narrow.
+    reach = max((float(row["value"] or 0) for row in rows), default=0.0)
+    ticks = [0, 0.1, 0.25, 0.5, 1] if reach <= 1 else [0, 0.25, 0.5, 1] if reach <= 2 else None
+    return alt.Axis(values=ticks or alt.Undefined, tickCount=4, labelExpr="toString(datum.value)")
+
+
 def _arm_scale(alt: Any) -> Any:
     return alt.Scale(domain=list(_ARM_NAMES), range=[ARMS[arm] for arm in _ARM_NAMES])
 
@@ -269,9 +276,14 @@ def _svg(chart: Any, label: str) -> str:
     import vl_convert
 
     document = chart.configure(**_theme()).to_dict()
-    svg: str = vl_convert.vegalite_to_svg(document)
+    # The theme's `aria` takes only the labels out; a mark with a role and no name is read as a picture without text.
+    svg: str = re.sub(r"<\w[^>]*>", _without_roles, vl_convert.vegalite_to_svg(document))
     name = html.escape(label, quote=True)
     return re.sub(r"<svg ", f'<svg role="img" aria-label="{name}" ', svg, count=1)
+
+
+def _without_roles(tag: re.Match[str]) -> str:
+    return re.sub(r' (?:role|aria-\w+)="[^"]*"', "", tag[0])
 
 
 def _theme() -> dict[str, Any]:

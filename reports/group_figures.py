@@ -146,8 +146,7 @@ def overlap_figure(results: Results) -> Figure:
     if rows:
         caption = (
             "Share of each group by propensity of having the diagnosis (age, sex, number of notes), in bins from low to"
-            " high. Where the two solid lines lie together, matched patients with and without the diagnosis are alike;"
-            " the dashed ones are all candidates. Bins with few patients are joined with their neighbours."
+            f" high. {_matched_lines(rows)} Bins with few patients are joined with their neighbours."
         )
         svg = draw_overlap(
             rows, panels=list(dict.fromkeys(str(row["panel"]) for row in rows)), series=list(_SERIES), label=caption
@@ -155,6 +154,21 @@ def overlap_figure(results: Results) -> Figure:
     heads = ("Diagnosis", "Arm", "Propensity", *map(label, _SERIES))
     table = Table("Patients by propensity", heads, tuple(listed))
     return Figure("overlap", "Overlap of propensities", caption, svg, table)
+
+
+def _matched_lines(rows: Sequence[Row]) -> str:
+    drawn = {row["panel"] for row in rows if row["series"] in ("with the diagnosis, matched", "without it, matched")}
+    absent = len({row["panel"] for row in rows} - drawn)
+    if not drawn:
+        return (
+            "Matched patients are not drawn: their counts are suppressed, since fewer than 11 patients stand behind"
+            " some. The dashed lines are all candidates, and do not show whether the matched patients are alike."
+        )
+    told = (
+        "Where the two solid lines lie together, matched patients with and without the diagnosis are alike; the dashed"
+        " ones are all candidates."
+    )
+    return f"{told} In {absent} panels the matched patients are suppressed and not drawn." if absent else told
 
 
 def power_table(results: Results) -> Table:

@@ -20,7 +20,8 @@ from clinaudit.reports.figures import (
     near_verbatim_figure,
     roc_figure,
 )
-from clinaudit.reports.results import Results, RocPoint
+from clinaudit.reports.group_figures import overlap_figure
+from clinaudit.reports.results import CohortSummary, Results, RocPoint
 from clinaudit.reports.suppression import suppress
 
 
@@ -66,6 +67,36 @@ def test_no_address_but_xml_namespaces(drawn: list[Figure]) -> None:
             "http://www.w3.org/1999/xlink",
         }
         assert not re.search(r"<(script|style|image|foreignObject|use|a)\b|href|@import|\bon[a-z]+=", figure.svg)
+
+
+def test_marks_have_no_roles_beside_the_name_of_the_chart(drawn: list[Figure]) -> None:
+    for figure in drawn:
+        assert figure.svg.count("role=") == (1 if figure.svg else 0)
+        assert 'role="graphics' not in figure.svg
+
+
+def test_the_ticks_of_the_love_plot_are_the_limits_in_full(drawn: list[Figure]) -> None:
+    svg = next(figure.svg for figure in drawn if figure.id == "balance")
+    ticks = re.findall(r">([\d.]+)</text>", svg)
+    assert ticks == ["0", "0.1", "0.25"] * 3
+
+
+def test_matched_patients_that_are_not_drawn_are_said_to_be_suppressed() -> None:
+    whole = filled()
+    assert "not drawn" not in overlap_figure(whole).caption
+    hidden = {"positive_matched": None, "negative_matched": None}
+
+    def without_matched(cohort: CohortSummary) -> CohortSummary:
+        return cohort.model_copy(update={"overlap": [bin_.model_copy(update=hidden) for bin_ in cohort.overlap]})
+
+    cohorts = {name: without_matched(cohort) for name, cohort in whole.cohorts.items()}
+    caption = overlap_figure(whole.model_copy(update={"cohorts": cohorts})).caption
+    assert "Matched patients are not drawn: their counts are suppressed" in caption
+    assert "solid lines" not in caption
+    cohorts = {**whole.cohorts, "hiv": cohorts["hiv"]}
+    caption = overlap_figure(whole.model_copy(update={"cohorts": cohorts})).caption
+    assert "Where the two solid lines lie together" in caption
+    assert "In 2 panels the matched patients are suppressed and not drawn." in caption
 
 
 def test_a_suppressed_hit_rate_is_drawn_as_a_band(drawn: list[Figure]) -> None:
