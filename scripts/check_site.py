@@ -1,4 +1,4 @@
-"""Checks the built documentation site: every link and anchor resolves, and nothing is loaded from elsewhere.
+"""Checks the built documentation site: links and anchors resolve, nothing is loaded from elsewhere.
 
 Usage: scripts/check_site.py SITE. Prints every problem and exits with 1 where there is one. Looks at what was built and
 not at the Markdown: a theme can bring in a font, or an anchor can be renamed, without a word of ours changing. Links
@@ -31,12 +31,16 @@ class _Page(HTMLParser):
         self.fetched: list[str] = []
         self.links: list[str] = []
         self.anchors: set[str] = {"", "top"}
+        self.stray_rows: list[str] = []
         self._in_style = False
+        self._in_paragraph = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect the addresses and anchors of one element."""
         values = {name: value or "" for name, value in attrs}
         self._in_style = tag == "style"
+        if tag in {"p", "code", "pre"}:
+            self._in_paragraph = tag == "p"
         self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
         for name in _FETCHED.get(tag, ()):
             entries = values.get(name, "").split(",") if name == "srcset" else [values.get(name, "")]
@@ -53,6 +57,8 @@ class _Page(HTMLParser):
         """Collect the addresses in a style sheet that stands in the page."""
         if self._in_style:
             self.fetched.extend(_css_addresses(data))
+        if self._in_paragraph:
+            self.stray_rows.extend(line for line in data.splitlines() if line.startswith("| "))
 
 
 def _css_addresses(text: str) -> list[str]:
@@ -92,6 +98,8 @@ def _page_problems(site: Path, path: Path, page: _Page, pages: dict[Path, _Page]
     name = path.relative_to(site)
     for address in page.fetched:
         yield from _fetched_problems(site, path, address)
+    for row in page.stray_rows:
+        yield f"{name}: a row that became part of no table: {row}"
     for address in page.links:
         parts = urlsplit(address)
         if parts.scheme == "https" or parts.scheme == "mailto":

@@ -96,6 +96,11 @@ def test_a_link_that_leads_nowhere_is_a_problem(tmp_path: Path, page: str) -> No
     assert len(_site(tmp_path, page=page)) == 1
 
 
+def test_a_row_that_became_part_of_no_table_is_a_problem(tmp_path: Path) -> None:
+    assert len(_site(tmp_path, page="<p>| <code>x</code> | y |</p>")) == 1
+    assert _site(tmp_path, page="<p>x</p><pre><code>| x | y |</code></pre>") == []
+
+
 def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
     assert len(list(check_site.problems(tmp_path))) == 1
 
