@@ -80,7 +80,12 @@ def assemble_results(
 
 def misses_planned_units(results: Results) -> bool:
     """Whether some stage has not finished all that was planned: such an audit never passes."""
-    return any(stage.done < stage.planned for stage in results.completeness.values())
+    return any(
+        stage.failed + (stage.missing or 0) > 0
+        if stage.planned is None or stage.done is None
+        else stage.done < stage.planned
+        for stage in results.completeness.values()
+    )
 
 
 def _completeness(

@@ -80,9 +80,12 @@ class Decision(Record):
 class StageCompleteness(Record):
     """What one stage planned and what became of it; counts of units, not of patients."""
 
-    planned: int
-    done: int
+    #: Null where suppressed: less what is shown of tiers and tables it would give a hidden one back.
+    planned: int | None
+    done: int | None
     failed: int
+    #: Neither done nor failed; given where `planned` and `done` are suppressed.
+    missing: int | None = None
     excluded: dict[str, Count] = Field(default_factory=dict)
 
 

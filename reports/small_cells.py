@@ -6,7 +6,7 @@ the results: that is `suppression` and `suppressed_disclosure`.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from clinaudit.reports.results import Estimate
 
@@ -21,6 +21,8 @@ GRID_STEP = 0.05
 WIDEST_BAND = 0.5
 #: Exact Poisson upper 97.5% bound for ten events: divided by n, above Clopper-Pearson's for ten of any n.
 _MOST_EVENTS = 18.4
+#: Hidden cells that are all small hold so many patients fewer than they could: each has that many other values left.
+_ROOM = 4
 _WHOLE_PERCENTAGE = re.compile(r"(?<![\d.])\d{1,3}%")
 
 
@@ -36,22 +38,28 @@ def publish_count(count: int | None, *, total: int | None = None) -> int | None:
     return count
 
 
-def publish_breakdown(counts: Mapping[str, int | None]) -> dict[str, int | None]:
+def publish_breakdown(
+    counts: Mapping[str, int | None], *, hidden_elsewhere: Collection[str] = ()
+) -> dict[str, int | None]:
     """Hide the small cells of a breakdown whose total is shown, and others beside them until none can be had back.
 
-    At least two cells are hidden and at least 11 patients are in them together; the smallest of the others are
-    taken first, zeros never.
+    `hidden_elsewhere`: cells that are hidden where nearly the same patients are counted.
+
+    At least two cells are hidden with at least 11 patients in them together, and where all are small, not nearly as
+    many as they could hold. Others are taken by name, zeros never: the smallest first would tell that they are no larger
+    than what is shown, which with the total can leave a single value.
     """
     hidden = {key for key, count in counts.items() if count is None or is_small(count)}
+    hidden |= {key for key, count in counts.items() if count and key in hidden_elsewhere}
     if not hidden:
         return dict(counts)
-    shown = sorted((count, key) for key, count in counts.items() if count and key not in hidden)
-    patients = sum(counts[key] or 0 for key in hidden)
-    for count, key in shown:
-        if len(hidden) >= 2 and patients > LARGEST_HIDDEN:
-            break
-        hidden.add(key)
-        patients += count
+    sizes = [counts[key] or 0 for key in hidden]
+    most = len(sizes) * LARGEST_HIDDEN - _ROOM if max(sizes) <= LARGEST_HIDDEN else math.inf
+    if len(sizes) < 2 or not LARGEST_HIDDEN < sum(sizes) <= most:
+        for key in sorted(key for key, count in counts.items() if count and key not in hidden):
+            hidden.add(key)
+            if len(hidden) >= 2:
+                break
     return {key: None if key in hidden else count for key, count in counts.items()}
 
 

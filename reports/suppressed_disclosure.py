@@ -35,6 +35,7 @@ from clinaudit.reports.results import (
 )
 from clinaudit.reports.small_cells import (
     GRID_STEP,
+    REASON,
     band,
     blur,
     grid_cell,
@@ -54,8 +55,9 @@ _AUROCS = ("auroc", "auroc_all")
 #: Half a 95% interval over `detectable_delta`: t(.975) / (t(.95) + t(.80)), largest at the 10 degrees of freedom that
 #: the smallest classes shown (11 patients) leave at least; 0.79 with many.
 _INTERVAL_TO_DETECTABLE = 0.83
-#: p-values of suppressed deltas are rounded up to one of these.
-_P_STEPS = (0.001, 0.01, 0.05, 1.0)
+#: Adjusted p-values of suppressed deltas of `auroc_all` are rounded up to one of these: which side of the policies' 5%
+#: they lie on is the rule's own verdict.
+_P_STEPS = (0.05, 1.0)
 
 
 def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
@@ -149,13 +151,15 @@ def publish_arm(
             arm.ppv_at_prevalence, sensitivity, false_positive_rate, prevalence
         ),
     }
+    if has_small_cell:
+        figures = {metric: _without_cause(figure, table) for metric, figure in figures.items()}
     if is_blurred:
         figures = {metric: blur(figure) for metric, figure in figures.items()}
     return Disclosure(
         generations=None if is_blurred else arm.generations,
         mentioned=None if hides_mention or mention_range else publish_count(arm.mentioned, total=arm.generations),
         unjudged=publish_count(arm.unjudged, total=arm.generations),
-        base_rate=arm.base_rate,
+        base_rate=round(arm.base_rate, 2) if is_blurred and arm.base_rate is not None else arm.base_rate,
         roc=None if has_small_cell or is_blurred else arm.roc,
         # Zero tells of nobody; the bound tells how many there were.
         zero_bounds={
@@ -179,7 +183,11 @@ def publish_mean(
         for metric, figure in figures.items():
             before = [_figure(pair, arm, metric) for pair in originals]
             after = [_figure(pair, arm, metric) for pair in published]
-            entered = [now for was, now in zip(before, after, strict=True) if was and was.value is not None]
+            entered = [
+                now
+                for was, now in zip(before, after, strict=True)
+                if was and (was.value is not None or (now is not None and _is_withheld(now)))
+            ]
             kept[metric] = _publish_mean_figure(figure, [was for was in before if was], entered)
         return kept
 
@@ -191,6 +199,8 @@ def publish_mean(
 
 
 def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: Sequence[Estimate | None]) -> Estimate:
+    if any(now is not None and _is_withheld(now) for now in entered):
+        return Estimate(value=None, reason=REASON)
     if figure.value is None:
         return withhold(figure)
     exact = [now for now in entered if now is not None and now.value is not None]
@@ -219,6 +229,12 @@ def _on_grid(estimate: Estimate, smaller_class: int, *, centre: float, floor: fl
     if estimate.value is None or width is None:
         return withhold(estimate)
     return grid_cell(estimate.value, width=width, centre=centre, floor=floor, ceiling=1.0)
+
+
+def _without_cause(figure: Estimate, table: OutcomeTable) -> Estimate:
+    """Withhold why there is no figure where it would tell of hidden counts: which of them are zero."""
+    is_null = figure.value is None and figure.low is None
+    return Estimate(value=None, reason=REASON) if is_null and table.mentioned else figure
 
 
 def _hidden_exposures(table: OutcomeTable) -> list[tuple[float, float, int, int]]:
@@ -313,6 +329,8 @@ def _publish_delta(
     metric: str, delta: TestedDelta, pair: DisclosurePair, train: Disclosure, nontrain: Disclosure
 ) -> TestedDelta:
     arms = (getattr(train, metric), getattr(nontrain, metric))
+    if any(_is_withheld(arm) for arm in arms):
+        return TestedDelta(value=None, reason=REASON)
     if delta.value is None:
         return TestedDelta(value=None, reason=without_numbers(delta.reason))
     if arms == (getattr(pair.train, metric), getattr(pair.nontrain, metric)):
@@ -328,8 +346,7 @@ def _publish_delta(
         low=figure.low,
         high=figure.high,
         reason=figure.reason,
-        p_value=_coarse_p(delta.p_value),
-        p_holm=_coarse_p(delta.p_holm),
+        p_holm=_coarse_p(delta.p_holm) if metric == "auroc_all" else None,
     )
 
 
@@ -350,6 +367,11 @@ def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tu
     value = delta.value + moved_train - moved_nontrain
     slack = slack_train + slack_nontrain
     return grid_cell(value, width=width, centre=0.0, floor=-1.0, ceiling=1.0, slack=slack)
+
+
+def _is_withheld(estimate: Estimate) -> bool:
+    """Whether not even a range of the figure is published."""
+    return estimate.value is None and estimate.low is None and estimate.reason == REASON
 
 
 def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate:

@@ -43,6 +43,11 @@ from clinaudit.reports.small_cells import (
     withhold,
 )
 
+#: Patients by group, by arm and partition.
+Sizes = Mapping[tuple[Arm, str], Mapping[str, int | None]]
+#: Groups whose size is hidden, by arm and partition.
+Hidden = Mapping[tuple[Arm, str], Collection[str]]
+
 _Row = TypeVar("_Row", GroupMemorization, GroupExposure)
 
 #: Each figure with the field that counts the patients who make it up.
@@ -74,12 +79,38 @@ class _Group(NamedTuple):
         return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN
 
 
-def publish_subgroups(subgroups: Subgroups) -> Subgroups:
-    """Return the publishable copy of the block."""
+def publish_subgroups(subgroups: Subgroups, *, splits: Sizes, hidden: Hidden) -> Subgroups:
+    """Return the publishable copy of the block.
+
+    `splits`: sizes of the groups of all patients of an arm. `hidden`: groups whose size is hidden anywhere.
+    """
     return Subgroups(
-        memorization=_publish_tiers(subgroups.memorization, _MEMORIZATION),
-        disclosure=_publish_tiers(subgroups.disclosure, _EXPOSURE),
+        memorization=_publish_tiers(subgroups.memorization, _MEMORIZATION, splits, hidden),
+        disclosure=_publish_tiers(subgroups.disclosure, _EXPOSURE, {}, _find_hidden(subgroups.disclosure, {})),
     )
+
+
+def find_hidden_groups(subgroups: Subgroups | None, splits: Sizes) -> Hidden:
+    """Return the groups whose size is hidden in a split or at any tier: they must be hidden at all of them.
+
+    The targets of a tier are nearly those of another, and may be the whole split: what is hidden at one of them would
+    follow from the others.
+    """
+    return _find_hidden({} if subgroups is None else subgroups.memorization, splits)
+
+
+def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> Hidden:
+    breakdowns = [(place, dict(sizes)) for place, sizes in splits.items()]
+    for arms in tiers.values():
+        for arm, rows in arms.items():
+            for partition in PARTITIONS:
+                sizes = {row.group: row.patients for row in rows if row.partition == partition}
+                breakdowns.append(((arm, partition), sizes))
+    hidden: dict[tuple[Arm, str], set[str]] = {}
+    for place, sizes in breakdowns:
+        published = publish_breakdown(sizes)
+        hidden.setdefault(place, set()).update(group for group, size in published.items() if size is None)
+    return hidden
 
 
 def publish_distribution(
@@ -115,15 +146,16 @@ def publish_distribution(
 
 
 def _publish_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
-    """Hide small bins and others beside them; how many patients have any is a shown total where it can be one."""
-    counts = {str(place): item.patients for place, item in enumerate(bins)}
-    none = counts["0"] or 0
+    """Hide small bins and others beside them, the highest first; those who have any are a shown total where they can be."""
+    counts = {str(len(bins) - place): item.patients for place, item in enumerate(bins)}
+    first = str(len(bins))
+    none = counts[first] or 0
     if none in (0, patients) or publish_count(patients - none, total=patients) is None:
         published = publish_breakdown(counts)
     else:
-        touched = {place: count for place, count in counts.items() if place != "0"}
-        published = {"0": none, **publish_breakdown(touched)}
-    return [item.model_copy(update={"patients": published[str(place)]}) for place, item in enumerate(bins)]
+        touched = {place: count for place, count in counts.items() if place != first}
+        published = {first: none, **publish_breakdown(touched)}
+    return [item.model_copy(update={"patients": published[str(len(bins) - place)]}) for place, item in enumerate(bins)]
 
 
 def _publish_share(
@@ -142,9 +174,11 @@ def _publish_share(
 
 
 def _publish_tiers(
-    tiers: Mapping[str, Mapping[Arm, list[_Row]]], figures: Mapping[str, str]
+    tiers: Mapping[str, Mapping[Arm, list[_Row]]], figures: Mapping[str, str], splits: Sizes, hidden: Hidden
 ) -> dict[str, dict[Arm, list[_Row]]]:
-    sizes: dict[tuple[Arm, str], dict[str, set[int]]] = {}
+    sizes: dict[tuple[Arm, str], dict[str, set[int]]] = {
+        place: {group: {count or 0} for group, count in counts.items()} for place, counts in splits.items()
+    }
     for arms in tiers.values():
         for arm, rows in arms.items():
             for row in rows:
@@ -159,6 +193,7 @@ def _publish_tiers(
                     [row for row in rows if row.partition == partition],
                     sizes.get((arm, partition), {}),
                     figures,
+                    hidden.get((arm, partition), ()),
                 )
             ]
             for arm, rows in arms.items()
@@ -168,11 +203,11 @@ def _publish_tiers(
 
 
 def _publish_partition(
-    rows: Sequence[_Row], at_tiers: Mapping[str, Collection[int]], figures: Mapping[str, str]
+    rows: Sequence[_Row], at_tiers: Mapping[str, Collection[int]], figures: Mapping[str, str], hidden: Collection[str]
 ) -> list[_Row]:
-    """Publish the groups of one partition; `at_tiers`: each group's sizes at all tiers."""
+    """Publish the groups of one partition; `at_tiers`: each group's sizes at all tiers and in the split."""
     sizes = {row.group: row.patients for row in rows}
-    published = publish_breakdown(sizes)
+    published = publish_breakdown(sizes, hidden_elsewhere=hidden)
     tells_few = any(is_small(size - (sizes.get(group) or 0)) for group, others in at_tiers.items() for size in others)
     updates: list[dict[str, object]] = [
         {"patients": None if tells_few else published[row.group], **dict.fromkeys(figures.values())} for row in rows
@@ -188,7 +223,7 @@ def _publish_partition(
             )
             for row in rows
         ]
-        for update, estimate in zip(updates, _publish_figures(groups), strict=True):
+        for update, estimate in zip(updates, _publish_figures(groups, shows_sizes=not tells_few), strict=True):
             update[name] = blur(estimate) if tells_few else estimate
     return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
 
@@ -199,7 +234,7 @@ def _contributing(estimate: Estimate, known: int | None) -> int:
     return 0 if estimate.value == 0 else 1
 
 
-def _publish_figures(groups: Sequence[_Group]) -> list[Estimate]:
+def _publish_figures(groups: Sequence[_Group], *, shows_sizes: bool) -> list[Estimate]:
     own = {place for place, group in enumerate(groups) if not group.is_sized or group.is_few or group.is_nearly_all}
     hidden = set(own)
     if any(groups[place].contributing for place in own):
@@ -214,7 +249,8 @@ def _publish_figures(groups: Sequence[_Group]) -> list[Estimate]:
     for place, group in enumerate(groups):
         if place not in hidden:
             published.append(group.estimate)
-        elif not group.is_sized or place not in own:
+        elif not (group.is_sized and shows_sizes) or place not in own:
+            # A bound would tell a hidden size.
             published.append(withhold(group.estimate))
         elif group.is_few:
             published.append(bound_of_few(group.patients))

@@ -20,8 +20,9 @@ have a region, however few of them the figure differs by. Warnings and reasons a
 no counts of patients.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.results import (
     Arm,
@@ -32,6 +33,7 @@ from clinaudit.reports.results import (
     DisclosureResults,
     Estimate,
     MeanOverDiagnoses,
+    Memorization,
     Moments,
     PopulationSummary,
     Results,
@@ -50,7 +52,7 @@ from clinaudit.reports.small_cells import (
 )
 from clinaudit.reports.suppressed_cohorts import has_small_cell, publish_cohort, publish_second_matcher
 from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
-from clinaudit.reports.suppressed_groups import publish_subgroups
+from clinaudit.reports.suppressed_groups import Hidden, find_hidden_groups, publish_subgroups
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_memorization import publish_memorization
 
@@ -97,56 +99,116 @@ def suppress(results: Results) -> Results:
         }
         for diagnosis, tiers in pairs.items()
     }
+    sizes = _group_sizes(results.corpus)
+    hidden = find_hidden_groups(results.subgroups, sizes)
+    hides_units = _hides_generations(results, memorization), _hides_sets(results, pairs)
     published = results.model_copy(
         update={
-            "completeness": {stage: _publish_stage(units) for stage, units in results.completeness.items()},
-            "corpus": None if results.corpus is None else _publish_corpus(results.corpus, results.cohorts),
+            "completeness": {
+                stage: _publish_stage(units, hides_units=hides_units[stage == "judgements"])
+                for stage, units in results.completeness.items()
+            },
+            "corpus": None if results.corpus is None else _publish_corpus(results.corpus, results.cohorts, hidden),
             "memorization": memorization,
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
             "cohorts": cohorts,
             "second_matcher": None if second is None else publish_second_matcher(second),
-            "subgroups": None if results.subgroups is None else publish_subgroups(results.subgroups),
+            "subgroups": None
+            if results.subgroups is None
+            else publish_subgroups(results.subgroups, splits=sizes, hidden=hidden),
         }
     )
     return published.model_copy(update={"decision": _publish_decision(results, published)})
 
 
-def _publish_stage(stage: StageCompleteness) -> StageCompleteness:
+def _publish_stage(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
+    """Hide few excluded, and how many were planned where that less what is shown elsewhere would give a hidden count."""
+    if stage.planned is None or stage.done is None:
+        return stage
     residual = stage.planned - stage.done - stage.failed
     has_shown_total = residual == sum(count or 0 for count in stage.excluded.values())
     if has_shown_total:
         excluded = publish_breakdown(stage.excluded)
     else:
         excluded = {reason: publish_count(count) for reason, count in stage.excluded.items()}
+    if hides_units or None in excluded.values():
+        return stage.model_copy(update={"planned": None, "done": None, "missing": residual, "excluded": excluded})
     return stage.model_copy(update={"excluded": excluded})
 
 
-def _publish_corpus(corpus: CorpusSummary, cohorts: Mapping[str, CohortSummary]) -> CorpusSummary:
+def _hides_generations(results: Results, published: Mapping[str, Mapping[Arm, Memorization]]) -> bool:
+    """Whether the size of any tier in any arm is hidden: the sum of all would give it back."""
+    return any(
+        figures.generations is None and results.memorization[tier][arm].generations is not None
+        for tier, arms in published.items()
+        for arm, figures in arms.items()
+    )
+
+
+def _hides_sets(results: Results, published: Mapping[str, Mapping[str, DisclosurePair]]) -> bool:
+    """Whether the size of any outcome table, or why sets were dropped from it, is hidden."""
+    return any(
+        None in pair.dropped_sets.values()
+        or (pair.train.generations is None and results.disclosure.by_diagnosis[diagnosis][tier].train.generations)
+        for diagnosis, tiers in published.items()
+        for tier, pair in tiers.items()
+    )
+
+
+def _group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str, int | None]]:
+    """Return the sizes of the groups of each split that is described."""
+    if corpus is None:
+        return {}
+    return {
+        (arm, partition): counts
+        for arm in ARMS
+        if arm in corpus.splits and not is_small(corpus.splits[arm].patients)
+        for partition, counts in _partitions(corpus.splits[arm]).items()
+    }
+
+
+def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None]]:
+    return {"age": population.age_bands, "sex": population.sex, "race": population.race}
+
+
+def _publish_corpus(corpus: CorpusSummary, cohorts: Mapping[str, CohortSummary], hidden: Hidden) -> CorpusSummary:
+    by_arm = {
+        arm: {partition: hidden.get((arm, partition), ()) for partition in ("age", "sex", "race")} for arm in ARMS
+    }
+    # A cohort's patients are of both arms: with one of them, they would give the other.
+    in_any = {partition: {*by_arm["train"][partition], *by_arm["nontrain"][partition]} for partition in by_arm["train"]}
     return corpus.model_copy(
         update={
-            "splits": {name: _publish_population(split) for name, split in corpus.splits.items()},
+            "splits": {
+                name: _publish_population(split, by_arm["train" if name == "train" else "nontrain"])
+                for name, split in corpus.splits.items()
+            },
             "cohorts": {
                 name: _withhold_population()
                 if name in cohorts and has_small_cell(cohorts[name])
-                else _publish_population(population)
+                else _publish_population(population, in_any)
                 for name, population in corpus.cohorts.items()
             },
         }
     )
 
 
-def _publish_population(population: PopulationSummary) -> PopulationSummary:
+def _publish_population(population: PopulationSummary, hidden: Mapping[str, Collection[str]]) -> PopulationSummary:
     if population.patients is None or is_small(population.patients):
         return _withhold_population()
+    counts = {
+        partition: publish_breakdown(counts, hidden_elsewhere=hidden[partition])
+        for partition, counts in _partitions(population).items()
+    }
     return population.model_copy(
         update={
             "notes_per_patient": _without_extremes(population.notes_per_patient),
             "tokens_per_patient": _without_extremes(population.tokens_per_patient),
-            "age": _without_extremes(population.age),
-            "age_bands": publish_breakdown(population.age_bands),
-            "sex": publish_breakdown(population.sex),
-            "race": publish_breakdown(population.race),
+            "age": _round_moments(_without_extremes(population.age)),
+            "age_bands": counts["age"],
+            "sex": counts["sex"],
+            "race": counts["race"],
         }
     )
 
@@ -177,6 +239,12 @@ def _split_sizes(corpus: CorpusSummary | None) -> dict[Arm, int | None]:
 def _second_sets(second: SecondMatcher | None, diagnosis: str) -> int | None:
     matching = None if second is None else second.diagnoses.get(diagnosis)
     return None if matching is None else matching.sets
+
+
+def _round_moments(moments: Moments) -> Moments:
+    """Give one decimal: to six, a mean over those whose age is known tells how many they are."""
+    mean, sd = (None if figure is None else round(figure, 1) for figure in (moments.mean, moments.sd))
+    return moments.model_copy(update={"mean": mean, "sd": sd})
 
 
 def _set_count(cohort: CohortSummary | None) -> int | None:

@@ -105,7 +105,7 @@ def completeness_table(results: Results) -> Table:
     rows = []
     for stage, units in results.completeness.items():
         excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in units.excluded.items()) or "none"
-        rows.append((label(stage), f"{units.planned:,}", f"{units.done:,}", f"{units.failed:,}", excluded))
+        rows.append((label(stage), count(units.planned), count(units.done), f"{units.failed:,}", excluded))
     return Table("Units of work by stage", ("Stage", "Planned", "Done", "Failed", "Excluded"), tuple(rows))
 
 
