@@ -46,8 +46,8 @@ def publish_breakdown(
     `hidden_elsewhere`: cells that are hidden where nearly the same patients are counted.
 
     At least two cells are hidden with at least 11 patients in them together, and where all are small, not nearly as
-    many as they could hold. Others are taken by name, zeros never: the smallest first would tell that they are no larger
-    than what is shown, which with the total can leave a single value.
+    many as they could hold. Others are taken by name, zeros never: the smallest first would tell that they are no
+    larger than what is shown, which with the total can leave a single value.
     """
     hidden = {key for key, count in counts.items() if count is None or is_small(count)}
     hidden |= {key for key, count in counts.items() if count and key in hidden_elsewhere}

@@ -146,7 +146,7 @@ def publish_distribution(
 
 
 def _publish_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
-    """Hide small bins and others beside them, the highest first; those who have any are a shown total where they can be."""
+    """Hide small bins and others beside them, the highest first; who have any are a shown total where they can be."""
     counts = {str(len(bins) - place): item.patients for place, item in enumerate(bins)}
     first = str(len(bins))
     none = counts[first] or 0

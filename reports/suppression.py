@@ -23,7 +23,6 @@ no counts of patients.
 from collections.abc import Collection, Mapping
 
 from clinaudit.reports.patient_groups import ARMS
-from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.results import (
     Arm,
     CohortSummary,
@@ -123,7 +122,7 @@ def suppress(results: Results) -> Results:
 
 
 def _publish_stage(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
-    """Hide few excluded, and how many were planned where that less what is shown elsewhere would give a hidden count."""
+    """Hide few excluded, and how many were planned where that less what is shown would give a hidden count."""
     if stage.planned is None or stage.done is None:
         return stage
     residual = stage.planned - stage.done - stage.failed
