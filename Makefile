@@ -20,7 +20,7 @@ check: install-dev
 
 docs:
 	scripts/install-cpu docs
-	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict
 	.venv/bin/python scripts/check_site.py site
 
 bench: install-dev

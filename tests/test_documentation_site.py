@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -105,20 +106,40 @@ def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
     assert len(list(check_site.problems(tmp_path))) == 1
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed; `make docs` does it")
-def test_the_site_builds_strictly_and_has_no_problems(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(site)],
-        cwd=ROOT,
+needs_mkdocs = pytest.mark.skipif(
+    importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed; `make docs` does it"
+)
+
+
+def _build(folder: Path, site: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)],
+        cwd=folder,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@needs_mkdocs
+def test_the_site_builds_strictly_and_has_no_problems(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    built = _build(ROOT, site)
     assert built.returncode == 0, built.stderr
     assert list(check_site.problems(site)) == []
     assert len(list(site.rglob("*.html"))) > len(list((ROOT / "docs").rglob("*.md")))
+
+
+@needs_mkdocs
+def test_a_link_to_an_anchor_that_is_gone_ends_the_build(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    with (tmp_path / "docs" / "faq.md").open("a", encoding="utf-8") as page:
+        page.write("\n[gone](policy.md#no-such-place)\n")
+    built = _build(tmp_path, tmp_path / "site")
+    assert built.returncode != 0
+    assert "no-such-place" in built.stderr
 
 
 def test_pictures_are_small_and_used_and_described() -> None:
