@@ -12,7 +12,8 @@ test: install-dev
 	.venv/bin/python -m pytest -n 2 --dist loadscope
 	@echo "left out: the tests in a real browser and of its printing (make test-browser)"
 
-test-browser: install-dev
+test-browser:
+	scripts/install-cpu dev pdf
 	scripts/test-browser
 
 check: install-dev

@@ -303,21 +303,22 @@ def analyze(
 
 @main.command()
 @click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
-def report(run_directory: Path) -> int:
+@click.option("--pdf", is_flag=True, help="Write RUN/report.pdf, too, for paper (extra `pdf`, and Debian's Pango).")
+def report(run_directory: Path, pdf: bool) -> int:
     """Render the report of RUN again, from its published results.
 
     \b
     Example:
-      clinaudit report run/
+      clinaudit report run/ --pdf
     """
     from clinaudit.audit.manifest import require_finished_run, verify
-    from clinaudit.audit.publication import REPORT, render_again
+    from clinaudit.audit.publication import PDF, REPORT, render_again
 
     finished = require_finished_run(run_directory)
     # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
-    verify(finished, but=(REPORT,))
-    render_again(finished)
-    click.echo(f"report: {run_directory / 'report.html'}")
+    verify(finished, but=(REPORT, PDF) if pdf else (REPORT,))
+    render_again(finished, pdf=pdf)
+    click.echo(f"report: {run_directory / (PDF if pdf else REPORT)}")
     return 0
 
 

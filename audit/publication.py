@@ -12,6 +12,7 @@ from clinaudit.audit.storage import write_atomically
 from clinaudit.audit.store import RunDirectory
 from clinaudit.reports.junit import junit_xml
 from clinaudit.reports.page import render_page
+from clinaudit.reports.pdf import render_pdf
 from clinaudit.reports.results import Decision, Results, from_json, to_json
 from clinaudit.reports.sarif import sarif_json
 from clinaudit.reports.suppression import suppress
@@ -20,9 +21,11 @@ from clinaudit.templates.errors import IntegrityError
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
 REPORT = "report.html"
+#: On demand only (`clinaudit report --pdf`).
+PDF = "report.pdf"
 VERDICTS = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, *VERDICTS)
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, *VERDICTS)
 
 
 def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
@@ -37,6 +40,8 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
     if published.decision is not None:
         write_verdict(run.root, published.decision)
     write_atomically(run.root / REPORT, render_page(published, json.loads(provenance)))
+    # One of an earlier audit would not say what the rest does.
+    (run.root / PDF).unlink(missing_ok=True)
     write_manifest(run)
     return published
 
@@ -59,14 +64,18 @@ def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool
     return from_json(to_json(suppress(decided) if unsuppressed else decided)).decision or decision
 
 
-def render_again(run: RunDirectory) -> None:
-    """Render the report from the published results once more."""
-    page = render_page(read_results(run), read_record(run))
+def render_again(run: RunDirectory, *, pdf: bool = False) -> None:
+    """Render the report from the published results once more; with `pdf`, as a PDF too."""
+    results, record = read_results(run), read_record(run)
+    page = render_page(results, record)
+    printed = render_pdf(render_page(results, record, for_paper=True)) if pdf else None
     purged = is_purged(run)
     if not purged:
         # A purged run keeps it: without a manifest nothing would tell that this is a run.
         drop_manifest(run)
     write_atomically(run.root / REPORT, page)
+    if printed is not None:
+        write_atomically(run.root / PDF, printed)
     write_manifest(run, purged=purged)
 
 

@@ -54,11 +54,16 @@ _DELTAS_SHOWN = ("auroc_all", "auroc", "ppv")
 
 
 def render_page(
-    results: Results, provenance: Mapping[str, object], *, sections: Mapping[str, str] | None = None
+    results: Results,
+    provenance: Mapping[str, object],
+    *,
+    sections: Mapping[str, str] | None = None,
+    for_paper: bool = False,
 ) -> str:
     """Return `report.html` for results that are already suppressed.
 
     `provenance` is the content of `run.json`; `sections` titles the note sections (default: ids as words).
+    `for_paper` gives what `pdf` draws: the folded tables stand at the end, and where they were a page number does.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -76,6 +81,7 @@ def render_page(
     decision = results.decision
     status = None if decision is None else STATUSES[decision.status]
     page = environment.get_template(_TEMPLATE).render(
+        annex=[] if for_paper else None,
         style=Markup((_HERE / _STYLE).read_text(encoding="utf-8")),
         decision=decision,
         status_word="No verdict" if status is None else status[0],
