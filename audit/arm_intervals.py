@@ -27,7 +27,7 @@ from clinaudit.audit.exposure import (
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.intervals import ends, estimate_share, hull, interval_of_resamples, upper_bound_of_none, wilson
+from clinaudit.audit.intervals import ends, estimate_share, hull, interval_of_resamples, upper_bound_of_none
 from clinaudit.audit.readings import ArmCounts, Counts
 from clinaudit.reports.results import Disclosure, Estimate
 
@@ -149,7 +149,7 @@ def _find_interval(
     if prevalence is None:
         raise ValueError("no prevalence, no figure")
     shares = [count_share(rate, *counts) for rate in ("sensitivity", "false_positive_rate")]
-    rates = [wilson(*share) for share in shares if share is not None]
+    rates = [estimate_share(*share) for share in shares if share is not None]
     return hull(interval, ppv_bounds(*rates, prevalence=prevalence))
 
 

@@ -14,41 +14,67 @@ import numpy as np
 from clinaudit.audit.exposure import OUTCOMES, Metric, compute_figures
 from clinaudit.audit.intervals import percentile_interval
 from clinaudit.audit.readings import Counts, Reading, count_outcomes, split_arms
-from clinaudit.reports.judge_quality import VERDICT_CLASSES, CorrectedFigures, CorrectedPair
-from clinaudit.reports.results import Estimate
+from clinaudit.reports.judge_quality import VERDICT_CLASSES, CorrectedFigures, CorrectedPair, VerdictClass
+from clinaudit.reports.results import Arm, Estimate
 
 METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")
 #: Simulations; each draws the matrix and the class prevalences anew.
 DRAWS = 1000
 #: Jeffreys' prior: half a text a cell of the matrix, half a generation a class.
 JEFFREYS_PRIOR = 0.5
-#: Steps towards the likeliest prevalences, from which the sampler starts, and of the sampler (data augmentation):
-#: twice as many moved no end of a delta's range by more than 0.004 at 100 a cell and 0.015 at 10 (8,000 draws).
+#: Steps towards the likeliest prevalences, from which the sampler starts, and of the sampler (data augmentation). Each
+#: leaves about (1 - s²)² of the variance to come, s the separation: 30 leave 2% at 0.25. Coverage was tried down to the
+#: limit below.
 _CLIMBING_STEPS = 30
-_SAMPLING_STEPS = 12
+_SAMPLING_STEPS = 30
+#: Least separation of the judge's matrix, at the lower 95% end, at which figures are corrected (docs/methods.md).
+MINIMUM_SEPARATION = 0.15
 
 _EMPTY = "no generation of one of the groups was judged"
+_NOT_TOLD_APART = (
+    "by the labelled texts the judge mistakes what is said too often, or too few texts were labelled to know how often:"
+    " the true verdicts cannot be told from its own"
+)
 
 
 class _Corrected(NamedTuple):
-    """Simulated figures by metric, `(draws,)` each, and the number of generations behind them."""
+    """Simulated figures by metric, `(draws,)` each: in the middle, and the two that the range's ends are read from."""
 
-    drawn: Mapping[Metric, Counts]
+    middle: Mapping[Metric, Counts]
+    low: Mapping[Metric, Counts]
+    high: Mapping[Metric, Counts]
+    #: Generations behind them.
     judged: int
 
 
-def correct_disclosure(readings: Sequence[Reading], confusion_matrix: Counts, *, seed: int) -> CorrectedPair:
+def correct_disclosure(
+    readings: Sequence[Reading], confusion_matrix: Counts, *, seed: int, draws: int = DRAWS
+) -> CorrectedPair:
     """Return the corrected figures of one (diagnosis, tier); the matrix counts texts, truth by verdict, `(4, 4)`."""
     # The same matrices for every arm, diagnosis and tier: the judge is one.
-    errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, 4)), DRAWS)
+    errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, 4)), draws)
     by_arm = split_arms(readings)
-    train = _correct_arm(by_arm["train"], errors, np.random.default_rng((seed, 5)))
-    nontrain = _correct_arm(by_arm["nontrain"], errors, np.random.default_rng((seed, 6)))
-    delta = None
-    if train is not None and nontrain is not None:
-        differences = {metric: train.drawn[metric] - nontrain.drawn[metric] for metric in METRICS}
-        delta = _Corrected(differences, train.judged + nontrain.judged)
+    if percentile_interval(separate_classes(errors))[0] < MINIMUM_SEPARATION:
+        nothing = _explain(_NOT_TOLD_APART)
+        return CorrectedPair(train=nothing, nontrain=nothing, delta=nothing)
+    arms: tuple[tuple[Arm, int], ...] = (("train", 5), ("nontrain", 6))
+    train, nontrain = (_correct_arm(by_arm[arm], errors, np.random.default_rng((seed, number))) for arm, number in arms)
+    delta = None if train is None or nontrain is None else _subtract(train, nontrain)
     return CorrectedPair(train=_summarize(train), nontrain=_summarize(nontrain), delta=_summarize(delta))
+
+
+def separate_classes(errors: Counts) -> Counts:
+    """Return how far apart verdicts keep two mixes of truths without a class in common, at least: `(...,)`, 0 to 1.
+
+    That is the least total variation distance of their verdicts; of two classes it is sensitivity + specificity - 1
+    (Youden 1950). At 0 some two mixes give the same verdicts, and no number of generations tells which is true. A
+    difference of verdicts goes back to one of truths by the inverse, which stretches most where it goes from one
+    verdict to another alone.
+    """
+    inverse = np.linalg.inv(errors)
+    stretches = np.abs(inverse[..., :, np.newaxis, :] - inverse[..., np.newaxis, :, :]).sum(axis=-1) / 2
+    separation: Counts = 1 / stretches.max(axis=(-2, -1))
+    return separation
 
 
 def draw_error_rates(confusion_matrix: Counts, rng: np.random.Generator, draws: int) -> Counts:
@@ -56,12 +82,13 @@ def draw_error_rates(confusion_matrix: Counts, rng: np.random.Generator, draws: 
     return _draw_dirichlet(np.broadcast_to(confusion_matrix + JEFFREYS_PRIOR, (draws, *confusion_matrix.shape)), rng)
 
 
-def draw_class_prevalences(verdicts: Counts, errors: Counts, rng: np.random.Generator) -> Counts:
-    """Draw how common each truth is in groups of generations, `(groups, verdict)` counts: `(draws, groups, truth)`.
+def draw_truths(verdicts: Counts, errors: Counts, rng: np.random.Generator) -> Counts:
+    """Draw the truths behind groups of generations, `(groups, verdict)` counts: `(draws, groups, truth)` counts.
 
-    Each draw has its own matrix and its own Markov chain: given the prevalences, Bayes' rule tells of each verdict
-    which truths may stand behind it, and these are drawn; given the drawn truths, prevalences are drawn from their
-    Dirichlet posterior. Verdicts teach nothing about the matrix (its posterior is that of the labelled texts alone).
+    Each draw has its own matrix and its own Markov chain: given how common each truth is, Bayes' rule tells of each
+    verdict which truths may stand behind it, and these are drawn; given the drawn truths, how common each is follows
+    from its Dirichlet posterior. Verdicts teach nothing about the matrix (its posterior is that of the labelled texts
+    alone).
     """
     whole = verdicts.astype(np.int64)
     size = whole.sum(axis=-1)[:, np.newaxis]
@@ -70,10 +97,11 @@ def draw_class_prevalences(verdicts: Counts, errors: Counts, rng: np.random.Gene
     for _ in range(_CLIMBING_STEPS):
         expected = (_origins(errors, prevalences) * whole[..., np.newaxis]).sum(axis=-2)
         prevalences = (expected + JEFFREYS_PRIOR) / (size + classes * JEFFREYS_PRIOR)
+    truths = np.zeros_like(prevalences)
     for _ in range(_SAMPLING_STEPS):
-        truths = rng.multinomial(whole, _origins(errors, prevalences)).sum(axis=-2)
+        truths = rng.multinomial(whole, _origins(errors, prevalences)).sum(axis=-2).astype(np.float64)
         prevalences = _draw_dirichlet(truths + JEFFREYS_PRIOR, rng)
-    return prevalences
+    return truths
 
 
 def _origins(errors: Counts, prevalences: Counts) -> Counts:
@@ -96,11 +124,37 @@ def _correct_arm(readings: Sequence[Reading], errors: Counts, rng: np.random.Gen
     sizes = verdicts.sum(axis=-1)
     if not sizes.all():
         return None
-    prevalences = draw_class_prevalences(verdicts, errors, rng)
-    # Expected counts at the drawn prevalences, so that PPV weighs the two groups as they are.
-    present, absent = (_as_outcomes(prevalences[:, group] * sizes[group]) for group in range(2))
-    figures = compute_figures(present, absent, prevalence=None)
-    return _Corrected({metric: figures[metric] for metric in METRICS}, int(sizes.sum()))
+    truths = draw_truths(verdicts, errors, rng)
+
+    def draw_figures(added: Counts | float) -> dict[Metric, Counts]:
+        prevalences = _draw_dirichlet(truths + added, rng)
+        # Expected counts at the drawn prevalences, so that PPV weighs the two groups as they are.
+        present, absent = (_as_outcomes(prevalences[:, group] * sizes[group]) for group in range(2))
+        figures = compute_figures(present, absent, prevalence=None)
+        return {metric: figures[metric] for metric in METRICS}
+
+    stated, denied = _one_of("positive"), _one_of("negative")
+    # One generation more that speaks against the figure, or for it, in each group: Walley's bounds (1996), of a share
+    # those of Clopper and Pearson. Jeffreys' prior alone never reaches 0 and misses the truth more often in few.
+    return _Corrected(
+        middle=draw_figures(JEFFREYS_PRIOR),
+        low=draw_figures(np.array([denied, stated])),
+        high=draw_figures(np.array([stated, denied])),
+        judged=int(sizes.sum()),
+    )
+
+
+def _subtract(train: _Corrected, nontrain: _Corrected) -> _Corrected:
+    return _Corrected(
+        middle={metric: train.middle[metric] - nontrain.middle[metric] for metric in METRICS},
+        low={metric: train.low[metric] - nontrain.high[metric] for metric in METRICS},
+        high={metric: train.high[metric] - nontrain.low[metric] for metric in METRICS},
+        judged=train.judged + nontrain.judged,
+    )
+
+
+def _one_of(verdict: VerdictClass) -> Counts:
+    return np.array([float(name == verdict) for name in VERDICT_CLASSES])
 
 
 def _verdicts(counts: Counts) -> Counts:
@@ -116,11 +170,16 @@ def _as_outcomes(counts: Counts) -> Counts:
 
 def _summarize(corrected: _Corrected | None) -> CorrectedFigures:
     if corrected is None:
-        nothing = Estimate(value=None, reason=_EMPTY)
-        return CorrectedFigures(auroc_all=nothing, sensitivity=nothing, ppv=nothing)
-    return CorrectedFigures(**{metric: _describe(corrected.drawn[metric], corrected.judged) for metric in METRICS})
+        return _explain(_EMPTY)
+    return CorrectedFigures(**{metric: _describe(corrected, metric) for metric in METRICS})
 
 
-def _describe(drawn: Counts, judged: int) -> Estimate:
-    low, high = percentile_interval(drawn)
-    return Estimate(value=float(np.median(drawn)), low=low, high=high, n=judged)
+def _explain(reason: str) -> CorrectedFigures:
+    nothing = Estimate(value=None, reason=reason)
+    return CorrectedFigures(auroc_all=nothing, sensitivity=nothing, ppv=nothing)
+
+
+def _describe(corrected: _Corrected, metric: Metric) -> Estimate:
+    value = float(np.median(corrected.middle[metric]))
+    low, high = percentile_interval(corrected.low[metric])[0], percentile_interval(corrected.high[metric])[1]
+    return Estimate(value=value, low=min(low, value), high=max(high, value), n=corrected.judged)

@@ -121,9 +121,10 @@ def _compare(metric: Metric, train: ArmFigures, nontrain: ArmFigures) -> TestedD
     # Resampling few patients sees too little chance: the wider ends and the larger p-value hold.
     if metric == "auroc":
         error = difference_error(error_of_mentions(train.counts), error_of_mentions(nontrain.counts))
-        other_interval, other_p = floats(error.interval(value, floor=-1.0)), float(error.p_value(value))
+        nearer_to_none = min(value, float(error.smoothed))
+        other_interval, other_p = floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_none))
     else:
-        other_interval, other_p = newcombe_difference(first, second), _ratio_p_value(train.counts, nontrain.counts)
+        other_interval, other_p = newcombe_difference(first, second), ratio_p_value(train.counts, nontrain.counts)
     low, high = hull(interval, other_interval)
     p_value = max(_resampling_p_value(differences), other_p)
     return TestedDelta(value=value, low=low, high=high, n=basis, p_value=p_value)
@@ -138,7 +139,7 @@ def _resampling_p_value(differences: Counts) -> float:
     return float((1 + (defined <= 0).sum()) / (1 + defined.size))
 
 
-def _ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
+def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
     """Return the one-sided p-value that PPV at one prevalence is larger in train: that the ratio of its rates is.
 
     Normal, on the logarithm of the ratio with half a patient added to each count (Walter 1975).

@@ -9,20 +9,22 @@ mention the diagnosis; mentions spread over the three verdicts, or tied on one o
 
 Beside them, means of memorized shares over patients: nothing for most, a Beta(1, 3) share for the rest.
 
-    python benchmarks/interval_coverage.py [--repetitions 1000] [--seed 0]
+    python benchmarks/interval_coverage.py [--repetitions 1000] [--seed 0] [--processes 2]
 
-Shares of a fixed number of patients are not simulated but enumerated. For the rest, each repetition goes through
-`measure_disclosure`, as an audit does. A repetition whose figure has no interval (null with a reason) does not count
-for coverage; the column `given` says how many have one. Figures: docs/methods.md.
+The output depends on the repetitions and the seed alone, whatever the number of processes. Shares of a fixed number of
+patients are not simulated but enumerated. For the rest, each repetition goes through `measure_disclosure`, as an audit
+does. A repetition whose figure has no interval (null with a reason) does not count for coverage; the column `given`
+says how many have one. Figures: docs/methods.md.
 """
 
 import argparse
 import itertools
+import multiprocessing
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +45,7 @@ from clinaudit.reports.results import Arm, Estimate
 
 Effect = Literal["none", "prior", "leak"]
 Verdicts = Literal["spread", "tied"]
+Case = TypeVar("Case")
 
 SIZES = (10, 40, 100)
 MENTION_RATES = (0.15, 0.40, 0.70)
@@ -60,6 +63,8 @@ _MIXES: dict[Verdicts, tuple[tuple[float, float, float], tuple[float, float, flo
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
 #: Share of the patients with any memorized text.
 _TOUCHED = (0.05, 0.2, 0.7)
+#: Repetitions that one process does at a time, with random numbers of their own.
+_BLOCK = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,17 @@ class Tally:
         if estimate.low is not None and estimate.high is not None:
             self.given[name] += 1
             self.covered[name] += estimate.low - 1e-9 <= truth <= estimate.high + 1e-9
+
+    def merge(self, other: "Tally") -> None:
+        """Add another's counts."""
+        self.repetitions += other.repetitions
+        for mine, theirs in (
+            (self.given, other.given),
+            (self.covered, other.covered),
+            (self.tested, other.tested),
+            (self.rejected, other.rejected),
+        ):
+            mine.update(theirs)
 
     def coverage(self, name: str) -> float:
         """Return the share of the intervals given that hold the truth."""
@@ -157,6 +173,47 @@ def enumerate_scenario(scenario: Scenario, metric: Metric) -> Exact:
     return enumerate_shares(patients, train, nontrain)
 
 
+class Block(NamedTuple):
+    """Repetitions done in one go: those from `first` on of the case at `position`."""
+
+    position: int
+    first: int
+    repetitions: int
+    seed: int
+
+    def rng(self) -> np.random.Generator:
+        """Return this block's own random numbers."""
+        return np.random.default_rng((self.seed, self.position, self.first))
+
+
+class Task(NamedTuple):
+    """One block of one case, for a process of the pool."""
+
+    simulate: Callable[..., Tally]
+    case: object
+    block: Block
+
+    def run(self) -> Tally:
+        """Simulate it."""
+        return self.simulate(self.case, repetitions=self.block.repetitions, rng=self.block.rng())
+
+
+def simulate_all(
+    simulate: Callable[..., Tally], cases: Sequence[Case], *, repetitions: int, seed: int, processes: int
+) -> list[Tally]:
+    """Return the tally of each case; the number of processes changes nothing but the time."""
+    tasks = [
+        Task(simulate, case, Block(position, first, min(_BLOCK, repetitions - first), seed))
+        for position, case in enumerate(cases)
+        for first in range(0, repetitions, _BLOCK)
+    ]
+    tallies = [Tally() for _ in cases]
+    with multiprocessing.Pool(processes) as pool:
+        for task, tally in zip(tasks, pool.imap(Task.run, tasks), strict=True):
+            tallies[task.block.position].merge(tally)
+    return tallies
+
+
 def simulate_disclosure(
     scenario: Scenario, *, repetitions: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Tally:
@@ -193,8 +250,16 @@ def draw_readings(scenario: Scenario, rng: np.random.Generator) -> list[Reading]
     return readings
 
 
-def simulate_memorization(patients: int, touched: float, *, repetitions: int, rng: np.random.Generator) -> Tally:
-    """Measure means of shares over patients, of whom `touched` have any; both kinds of interval."""
+class Memorization(NamedTuple):
+    """Patients whose shares are averaged, and the share of them who have any memorized text."""
+
+    patients: int
+    touched: float
+
+
+def simulate_memorization(case: Memorization, *, repetitions: int, rng: np.random.Generator) -> Tally:
+    """Measure means of shares over patients; both kinds of interval."""
+    patients, touched = case
     tally = Tally()
     truth = touched / 4
     for seed in range(repetitions):
@@ -253,12 +318,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
-    rng = np.random.default_rng(arguments.seed)
+    options = vars(arguments)
+    cases = list(scenarios())
     disclosure: defaultdict[int, list[tuple[str, Tally]]] = defaultdict(list)
-    for scenario in scenarios():
+    for scenario, tally in zip(cases, simulate_all(simulate_disclosure, cases, **options), strict=True):
         where = f"{scenario.effect}, {scenario.verdicts}, {scenario.mention_rate:.0%}"
-        tally = simulate_disclosure(scenario, repetitions=arguments.repetitions, rng=rng)
         disclosure[scenario.patients].append((where, tally))
     simulated = [metric for metric in METRICS if metric not in EXACT]
     _print_exact()
@@ -266,10 +332,10 @@ def main() -> None:
     _print_coverage(disclosure, [f"delta.{metric}" for metric in simulated], "Train minus nontrain")
     _print_tests(disclosure)
     memorization: defaultdict[int, list[tuple[str, Tally]]] = defaultdict(list)
-    for size, touched in itertools.product(SIZES, _TOUCHED):
-        # Both statuses of an arm are targets.
-        tally = simulate_memorization(2 * size, touched, repetitions=arguments.repetitions, rng=rng)
-        memorization[size].append((f"{touched:.0%} touched", tally))
+    # Both statuses of an arm are targets.
+    arms = [Memorization(2 * size, touched) for size, touched in itertools.product(SIZES, _TOUCHED)]
+    for arm, tally in zip(arms, simulate_all(simulate_memorization, arms, **options), strict=True):
+        memorization[arm.patients // 2].append((f"{arm.touched:.0%} touched", tally))
     means = ("mean (bootstrap)", "mean (gate's bounds)")
     _print_coverage(memorization, means, "Means of shares over an arm's patients")
 

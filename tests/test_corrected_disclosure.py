@@ -9,8 +9,9 @@ from clinaudit.audit.corrected_disclosure import (
     JEFFREYS_PRIOR,
     METRICS,
     correct_disclosure,
-    draw_class_prevalences,
     draw_error_rates,
+    draw_truths,
+    separate_classes,
 )
 from clinaudit.audit.exposure import Outcome
 from clinaudit.audit.leakage import measure_disclosure
@@ -74,7 +75,7 @@ def test_a_judge_that_never_errs_leaves_the_figures_as_they_are() -> None:
 def test_fewer_labelled_texts_widen_the_range() -> None:
     rows = readings(LEAK, 100, ERRORS)
     widths = []
-    for scale in (1.0, 0.1):
+    for scale in (1.0, 0.3):
         figure = correct_disclosure(rows, scale * MATRIX, seed=0).train.sensitivity
         assert figure.low is not None
         assert figure.high is not None
@@ -85,7 +86,8 @@ def test_fewer_labelled_texts_widen_the_range() -> None:
 def test_a_twin_that_draws_one_generation_at_a_time_agrees() -> None:
     verdicts = np.array([[30.0, 10, 20, 40]])
     errors = draw_error_rates(MATRIX, np.random.default_rng(0), 400)
-    drawn = draw_class_prevalences(verdicts, errors, np.random.default_rng(1))[:, 0]
+    drawn = draw_truths(verdicts, errors, np.random.default_rng(1))[:, 0] + JEFFREYS_PRIOR
+    drawn /= drawn.sum(axis=-1, keepdims=True)
     rng = random.Random(2)
     seen = [verdict for verdict, n in enumerate(verdicts[0]) for _ in range(int(n))]
     twin = []
@@ -98,7 +100,7 @@ def test_a_twin_that_draws_one_generation_at_a_time_agrees() -> None:
                 truths[rng.choices(range(4), weights)[0]] += 1
             gammas = [rng.gammavariate(weight, 1) for weight in truths]
             mix = [value / sum(gammas) for value in gammas]
-        twin.append(mix)
+        twin.append([weight / sum(truths) for weight in truths])
     assert drawn.mean(axis=0) == pytest.approx(np.mean(twin, axis=0), abs=0.03)
     assert drawn.std(axis=0) == pytest.approx(np.std(twin, axis=0), abs=0.02)
 
@@ -146,3 +148,53 @@ def test_a_figure_says_how_many_generations_it_was_computed_on() -> None:
     assert pair.nontrain is not None
     assert pair.delta is not None
     assert [side.ppv.n for side in (pair.train, pair.nontrain, pair.delta)] == [120, 120, 240]
+
+
+def test_separation_of_two_classes_is_youdens_index() -> None:
+    assert separate_classes(np.array([[0.8, 0.2], [0.1, 0.9]])) == pytest.approx(0.7)
+    # Of three, where two texts in ten of the first class are read as the third.
+    assert separate_classes(np.array([[0.8, 0, 0.2], [0, 1, 0], [0, 0, 1]])) == pytest.approx(0.8)
+
+
+def test_separation_is_the_least_distance_between_two_mixes_of_truths() -> None:
+    errors = MATRIX / MATRIX.sum(axis=1, keepdims=True)
+    rng = np.random.default_rng(0)
+    differences = rng.normal(size=(20_000, 4))
+    differences -= differences.mean(axis=1, keepdims=True)
+    differences /= np.abs(differences).sum(axis=1, keepdims=True)
+    found = np.abs(differences @ errors).sum(axis=1).min()
+    least = float(separate_classes(errors))
+    assert least <= found <= least + 0.02
+
+
+@pytest.mark.parametrize("right", [0.25, 0.3, 0.4])
+def test_a_judge_that_tells_little_corrects_nothing(right: float) -> None:
+    matrix = np.full((4, 4), 78 * (1 - right) / 3)
+    np.fill_diagonal(matrix, 78 * right)
+    pair = correct_disclosure(readings(LEAK, 100, ERRORS), matrix, seed=0)
+    for side in (pair.train, pair.nontrain, pair.delta):
+        assert side is not None
+        assert side.sensitivity.value is None
+        assert "mistakes what is said too often" in (side.sensitivity.reason or "")
+
+
+def test_a_class_without_labelled_texts_corrects_nothing() -> None:
+    matrix = MATRIX.copy()
+    matrix[2] = 0
+    assert correct_disclosure(readings(LEAK, 100, ERRORS), matrix, seed=0).train.ppv.value is None
+
+
+def test_a_share_of_nobody_reaches_zero_and_one_of_everybody_one() -> None:
+    nobody: dict[tuple[Arm, bool], tuple[float, ...]] = {
+        ("train", True): (1.0, 0.0, 0.0, 0.0),
+        ("train", False): (0.0, 0.2, 0.0, 0.8),
+        ("nontrain", True): (0.0, 0.0, 0.0, 1.0),
+        ("nontrain", False): (0.0, 0.2, 0.0, 0.8),
+    }
+    pair = correct_disclosure(readings(nobody, 20, np.eye(4)), np.eye(4) * 78, seed=0)
+    assert pair.nontrain is not None
+    assert pair.train.sensitivity.high == pytest.approx(1)
+    assert pair.train.ppv.high == pytest.approx(1)
+    assert pair.nontrain.sensitivity.low == pytest.approx(0)
+    # Nobody is told of, in either group: PPV could be anything.
+    assert (pair.nontrain.ppv.low, pair.nontrain.ppv.high) == pytest.approx((0, 1), abs=0.01)

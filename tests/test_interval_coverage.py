@@ -56,6 +56,18 @@ def test_shares_are_covered_whatever_the_outcome(coverage: ModuleType):
 
 
 def test_an_interval_too_narrow_would_be_noticed(coverage: ModuleType):
-    tally = coverage.simulate_memorization(20, 0.05, repetitions=60, rng=np.random.default_rng(2))
+    tally = coverage.simulate_memorization(
+        coverage.Memorization(20, 0.05), repetitions=60, rng=np.random.default_rng(2)
+    )
     assert tally.coverage("mean (bootstrap)") < 0.8
     assert tally.coverage("mean (gate's bounds)") > 0.95
+
+
+def test_the_number_of_processes_changes_nothing(coverage: ModuleType):
+    cases = [coverage.Memorization(20, 0.05), coverage.Memorization(20, 0.7)]
+    one, two = (
+        coverage.simulate_all(coverage.simulate_memorization, cases, repetitions=260, seed=3, processes=processes)
+        for processes in (1, 2)
+    )
+    assert one == two
+    assert [tally.repetitions for tally in one] == [260, 260]
