@@ -1,0 +1,61 @@
+"""What an attacker by linear programming can tell of hidden counts of patients, and that weaker hiding is found out."""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import pytest
+from published_counts import clues, list_places
+from random_worlds import World, draw_world, laws
+from suppression_attacker import Attacker
+from world_results import measure
+
+from clinaudit.reports import suppressed_groups, suppression
+from clinaudit.reports.results import StageCompleteness
+from clinaudit.reports.small_cells import is_small
+from clinaudit.reports.suppression import suppress
+
+
+def world_of(seed: int) -> World:
+    return draw_world(np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_the_attacker_holds_for_true_is_true(seed: int) -> None:
+    world = world_of(seed)
+    places, shares = list_places(world)
+    assert min(world.counts.values()) >= 0
+    for law in [*laws(world), *clues(places, shares, suppress(measure(world)))]:
+        value = sum(factor * world.counts[name] for name, factor in law.sum.items())
+        assert law.low - 1e-5 <= value <= law.high + 1e-5, law
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_hidden_count_of_splits_and_cohorts_is_pinned_by_what_is_linear(seed: int) -> None:
+    attacker = Attacker(world_of(seed), suppress, only=("corpus", "cohort", "prevalence"))
+    assert attacker.find_pinned() == []
+
+
+def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hide_small_alone(
+        counts: Mapping[str, int | None], *, hidden_elsewhere: Collection[str] = ()
+    ) -> dict[str, int | None]:
+        return {key: None if is_small(count) else count for key, count in counts.items()}
+
+    for module in (suppression, suppressed_groups):
+        monkeypatch.setattr(module, "publish_breakdown", hide_small_alone)
+    leaks = [leak for seed in range(3) for leak in Attacker(world_of(seed), suppress, only=("corpus",)).find_pinned()]
+    assert len(leaks) >= 5
+
+
+def test_a_ledger_that_shows_all_units_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    publish_stage = suppression._publish_stage
+
+    def publish_whole(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
+        excluded = publish_stage(stage, hides_units=hides_units).excluded
+        return stage.model_copy(update={"excluded": excluded})
+
+    only = ("mem/public/train/patients", "mem/public/train/missing", "ledger")
+    exact = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_pinned()]
+    monkeypatch.setattr(suppression, "_publish_stage", publish_whole)
+    leaks = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_pinned()]
+    assert len(leaks) > len(exact)
