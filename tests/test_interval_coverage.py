@@ -1,4 +1,4 @@
-"""A small, seeded run of benchmarks/interval_coverage.py, where 1,000 repetitions a scenario are reported."""
+"""A small, seeded run of benchmarks/interval_coverage.py, whose figures docs/methods.md reports."""
 
 import importlib.util
 import sys
