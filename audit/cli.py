@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import click
 
 import clinaudit
+from clinaudit.audit.compare_command import compare
 from clinaudit.audit.evidence_command import evidence
 from clinaudit.audit.gate_command import gate
 from clinaudit.audit.judge_check_command import judge_check
@@ -103,6 +104,7 @@ def main() -> None:
 
 
 main.add_command(gate)
+main.add_command(compare)
 main.add_command(judge_check)
 main.add_command(purge)
 main.add_command(evidence)

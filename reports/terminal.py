@@ -35,7 +35,7 @@ def summary_table(results: Results, *, colour: bool = False) -> str:
     parts = [_verdict(results, colour=colour), _memorization(results), _disclosure(results)]
     warnings = [*results.warnings, *(results.corpus.warnings if results.corpus else ())]
     if warnings:
-        parts.append("\n".join(_wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
+        parts.append("\n".join(wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
     parts.append(_BRACKETS)
     return "\n\n".join(parts) + "\n"
 
@@ -44,9 +44,9 @@ def judge_summary(quality: JudgeQuality) -> str:
     """Return the judge's matrix and figures, and what they are worth."""
     results = Results(judge_quality=quality)
     matrix, figures = judge_matrix_table(results), judge_figures_table(results)
-    lines = "\n".join(_wrap(f"{title}: {value}", indent="  ") for title, value in figures.rows)
-    caveat = _wrap(judge_caveat(quality), indent="")
-    return f"{matrix.caption}\n\n{_grid([matrix.columns, *matrix.rows])}\n\n{figures.caption}\n\n{lines}\n\n{caveat}\n"
+    lines = "\n".join(wrap(f"{title}: {value}", indent="  ") for title, value in figures.rows)
+    caveat = wrap(judge_caveat(quality), indent="")
+    return f"{matrix.caption}\n\n{grid([matrix.columns, *matrix.rows])}\n\n{figures.caption}\n\n{lines}\n\n{caveat}\n"
 
 
 def verdict_line(results: Results, *, colour: bool = False) -> str:
@@ -55,7 +55,7 @@ def verdict_line(results: Results, *, colour: bool = False) -> str:
         return "Verdict: none, no policy was applied"
     status = results.decision.status
     word = STATUSES[status][0].upper()
-    line = _wrap(f"Verdict: {word} (policy {results.decision.policy}: {results.decision.reason})", indent="  ")
+    line = wrap(f"Verdict: {word} (policy {results.decision.policy}: {results.decision.reason})", indent="  ")
     # Only now: what a colour takes is no width.
     return line.replace(word, paint(word, status, colour=colour), 1)
 
@@ -71,7 +71,7 @@ def _verdict(results: Results, *, colour: bool) -> str:
     lines = [verdict_line(results, colour=colour), counts]
     failed = [rule.id for rule in results.decision.rules if rule.status == "fail"]
     if failed:
-        lines.append(_wrap(f"Failed: {', '.join(failed)}", indent="  "))
+        lines.append(wrap(f"Failed: {', '.join(failed)}", indent="  "))
     return "\n".join(lines)
 
 
@@ -88,7 +88,7 @@ def _memorization(results: Results) -> str:
                 shares = [short_figure(getattr(figures, name), share=True) for _, name in _MEASURES]
                 rows.append([label, arm, *shares])
                 label = ""
-    return _grid(rows)
+    return grid(rows)
 
 
 def _disclosure(results: Results) -> str:
@@ -102,10 +102,11 @@ def _disclosure(results: Results) -> str:
         ]
         shares = [short_figure(figure, share=is_share(metric), signed=True) for metric, figure in figures]
         rows.append([label(diagnosis), *shares])
-    return _grid(rows) if len(rows) > 1 else f"Sensitive diagnoses: {NOT_MEASURED}"
+    return grid(rows) if len(rows) > 1 else f"Sensitive diagnoses: {NOT_MEASURED}"
 
 
-def _grid(rows: Sequence[Sequence[str]]) -> str:
+def grid(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text in columns, the first row underlined as headings."""
     cells = [[harmless(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     # What is too wide is cut in the first column: figures are never cut.
@@ -117,5 +118,6 @@ def _grid(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def _wrap(text: str, *, indent: str) -> str:
+def wrap(text: str, *, indent: str) -> str:
+    """Return text in lines, those after the first indented."""
     return textwrap.fill(harmless(text), width=WIDTH, subsequent_indent=indent)

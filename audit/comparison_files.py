@@ -1,0 +1,40 @@
+"""What `clinaudit compare --out DIR` leaves: aggregates beside, the certificate by patient (PHI) under `evidence/`.
+
+Owns which file holds what. Knows nothing of how a figure came about.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from clinaudit.audit.storage import make_private_directory, write_atomically
+from clinaudit.reports.comparison import Certificate, Comparison
+from clinaudit.reports.comparison_page import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.templates.errors import UsageError
+
+COMPARISON: Final = "compare.json"
+_CERTIFICATES: Final = ("certificate.json", "certificate.html")
+
+
+def prepare_directory(out: Path, *, runs: tuple[Path, Path]) -> None:
+    """Raise `UsageError` where the comparison would be written into a run, or among other things."""
+    places = {run.resolve() for run in runs}
+    if places & {out.resolve(), *out.resolve().parents}:
+        raise UsageError("--out lies in one of the runs; name a directory of its own")
+    if out.exists() and not out.is_dir():
+        raise UsageError("--out names something that is not a directory; name a new or an earlier comparison's")
+    if out.is_dir() and any(out.iterdir()) and not (out / COMPARISON).is_file():
+        raise UsageError("--out names a directory that holds other things; name a new or an earlier comparison's")
+
+
+def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
+    """Write the comparison, and the certificate where there is one; an earlier certificate never stays beside it."""
+    make_private_directory(out)
+    evidence = out / "evidence"
+    for name in _CERTIFICATES:
+        (evidence / name).unlink(missing_ok=True)
+    if certificate is not None:
+        make_private_directory(evidence)
+        write_atomically(evidence / "certificate.json", certificate_json(certificate))
+        write_atomically(evidence / "certificate.html", render_certificate(certificate))
+    write_atomically(out / "compare.html", render_comparison(comparison))
+    write_atomically(out / COMPARISON, comparison_json(comparison))

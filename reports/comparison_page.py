@@ -1,0 +1,135 @@
+"""The pages and JSON of a comparison: publishable records in, self-contained texts out.
+
+Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and every text from
+outside is escaped. The certificate by patient is PHI and says so.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from clinaudit.reports.comparison import Certificate, Comparison, MeasureRow
+from clinaudit.reports.comparison_tables import (
+    BASES,
+    VERDICTS,
+    changes_table,
+    disclosure_tables,
+    forgetting_table,
+    health_table,
+    memorization_tables,
+    settings_table,
+)
+from clinaudit.reports.estimate import Record
+from clinaudit.reports.results import DECIMALS
+from clinaudit.reports.tables import Table, numbered
+from clinaudit.reports.wording import number, short_figure
+
+_HERE = Path(__file__).parent
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Return the text of compare.json: sorted keys, rounded floats, no times."""
+    return _to_json(comparison)
+
+
+def certificate_json(certificate: Certificate) -> str:
+    """Return the text of certificate.json (PHI)."""
+    return _to_json(certificate)
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return compare.html for a comparison that is already suppressed."""
+    forgetting = comparison.forgetting
+    return _render(
+        "comparison.html.j2",
+        comparison=comparison,
+        basis=BASES[comparison.basis],
+        settings=settings_table(comparison),
+        memorization=memorization_tables(comparison),
+        changes=changes_table(comparison),
+        disclosure=disclosure_tables(comparison),
+        forgetting=forgetting,
+        verdict=None if forgetting is None else VERDICTS[forgetting.verdict],
+        forgetting_table=None if forgetting is None else forgetting_table(forgetting),
+        health=None if forgetting is None else health_table(forgetting.health),
+    )
+
+
+def render_certificate(certificate: Certificate) -> str:
+    """Return certificate.html (PHI): one section a named patient."""
+    return _render(
+        "certificate.html.j2",
+        verdict=VERDICTS[certificate.verdict],
+        collapsed=certificate.collapsed,
+        above=short_figure(certificate.controls_above_level, share=True, interval=True),
+        health=health_table(certificate.health),
+        patients=[
+            {
+                "id": patient.patient_id,
+                "verdict": VERDICTS[patient.verdict],
+                "leaked_before": patient.leaked_before,
+                "reasons": patient.reasons,
+                "table": _measures_table(patient.measures),
+            }
+            for patient in certificate.patients
+        ],
+    )
+
+
+def _measures_table(rows: list[MeasureRow]) -> Table:
+    return Table(
+        "Before, after, and what 95 in 100 held-out patients are at or below",
+        ("Tier", "Figure", "Before", "After", "Level", "Held-out", "Verdict", "Why"),
+        tuple(
+            (
+                numbered(row.tier),
+                row.measure,
+                _figure(row.before),
+                _figure(row.after),
+                _figure(row.level),
+                str(row.controls),
+                " ".join(reversed(VERDICTS[row.status])),
+                row.reason or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "none" if value is None else f"{value:.0f}" if value == int(value) else number(value)
+
+
+def _render(template: str, **context: object) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = Markup((_HERE / "report.css").read_text(encoding="utf-8"))
+    page = environment.get_template(template).render(style=style, **context)
+    return page if page.endswith("\n") else page + "\n"
+
+
+def _to_json(record: Record) -> str:
+    return (
+        json.dumps(
+            _round(record.model_dump(mode="json")), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False
+        )
+        + "\n"
+    )
+
+
+def _round(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DECIMALS) + 0.0
+    if isinstance(value, dict):
+        return {key: _round(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_round(item) for item in value]
+    return value
