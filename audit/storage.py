@@ -18,7 +18,8 @@ _BLOCK_BYTES = 1 << 20
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace `path` by `content`, mode 0600, durably."""
+    """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where a device or pipe has that name."""
+    _require_no_device(path)
     temporary = path.with_name(f".{path.name}.partial")
     data = content.encode("utf-8") if isinstance(content, str) else content
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
@@ -32,10 +33,17 @@ def require_place_for(path: Path, *, role: str) -> None:
     """Raise `StorageError` where no file can be written at `path`, before work is done for it; `role` names it."""
     if path.is_dir():
         raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
+    _require_no_device(path)
     if not path.parent.is_dir():
         raise StorageError(f"{role} cannot be written to {path.name}: there is no directory {path.parent}; make it")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise StorageError(f"{role} cannot be written to {path.name}: the directory {path.parent} is not writable")
+
+
+def _require_no_device(path: Path) -> None:
+    # Renaming onto it would put a file in its place: for root, in that of /dev/null too.
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise StorageError(f"{path.name} is a device or a pipe, not a file; name a file to be written")
 
 
 def publish(temporary: Path, path: Path) -> None:

@@ -5,18 +5,29 @@ Owns when colour is wanted and what it looks like. A colour only repeats what a 
 
 import re
 from collections.abc import Mapping
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 from clinaudit.reports.results import Status
 
-#: Control signs, those that turn the direction of writing, and halves of a sign.
-_STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+#: Control signs, those that turn the direction of writing or are not seen, and halves of a sign.
+_STEERING: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 _BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}
 
 
 def harmless(text: str) -> str:
     """Return one line of text with every sign that would steer a viewer replaced."""
     return _STEERING.sub("\ufffd", text)
+
+
+def make_harmless(record: Any) -> Any:
+    """Return a JSON document with every text and key of it harmless."""
+    if isinstance(record, str):
+        return harmless(record)
+    if isinstance(record, Mapping):
+        return {harmless(key): make_harmless(item) for key, item in record.items()}
+    return [make_harmless(item) for item in record] if isinstance(record, list) else record
 
 
 def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clinaudit.reports.cohort_tables import cohorts_table, second_matcher_table
+from clinaudit.reports.console_text import make_harmless
 from clinaudit.reports.figures import (
     balance_figure,
     composition_figure,
@@ -68,6 +69,9 @@ def render_page(
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    # A NUL in a label ends the process of the drawing library, and an override turns what stands after it about.
+    results = Results.model_validate(make_harmless(results.model_dump(mode="json")))
+    provenance = make_harmless(provenance)
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,

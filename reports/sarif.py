@@ -10,7 +10,7 @@ import json
 from typing import Any, Final
 
 import clinaudit
-from clinaudit.reports.console_text import harmless
+from clinaudit.reports.console_text import harmless, make_harmless
 from clinaudit.reports.results import Decision, RuleOutcome, Status
 from clinaudit.reports.wording import STATUSES
 
@@ -96,10 +96,10 @@ def _result(rule: RuleOutcome, index: int) -> dict[str, Any]:
         "properties": {
             "status": rule.status,
             "metric": _plain(rule.metric),
-            "tier": rule.tier,
+            "tier": None if rule.tier is None else _plain(rule.tier),
             "diagnosis": None if rule.diagnosis is None else _plain(rule.diagnosis),
             "limit": rule.limit.model_dump(mode="json"),
-            "observed": _rounded(rule.observed.model_dump(mode="json")),
+            "observed": make_harmless(_rounded(rule.observed.model_dump(mode="json"))),
         },
     }
 

@@ -189,3 +189,13 @@ def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
         read_settings(GIVEN, config=config)
     with pytest.raises(BadInputError, match="does not exist"):
         read_settings(GIVEN, config=tmp_path / "none.toml")
+
+
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for write in (lambda: write_atomically(pipe, "x"), lambda: require_place_for(pipe, role="it")):
+        with pytest.raises(StorageError, match="device or a pipe"):
+            write()
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
