@@ -1,5 +1,6 @@
 """The run store, its lock and its settings, atomic files, the manifest."""
 
+import os
 import sqlite3
 import stat
 import subprocess
@@ -12,7 +13,7 @@ from clinaudit.audit.judge.usage import Price
 from clinaudit.audit.judge.verdict import Judgement
 from clinaudit.audit.manifest import require_finished_run, verify, write_manifest
 from clinaudit.audit.settings import read_settings
-from clinaudit.audit.storage import write_atomically
+from clinaudit.audit.storage import require_place_for, write_atomically
 from clinaudit.audit.store import RunDirectory, StoredGeneration, open_store
 from clinaudit.templates.errors import BadInputError, IncompleteError, IntegrityError, StorageError, UsageError
 
