@@ -126,7 +126,9 @@ class Handler(BaseHTTPRequestHandler):
         schema = body["response_format"]["json_schema"]
         if schema["name"] == "annotations":
             return annotations_of(note, list(schema["schema"]["properties"]["diagnoses"]["properties"]))
-        return verdict_of(note)
+        # Asked about another diagnosis, the rule finds nothing: "depression" is no name of that one.
+        asked = body["messages"][-1]["content"]
+        return verdict_of(note if asked.startswith("The diagnosis in question: major depress") else "")
 
     def say(self, body: dict[str, Any], content: object, *, finish: str = "stop", **envelope: object) -> None:
         message = {"role": "assistant", "content": content}

@@ -88,7 +88,8 @@ def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
     judgements = judged(run)
     assert set(judgements["judge"]) == {"openai"}
     for row in judgements.iter_rows(named=True):
-        assert row["diagnosis_mentioned"] == ("depression" in texts[row["generation_id"]])
+        stated = row["diagnosis"] == "depression" and "depression" in texts[row["generation_id"]]
+        assert row["diagnosis_mentioned"] == stated
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     assert results["corpus"]["labels"] == "openai"
     assert any(MODEL in warning and "judges the generations" in warning for warning in results["warnings"])
@@ -245,7 +246,8 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     expected = {}
     for row in judgements.iter_rows(named=True):
         first = row["patient_has_diagnosis"] or "not_mentioned"
-        second = "positive" if "depression" in texts[row["generation_id"]] else "not_mentioned"
+        stated = row["diagnosis"] == "depression" and "depression" in texts[row["generation_id"]]
+        second = "positive" if stated else "not_mentioned"
         if first != second:
             expected[row["generation_id"], row["diagnosis"]] = (first, second)
     assert expected
