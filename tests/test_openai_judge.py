@@ -312,7 +312,11 @@ ODD_HEADS: tuple[dict[str, str], ...] = (
 
 
 @pytest.mark.parametrize("head", ODD_HEADS)
-@pytest.mark.parametrize("body", [gzip.compress(b"<html>sorry</html>"), b" " * (5 << 20), b"\x00\x01zz"])
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(b"<html>sorry</html>", mtime=0), b" " * (5 << 20), b"\x00\x01zz"],
+    ids=["gzip", "large", "binary"],
+)
 @pytest.mark.parametrize(
     ("number", "error"),
     [
