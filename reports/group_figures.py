@@ -141,7 +141,9 @@ def overlap_figure(results: Results) -> Figure:
                     for series, name in _SERIES.items()
                     if getattr(item, name) is not None and totals[name]
                 ]
-    caption = f"Propensities were {NOT_MEASURED}: there is no matched cohort, or its groups are too small to show."
+    caption = "Propensities are not shown: there is no matched cohort, or they would tell of the few it leaves out."
+        "Propensities are not shown: there is no matched cohort, or they would tell of a few patients left out of it."
+    )
     svg = ""
     if rows:
         caption = (

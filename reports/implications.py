@@ -73,6 +73,13 @@ def breach_factors_table(results: Results) -> Table:
     return Table("The four factors", ("Factor", "What this audit says of it"), rows)
 
 
+def subject_table() -> Table:
+    """Return blank lines for what the run does not know of itself: it names no site, and holds no times."""
+    subjects = ("Institution", "Model: name, version", "Corpus: what notes, up to when", "Date of the audit", "Purpose")
+    rows = tuple((subject, "") for subject in subjects)
+    return Table("What was audited (fill in: the run names no site and holds no times)", ("Subject", "By hand"), rows)
+
+
 def signatures_table() -> Table:
     """Return the empty sign-off block."""
     roles = ("Prepared by", "Privacy or compliance officer", "Information security officer", "IRB chair or reviewer")

@@ -27,7 +27,7 @@ from clinaudit.reports.group_figures import (
     power_table,
     subgroup_figure,
 )
-from clinaudit.reports.implications import breach_factors_table, next_steps, signatures_table
+from clinaudit.reports.implications import breach_factors_table, next_steps, signatures_table, subject_table
 from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
@@ -125,6 +125,7 @@ def render_page(
         labels=None if results.corpus is None else results.corpus.labels,
         next_steps=next_steps(results),
         breach_factors=breach_factors_table(results),
+        subject=subject_table(),
         signatures=signatures_table(),
         completeness=completeness_table(results),
         rules=None if decision is None else rules_table(decision),
