@@ -142,8 +142,6 @@ def overlap_figure(results: Results) -> Figure:
                     if getattr(item, name) is not None and totals[name]
                 ]
     caption = "Propensities are not shown: there is no matched cohort, or they would tell of the few it leaves out."
-        "Propensities are not shown: there is no matched cohort, or they would tell of a few patients left out of it."
-    )
     svg = ""
     if rows:
         caption = (
