@@ -36,4 +36,6 @@ def test_audit_completes_says_what_is_missing_and_never_passes(tmp_path, capsys)
     assert excluded["encounter: no distinguishing fact"] > 0
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "no distinguishing fact" in page
-    assert "encounter" in capsys.readouterr().out
+    capsys.readouterr()
+    assert run(["show", str(out)]) == 0
+    assert "these tiers: encounter" in " ".join(capsys.readouterr().out.split())
