@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.audit.storage import publish
+from clinaudit.templates.errors import IntegrityError
 
 _COHORT_MEMBERS: Mapping[str, str] = {
     "diagnosis": "text",
@@ -126,10 +127,14 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table that `write_table` wrote."""
+    """Return the rows of a table that `write_table` wrote; raises `IntegrityError` where it is no longer one."""
     import polars as pl
 
-    return pl.read_parquet(directory / f"{name}.parquet").to_dicts()
+    try:
+        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name])).to_dicts()
+    except (pl.exceptions.PolarsError, OSError):
+        # polars quotes what it could not read.
+        raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None
 
 
 def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -19,7 +19,6 @@ from clinaudit.audit.store import RunDirectory
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.results import Results
-from clinaudit.templates.errors import IntegrityError
 
 _METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
 
@@ -122,10 +121,7 @@ class RunEvidence:
     def _rows(self, name: str) -> list[dict[str, Any]]:
         if not (self.run.evidence / f"{name}.parquet").is_file():
             return []
-        try:
-            return read_table(self.run.evidence, name)
-        except Exception:  # noqa: BLE001 (polars quotes what it could not read)
-            raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; audit again") from None
+        return read_table(self.run.evidence, name)
 
 
 def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -5,7 +5,11 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import pytest
+
+from clinaudit.audit.evidence import read_table, write_table
 from clinaudit.reports.evidence_page import (
     EvidencePage,
     Leak,
@@ -14,6 +18,7 @@ from clinaudit.reports.evidence_page import (
     StatedDiagnosis,
     render_evidence,
 )
+from clinaudit.templates.errors import IntegrityError
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &lt; \u2028 \u202e \x1b[31m"
 
@@ -95,3 +100,15 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     assert re.search(r"\.phi \{ position: fixed;", page)
     assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
     assert "The 1 generations with the most patient-attributable text, of 3" in page
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None], ids=["empty", "no table", "another table"])
+def test_a_table_that_is_no_longer_one_is_said_without_its_content(tmp_path: Path, damage: bytes | None) -> None:
+    path = tmp_path / "segments.parquet"
+    if damage is None:
+        write_table(tmp_path, "near_verbatim", [])
+        (tmp_path / "near_verbatim.parquet").rename(path)
+    else:
+        path.write_bytes(damage)
+    with pytest.raises(IntegrityError, match=r"^segments.parquet is not the table that the audit wrote"):
+        read_table(tmp_path, "segments")

@@ -81,4 +81,6 @@ def test_a_terminal_gets_colour_unless_it_is_refused(finished, variables, colour
 def test_json_is_never_coloured(finished, command) -> None:
     arguments = [PROGRAM, command[0], str(finished.root), command[1]]
     done = subprocess.run(arguments, env=environment(FORCE_COLOR="1"), capture_output=True, check=False)
-    json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    assert {"decision", "rules"} & document.keys()
+    assert b"\x1b" not in done.stdout
