@@ -14,6 +14,7 @@ _DIRECTORY = click.Path(path_type=Path)
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
+    # A browser opens a page of some tens of megabytes; so many with their notes are a few.
     default=500,
     show_default=True,
     help="Generations on the page, those with the most patient-attributable text.",

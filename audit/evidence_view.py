@@ -30,15 +30,11 @@ from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
 from clinaudit.templates.sections import normalize_newlines
 
 EVIDENCE_PAGE = "evidence.html"
-#: A browser opens a page of some tens of megabytes; 500 generations with their notes are a few.
-DEFAULT_LIMIT = 500
 
 Row = Mapping[str, Any]
 
 
-def write_evidence_page(
-    root: Path, corpus_path: Path, *, template: Path | None = None, limit: int = DEFAULT_LIMIT
-) -> EvidencePage:
+def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None = None, limit: int) -> EvidencePage:
     """Write `evidence/evidence.html` of a finished run, mode 0600, and return what it holds.
 
     Raises `BadInputError` where the run has no evidence, or corpus or template are not those of the audit.
