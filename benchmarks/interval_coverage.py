@@ -198,6 +198,15 @@ class Task(NamedTuple):
         return self.simulate(self.case, repetitions=self.block.repetitions, rng=self.block.rng())
 
 
+def read_arguments(description: str | None) -> argparse.Namespace:
+    """Read the options of a simulation: repetitions a scenario, seed, processes."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    return parser.parse_args()
+
+
 def simulate_all(
     simulate: Callable[..., Tally], cases: Sequence[Case], *, repetitions: int, seed: int, processes: int
 ) -> list[Tally]:
@@ -315,11 +324,7 @@ def _print_tests(by_size: dict[int, list[tuple[str, Tally]]]) -> None:
 
 def main() -> None:
     """Print coverage and rejections of every figure by size, worst scenario named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = read_arguments(__doc__)
     options = vars(arguments)
     cases = list(scenarios())
     disclosure: defaultdict[int, list[tuple[str, Tally]]] = defaultdict(list)

@@ -10,7 +10,6 @@ The output depends on the repetitions and the seed alone. Resamples are 500 inst
 of corrected figures 200 instead of 1,000, which makes ranges a little less sure, not wider. Figures: docs/methods.md.
 """
 
-import argparse
 import itertools
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from interval_coverage import (
     Scenario,
     Tally,
     draw_readings,
+    read_arguments,
     scenarios,
     simulate_all,
 )
@@ -128,11 +128,7 @@ def draw_areas(scenario: Scenario, *, rng: np.random.Generator) -> tuple[float, 
 
 def main() -> None:
     """Print coverage by figure, size and effect."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=1000, help="simulated cohorts a scenario (default 1000)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = read_arguments(__doc__)
     options = vars(arguments)
     rng = np.random.default_rng(arguments.seed)
     for size in SIZES:

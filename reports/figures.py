@@ -33,7 +33,14 @@ from clinaudit.reports.results import (
     SectionComposition,
     TestedDelta,
 )
-from clinaudit.reports.tables import Table, memorization_table, near_verbatim_table, numbered, tiers_of
+from clinaudit.reports.tables import (
+    Table,
+    measured_memorization,
+    memorization_table,
+    near_verbatim_table,
+    numbered,
+    tiers_of,
+)
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -73,10 +80,9 @@ def memorization_figure(results: Results) -> Figure:
         "Hit rate": "hit_rate",
     }
     rows: list[Row] = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            for panel, name in panels.items():
-                rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(getattr(figures, name))})
+    for tier, arm, figures in measured_memorization(results):
+        for panel, name in panels.items():
+            rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(getattr(figures, name))})
     caption = gradient_caption(results)
     tiers = [numbered(tier) for tier in tiers_of(results) if tier in results.memorization]
     svg = ""
@@ -89,12 +95,11 @@ def near_verbatim_figure(results: Results) -> Figure:
     """Near-verbatim text, in a chart of its own."""
     panels = {"Near-verbatim": "fraction", "Beyond verbatim": "extra_fraction"}
     rows: list[Row] = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            if figures.near_verbatim is not None:
-                for panel, name in panels.items():
-                    ends = _ends(getattr(figures.near_verbatim, name))
-                    rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **ends})
+    for tier, arm, figures in measured_memorization(results):
+        if figures.near_verbatim is not None:
+            for panel, name in panels.items():
+                ends = _ends(getattr(figures.near_verbatim, name))
+                rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **ends})
     caption = near_verbatim_caption(results)
     tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {row["tier"] for row in rows}]
     svg = ""

@@ -11,7 +11,7 @@ from clinaudit.reports.figures import Figure
 from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
 from clinaudit.reports.patient_groups import GroupExposure, GroupMemorization, PatientDistribution
 from clinaudit.reports.results import Estimate, Results
-from clinaudit.reports.tables import Table, numbered, tiers_of
+from clinaudit.reports.tables import Table, measured_memorization, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -90,25 +90,24 @@ def distribution_figure(results: Results) -> Figure:
     rows: list[Row] = []
     listed: list[tuple[str, ...]] = []
     thresholds: dict[float, str] = {}
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            spread = figures.distribution
-            if spread is None:
-                continue
-            for item in spread.above:
-                thresholds[item.threshold] = _threshold(item.threshold)
-                panel = thresholds[item.threshold]
-                rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(item.share)})
-            listed.append(
-                (
-                    numbered(tier),
-                    arm,
-                    *(figure(item.share, share=True) for item in spread.above),
-                    *(_decile(spread, share) for share in (0.5, 0.9)),
-                    figure(spread.worst_tenth, share=True),
-                    "; ".join(f"{_bin(item.low, item.high)}: {count(item.patients)}" for item in spread.bins),
-                )
+    for tier, arm, figures in measured_memorization(results):
+        spread = figures.distribution
+        if spread is None:
+            continue
+        for item in spread.above:
+            thresholds[item.threshold] = _threshold(item.threshold)
+            panel = thresholds[item.threshold]
+            rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(item.share)})
+        listed.append(
+            (
+                numbered(tier),
+                arm,
+                *(figure(item.share, share=True) for item in spread.above),
+                *(_decile(spread, share) for share in (0.5, 0.9)),
+                figure(spread.worst_tenth, share=True),
+                "; ".join(f"{_bin(item.low, item.high)}: {count(item.patients)}" for item in spread.bins),
             )
+        )
     caption = _distribution_caption(results)
     panels = [thresholds[threshold] for threshold in sorted(thresholds)]
     tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {row["tier"] for row in rows}]
@@ -194,11 +193,10 @@ def power_table(results: Results) -> Table:
 def memorization_zeros_table(results: Results) -> Table:
     """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
     rows = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            bound = figures.attributable_fraction_bounds
-            if bound.value == 0 and bound.high is not None:
-                rows.append((numbered(tier), arm, count(bound.n), f"at most {percent(bound.high)}"))
+    for tier, arm, figures in measured_memorization(results):
+        bound = figures.attributable_fraction_bounds
+        if bound.value == 0 and bound.high is not None:
+            rows.append((numbered(tier), arm, count(bound.n), f"at most {percent(bound.high)}"))
     heads = ("Tier", "Arm", "Patients", "What the mean may still be")
     return Table("Where no attributable text was found", heads, tuple(rows))
 

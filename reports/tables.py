@@ -3,11 +3,12 @@
 Owns what stands in which column. Works on suppressed results; a figure without a value is given in words.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
+    Arm,
     CorpusSummary,
     Decision,
     Disclosure,
@@ -68,6 +69,13 @@ def tiers_of(results: Results) -> list[str]:
     present = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
     known = [tier.id for tier in TIERS if tier.id in present]
     return [*known, *sorted(present - set(known))]
+
+
+def measured_memorization(results: Results) -> Iterator[tuple[str, Arm, Memorization]]:
+    """Yield tier, arm and figures of everything that was measured, in order of access."""
+    for tier in tiers_of(results):
+        for arm, figures in results.memorization.get(tier, {}).items():
+            yield tier, arm, figures
 
 
 def numbered(tier: str) -> str:
@@ -141,12 +149,11 @@ def regions_table(results: Results) -> Table:
 def paper_view_table(results: Results) -> Table:
     """Return the paper's counting beside ours: one row a (patient, cohort)."""
     rows = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            view = figures.paper_view
-            if view is not None:
-                shares = (figure(view.memorized_fraction, share=True), figure(view.hit_rate, share=True))
-                rows.append((numbered(tier), arm, f"{view.rows:,}", *shares))
+    for tier, arm, figures in measured_memorization(results):
+        view = figures.paper_view
+        if view is not None:
+            shares = (figure(view.memorized_fraction, share=True), figure(view.hit_rate, share=True))
+            rows.append((numbered(tier), arm, f"{view.rows:,}", *shares))
     heads = ("Tier", "Arm", "Rows", "Memorized", "Hit rate")
     return Table("The paper's counting: one row a patient and cohort", heads, tuple(rows))
 
@@ -154,9 +161,8 @@ def paper_view_table(results: Results) -> Table:
 def shared_table(results: Results) -> Table:
     """Return how many patients' notes hold the memorized pieces, by tier and arm."""
     rows = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            rows += [(numbered(tier), arm, bin_.k, count(bin_.pieces)) for bin_ in figures.k_distribution]
+    for tier, arm, figures in measured_memorization(results):
+        rows += [(numbered(tier), arm, bin_.k, count(bin_.pieces)) for bin_ in figures.k_distribution]
     heads = ("Tier", "Arm", "Patients whose notes hold it", "Pieces")
     return Table("Memorized pieces by number of patients", heads, tuple(rows))
 
@@ -164,13 +170,12 @@ def shared_table(results: Results) -> Table:
 def near_verbatim_table(results: Results) -> Table:
     """Return the near-verbatim figures by tier and arm."""
     rows = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            near = figures.near_verbatim
-            if near is not None:
-                shares = (figure(near.fraction, share=True), figure(near.extra_fraction, share=True))
-                windows = f"{near.edit_budget} of {near.window}"
-                rows.append((numbered(tier), arm, windows, *shares, figure(near.longest_region)))
+    for tier, arm, figures in measured_memorization(results):
+        near = figures.near_verbatim
+        if near is not None:
+            shares = (figure(near.fraction, share=True), figure(near.extra_fraction, share=True))
+            windows = f"{near.edit_budget} of {near.window}"
+            rows.append((numbered(tier), arm, windows, *shares, figure(near.longest_region)))
     heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
     return Table("Near-verbatim text by tier (counted separately)", heads, tuple(rows))
 
@@ -180,12 +185,11 @@ def _by_tier_and_arm(
 ) -> Table:
     heads = ("Tier", "Arm", *(title for title, _ in columns), *(("Region length, characters",) if lengths else ()))
     rows = []
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            cells = [_memorization_cell(figures, name) for _, name in columns]
-            if lengths:
-                cells.append(_length(figures.region_length.get("characters"), figures))
-            rows.append((numbered(tier), arm, *cells))
+    for tier, arm, figures in measured_memorization(results):
+        cells = [_memorization_cell(figures, name) for _, name in columns]
+        if lengths:
+            cells.append(_length(figures.region_length.get("characters"), figures))
+        rows.append((numbered(tier), arm, *cells))
     return Table(caption, heads, tuple(rows))
 
 
