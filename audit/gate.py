@@ -29,6 +29,7 @@ from clinaudit.reports.results import (
     Status,
     TestedDelta,
 )
+from clinaudit.reports.wording import label_in_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 
@@ -152,7 +153,8 @@ def _judge_disclosure(policy: Policy, rule: DisclosureRule, results: Results) ->
             yield RuleOutcome(
                 id=f"disclosure/auroc_all/{diagnosis}/{tier}",
                 question=f"Starting from what is known to {_HOLDERS[tier]}: is the model no better at telling who has "
-                f"{diagnosis} among its training patients than among similar patients it has never seen?",
+                f"a diagnosis of {label_in_sentence(diagnosis)} among its training patients than among similar "
+                "patients it has never seen?",
                 metric="auroc_all",
                 tier=tier,
                 diagnosis=diagnosis,

@@ -7,6 +7,8 @@ from clinaudit.reports.results import COMPARED_METRICS, Results
 from clinaudit.reports.tables import Table, numbered
 from clinaudit.reports.wording import METRICS, NOT_MEASURED, count, figure, label
 
+_MATCHERS = {"psm": "propensity score (psm)"}
+
 
 def cohorts_table(results: Results) -> Table:
     """Return the matched cohorts: size, prevalence, balance, exclusions."""
@@ -15,9 +17,21 @@ def cohorts_table(results: Results) -> Table:
         cells = sorted({count(cell) for cell in cohort.cells.values()})
         status = label(cohort.status) + (f": {cohort.reason}" if cohort.reason else "")
         excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in cohort.excluded.items()) or "none"
-        row = (", ".join(cells) or NOT_MEASURED, figure(cohort.prevalence, share=True), cohort.matcher, excluded)
+        row = (
+            ", ".join(cells) or NOT_MEASURED,
+            figure(cohort.prevalence, share=True),
+            _MATCHERS.get(cohort.matcher, cohort.matcher),
+            excluded,
+        )
         rows.append((label(diagnosis), status, *row))
-    heads = ("Diagnosis", "Balance", "Patients a cell", "Prevalence among candidates", "Matcher", "Excluded")
+    heads = (
+        "Diagnosis",
+        "Balance",
+        "Patients in each of four groups",
+        "Prevalence among candidates",
+        "Matcher",
+        "Excluded",
+    )
     return Table("Matched cohorts", heads, tuple(rows))
 
 
@@ -46,7 +60,7 @@ def second_matcher_table(results: Results) -> Table | None:
         "Figure",
         "First matcher",
         "Second matcher",
-        "Patients a cell",
+        "Patients in each of four groups",
         "Balance",
     )
     caption = f"Train minus nontrain on the cohorts of both matchers; size and balance of the second, {second.matcher}"

@@ -16,7 +16,7 @@ from clinaudit.reports.comparison import (
 from clinaudit.reports.results import Arm
 from clinaudit.reports.tables import Table, numbered
 from clinaudit.reports.terminal import grid, wrap
-from clinaudit.reports.wording import METRICS, count, is_share, label, short_figure, tier_title
+from clinaudit.reports.wording import METRICS, SUPPRESSED_WHY, count, is_share, label, short_figure, tier_title
 
 ARMS: Final[tuple[Arm, ...]] = ("train", "nontrain")
 _MEASURES: Final = (
@@ -38,7 +38,7 @@ VERDICTS: Final = {
 }
 GROUPS: Final = {"named": "named patients", "retained": "other train patients", "controls": "held-out patients"}
 BRACKETS: Final = (
-    "[a to b]: suppressed, since fewer than 11 patients stand behind a part of the figure; the range is\n"
+    f"[a to b]: {SUPPRESSED_WHY}; the range is\n"
     "  what may be published, no confidence interval. In round brackets: 95% intervals."
 )
 

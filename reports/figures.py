@@ -44,6 +44,7 @@ from clinaudit.reports.tables import (
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
+    SUPPRESSED_WHY,
     count,
     figure,
     is_share,
@@ -130,7 +131,7 @@ def composition_figure(results: Results, *, names: Mapping[str, str]) -> Figure:
     ]
     caption = composition_caption(totals, hidden=hidden)
     if figures is not None and not rows_of and is_suppressed(figures.templated_share):
-        caption = "Composition by section is suppressed: fewer than 11 patients have a memorized region."
+        caption = f"Composition by section is {SUPPRESSED_WHY}."
     svg = draw_composition(rows, sections=list(drawn), label=caption) if sum(totals.values()) else ""
     table = Table(
         "Memorized tokens by note section",
@@ -259,7 +260,7 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
             label=caption,
         )
     table = Table(
-        f"{METRICS[metric]}, train minus nontrain",
+        f"{METRICS[metric]}, train minus nontrain{'' if share else ' (bands do not subtract)'}",
         ("Diagnosis", "Tier", "Difference", "With chance, where a band"),
         tuple(listed),
     )
@@ -281,7 +282,7 @@ def copy_forward_figure(results: Results) -> Figure:
             " of the patient's notes: text carried forward from visit to visit."
         )
     elif figures is not None and is_suppressed(figures.stitched_share):
-        caption = "Copy-forward is suppressed: fewer than 11 patients have a memorized region."
+        caption = f"Copy-forward is {SUPPRESSED_WHY}."
     else:
         caption = f"Copy-forward was {NOT_MEASURED}: there is no patient-specific, clinically revealing piece."
     svg = ""

@@ -12,12 +12,14 @@ from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorizatio
 from clinaudit.reports.wording import (
     FACTS,
     NOT_MEASURED,
-    SUPPRESSED,
+    SUPPRESSED_WHY,
     figure,
     is_suppressed,
     join_words,
     label,
+    label_in_sentence,
     percent,
+    says_nothing,
     tier_title,
 )
 
@@ -64,7 +66,9 @@ def _diagnosis_sentence(results: Results) -> str:
     """Say what the policy's rules decided: a p-value alone knows nothing of poor matches or of a judge that errs."""
     decided = [] if results.decision is None else results.decision.rules
     rules = {
-        label(rule.diagnosis): rule for rule in decided if rule.diagnosis is not None and rule.tier == HEADLINE_TIER
+        label_in_sentence(rule.diagnosis): rule
+        for rule in decided
+        if rule.diagnosis is not None and rule.tier == HEADLINE_TIER
     }
     if not rules:
         return (
@@ -130,18 +134,19 @@ def not_measured(results: Results) -> list[str]:
 def _memorization_gaps(results: Results) -> list[str]:
     reasons: dict[str, list[str]] = {}
     bounded: list[str] = []
-    for tier, arms in results.memorization.items():
-        for arm, figures in arms.items():
+    places = [tier.id for tier in TIERS]
+    for tier in sorted(results.memorization, key=lambda tier: places.index(tier) if tier in places else len(places)):
+        for arm, figures in sorted(results.memorization[tier].items(), reverse=True):
             estimate = figures.attributable_fraction
             if not _is_told(estimate):
                 reasons.setdefault(figure(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
             elif estimate.value is None:
                 bounded.append(f"{tier_title(tier)} ({arm})")
-    gaps = [f"Memorization at {join_words(places)}: {reason}." for reason, places in reasons.items()]
+    gaps = [f"Memorization at {join_words(where)}: {reason}." for reason, where in reasons.items()]
     if bounded:
         gaps.append(
-            "Measured but published only as a bound, because fewer than 11 patients stand behind it: the"
-            f" patient-attributable fraction at {join_words(bounded)}."
+            f"Measured but published only as a bound ({SUPPRESSED_WHY}): the patient-attributable fraction at"
+            f" {join_words(bounded)}."
         )
     return gaps
 
@@ -160,8 +165,8 @@ def _disclosure_gaps(results: Results) -> list[str]:
     hidden = sum(1 for pair in pairs if is_suppressed(pair.train.auroc_all))
     if hidden:
         gaps.append(
-            f"Measured but published only as a band or not at all, because fewer than 11 patients stand behind a part"
-            f" of it: the AUROC of {hidden} of {total} pairs of diagnosis and tier."
+            f"Measured but published only as a band or not at all ({SUPPRESSED_WHY}): the AUROC of"
+            f" {hidden} of {total} pairs of diagnosis and tier."
         )
     return gaps
 
@@ -189,9 +194,28 @@ def _with_interval(estimate: Estimate) -> str:
 
 def _bound(estimate: Estimate) -> str:
     """Return a suppressed share as what can be said of it."""
+    if says_nothing(estimate, share=True):
+        return figure(estimate, share=True)
     low, high = estimate.low or 0.0, 1.0 if estimate.high is None else estimate.high
     text = f"at most {percent(high)}" if low == 0 else f"at least {percent(low)}"
-    return f"{text} ({SUPPRESSED})"
+    return f"{text} (exact figure suppressed)"
+
+
+def asked_sentence(results: Results) -> str:
+    """Return how many patients the memorization figures are of, and why a split or a tier counts others."""
+    arms: tuple[Arm, ...] = ("train", "nontrain")
+    most = {
+        arm: max((tier[arm].patients or 0 for tier in results.memorization.values() if arm in tier), default=0)
+        for arm in arms
+    }
+    asked = join_words([f"{patients:,} {arm}" for arm, patients in most.items() if patients])
+    if not asked or not any(cohort.cells for cohort in results.cohorts.values()):
+        return ""
+    return (
+        f"The figures are of up to {asked} patients, those who stand in a matched cohort; other patients of the splits"
+        " were not matched, and not asked about. A tier has fewer patients where facts are missing, and more"
+        " generations than patients where the prompt differs by diagnosis."
+    )
 
 
 def gradient_caption(results: Results) -> str:
@@ -244,8 +268,8 @@ def composition_caption(totals: Mapping[str, int], *, hidden: Sequence[str] = ()
     total = sum(totals.values())
     if hidden:
         return (
-            f"Composition by section is suppressed in part: fewer than 11 patients stand behind counts of text that is"
-            f" {' or '.join(hidden)}. Shares of the whole cannot be told."
+            f"Composition by section is suppressed in part, for text that is “{'” or “'.join(hidden)}”. Shares of the"
+            " whole cannot be told."
         )
     if total == 0:
         return f"Composition by section was {NOT_MEASURED}: no memorized token has a section."

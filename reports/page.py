@@ -18,7 +18,7 @@ from clinaudit.reports.figures import (
     near_verbatim_figure,
     roc_figure,
 )
-from clinaudit.reports.findings import headline, not_measured, stitched_caption
+from clinaudit.reports.findings import asked_sentence, headline, not_measured, stitched_caption
 from clinaudit.reports.group_figures import (
     distribution_figure,
     exposure_figure,
@@ -94,6 +94,7 @@ def render_page(
         headline=headline(results),
         gaps=not_measured(results),
         ladder=ladder(),
+        asked=asked_sentence(results),
         memorization=memorization_figure(results),
         composition=composition_figure(results, names=sections or {}),
         regions=regions_table(results),
@@ -131,7 +132,10 @@ def render_page(
         rules=None if decision is None else rules_table(decision),
         training=training_table(results),
         warnings=[*results.warnings, *(results.corpus.warnings if results.corpus else ())],
-        provenance=provenance_table(provenance),
+        provenance=provenance_table(
+            provenance,
+            has_shipped_labels=results.judge_quality is not None and results.judge_quality.labels == "shipped",
+        ),
         schema_version=results.schema_version,
     )
     return page if page.endswith("\n") else page + "\n"

@@ -17,6 +17,7 @@ from clinaudit.reports.results import (
     Moments,
     PopulationSummary,
     Results,
+    RuleOutcome,
 )
 from clinaudit.reports.wording import (
     FACTS,
@@ -27,6 +28,7 @@ from clinaudit.reports.wording import (
     count,
     figure,
     is_share,
+    is_suppressed,
     join_words,
     label,
     number,
@@ -84,6 +86,9 @@ def numbered(tier: str) -> str:
     return tier if place == tier else f"{place} {tier_title(tier)}"
 
 
+_RULE_HEADS = ("Rule", "Tier", "Status", "Question", "Observed", "Limit", "Why")
+
+
 def rules_table(decision: Decision) -> Table:
     """Return the policy rule by rule."""
     rows = []
@@ -98,23 +103,41 @@ def rules_table(decision: Decision) -> Table:
         rows.append(
             (
                 rule.id,
+                numbered(rule.tier) if rule.tier else "all",
                 f"{sign} {word}",
                 rule.question,
-                figure(rule.observed, share=share),
+                figure(rule.observed, share=share) + _decided_on(rule),
                 " and ".join(limits) or "no limit",
                 rule.reason,
             )
         )
-    return Table("The policy, rule by rule", ("Rule", "Status", "Question", "Observed", "Limit", "Why"), tuple(rows))
+    return Table("The policy, rule by rule", _RULE_HEADS, tuple(rows))
+
+
+def _decided_on(rule: RuleOutcome) -> str:
+    """Say why a rule passes though what is published of its figure reaches beyond the limit."""
+    low, high, limit = rule.observed.low, rule.observed.high, rule.limit
+    is_beyond = (high is not None and limit.max is not None and high > limit.max) or (
+        low is not None and limit.min is not None and low < limit.min
+    )
+    if rule.status != "pass" or not is_beyond:
+        return ""
+    return ". The rule was decided on the exact figure, which keeps the limit; only this published range is wider"
 
 
 def completeness_table(results: Results) -> Table:
     """Return the ledger of planned, done, failed and excluded units."""
     rows = []
     for stage, units in results.completeness.items():
-        excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in units.excluded.items()) or "none"
+        excluded = "; ".join(f"{_with_title(reason)}: {count(n)}" for reason, n in units.excluded.items()) or "none"
         rows.append((label(stage), count(units.planned), count(units.done), f"{units.failed:,}", excluded))
     return Table("Units of work by stage", ("Stage", "Planned", "Done", "Failed", "Excluded"), tuple(rows))
+
+
+def _with_title(reason: str) -> str:
+    """Return a reason that opens with a tier's id with its title instead."""
+    tier, colon, why = reason.partition(": ")
+    return f"{tier_title(tier)}: {why}" if colon else reason
 
 
 _FRACTIONS = (
@@ -233,6 +256,7 @@ def disclosure_table(results: Results) -> Table:
                 share = is_share(metric)
                 delta = None if pair.delta is None else getattr(pair.delta, metric)
                 holm = None if delta is None else delta.p_holm
+                no_p = "not shown" if is_suppressed(delta) else NOT_MEASURED
                 rows.append(
                     (
                         label(diagnosis),
@@ -241,16 +265,16 @@ def disclosure_table(results: Results) -> Table:
                         figure(getattr(pair.train, metric), share=share),
                         figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
                         figure(delta, share=share, signed=True),
-                        NOT_MEASURED
-                        if delta is None or holm is None
-                        else _p_value(holm, is_exact=delta.value is not None),
+                        no_p if delta is None or holm is None else _p_value(holm, is_exact=delta.value is not None),
                     )
                 )
     heads = ("Diagnosis", "Tier", "Figure", "Train", "Nontrain", "Train minus nontrain", "Adjusted p")
-    return Table("Every disclosure figure", heads, tuple(rows))
+    return Table("Every disclosure figure (bands of AUROCs do not subtract)", heads, tuple(rows))
 
 
 def _p_value(p: float, *, is_exact: bool) -> str:
+    if not is_exact and p >= 1:
+        return "above 0.05"  # of suppressed differences only the side of 5% is published
     return f"{p:.3f}" if is_exact and p >= 0.001 else f"at most {max(p, 0.001):.3g}"
 
 
@@ -306,6 +330,7 @@ def _breakdown(
     caption: str, populations: Mapping[str, PopulationSummary], field: str, *, with_age: bool = False
 ) -> Table:
     keys = list(dict.fromkeys(key for p in populations.values() for key in getattr(p, field)))
+    keys.sort(key=lambda key: not key.startswith("<"))
     rows = []
     for name, population in populations.items():
         counts: dict[str, int | None] = getattr(population, field)
@@ -335,9 +360,15 @@ def training_table(results: Results) -> Table:
     return Table("Training log", ("Epoch", "Train loss", "Validation loss", "Perplexity"), rows)
 
 
-def provenance_table(provenance: Mapping[str, object]) -> Table:
-    """Return settings, versions and digests, nested keys joined by dots."""
-    rows = tuple(_flatten("", provenance))
+def provenance_table(provenance: Mapping[str, object], *, has_shipped_labels: bool = False) -> Table:
+    """Return settings, versions and digests, nested keys joined by dots.
+
+    `has_shipped_labels`: the judge was scored on the set that ships, whose digest names no file of the site.
+    """
+    rows = tuple(
+        (item, f"shipped set ({value})" if has_shipped_labels and item == "settings.--judge-labels" else value)
+        for item, value in _flatten("", provenance)
+    )
     return Table("Settings, versions and digests of this run", ("Item", "Value"), rows)
 
 

@@ -12,7 +12,15 @@ from clinaudit.reports.judge_quality import JudgeQuality
 from clinaudit.reports.judge_tables import judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Estimate, Results
 from clinaudit.reports.tables import numbered, tiers_of
-from clinaudit.reports.wording import NOT_MEASURED, STATUSES, is_share, label, short_figure, tier_title
+from clinaudit.reports.wording import (
+    NOT_MEASURED,
+    STATUSES,
+    SUPPRESSED_WHY,
+    is_share,
+    label,
+    short_figure,
+    tier_title,
+)
 
 WIDTH = 100
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
@@ -25,7 +33,7 @@ _DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", 
 
 #: What a reader must know of the tables.
 _BRACKETS = (
-    "[a to b]: suppressed, since fewer than 11 patients stand behind a part of the figure; the range is\n"
+    f"[a to b]: {SUPPRESSED_WHY}; the range is\n"
     "  what may be published, no confidence interval. The verdict rests on the unsuppressed figures."
 )
 

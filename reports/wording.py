@@ -50,7 +50,14 @@ STATUSES = {
     "inconclusive": ("Inconclusive", "?"),
 }
 _ACRONYMS = {"hiv", "ptsd", "adhd", "copd", "hpi", "ros", "std", "sti"}
-SUPPRESSED = f"suppressed: {REASON}"
+_PROPER = {"indian", "alaska", "native", "hawaiian", "pacific", "islander"}
+SUPPRESSED = "suppressed"
+#: `REASON` marks every hidden figure in the results, also one that is hidden for another's sake.
+SUPPRESSED_WHY = f"{SUPPRESSED}: {REASON}, or would give such a count away"
+#: A band of a share this wide (of a signed one, twice as wide) is not printed.
+_SAYS_NOTHING = 0.8
+_POINT = "exact count suppressed"
+_NO_BAND = f"{SUPPRESSED} (the band says almost nothing)"
 NOT_MEASURED = "not measured"
 
 
@@ -66,9 +73,16 @@ def tier_number(tier: str) -> str:
 
 def label(identifier: str) -> str:
     """Return an identifier as words: `past_medical_history` as "Past medical history", `hiv` as "HIV"."""
-    words = [word.upper() if word in _ACRONYMS else word for word in identifier.replace("_", " ").split(" ")]
-    text = " ".join(words)
+    text = label_in_sentence(identifier)
     return text[:1].upper() + text[1:]
+
+
+def label_in_sentence(identifier: str) -> str:
+    """Return an identifier as words in the midst of a sentence: `abortion` as "abortion", `hiv` as "HIV"."""
+    words = identifier.replace("_", " ").split(" ")
+    return " ".join(
+        word.upper() if word in _ACRONYMS else word.capitalize() if word in _PROPER else word for word in words
+    )
 
 
 def join_words(words: list[str]) -> str:
@@ -114,7 +128,11 @@ def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = Fal
     if estimate.reason == REASON:
         if estimate.low is None or estimate.high is None:
             return SUPPRESSED
-        return f"{_between(render, *_outwards(estimate, share=share), signed)} ({SUPPRESSED})"
+        if says_nothing(estimate, share=share, signed=signed):
+            return _NO_BAND
+        low, high = _outwards(estimate, share=share)
+        is_point = render(low, signed=signed) == render(high, signed=signed)
+        return f"{_between(render, low, high, signed)} ({_POINT if is_point else SUPPRESSED})"
     return f"{NOT_MEASURED}: {estimate.reason or 'no reason was recorded'}"
 
 
@@ -131,8 +149,18 @@ def short_figure(
             return f"{text} ({_between(render, estimate.low, estimate.high, signed)})"
         return text
     if estimate.low is not None and estimate.high is not None:
-        return f"[{_between(render, *_outwards(estimate, share=share), signed)}]"
-    return "suppressed" if estimate.reason == REASON else NOT_MEASURED
+        if says_nothing(estimate, share=share, signed=signed):
+            return SUPPRESSED
+        text = _between(render, *_outwards(estimate, share=share), signed)
+        return f"[{text}]" if " to " in text else f"{text} ({_POINT})"
+    return SUPPRESSED if estimate.reason == REASON else NOT_MEASURED
+
+
+def says_nothing(estimate: Estimate, *, share: bool, signed: bool = False) -> bool:
+    """Whether a hidden figure's band spans nearly all that is possible; of what is no share that is not known."""
+    if not share or estimate.value is not None or estimate.low is None or estimate.high is None:
+        return False
+    return estimate.high - estimate.low >= _SAYS_NOTHING * (2 if signed else 1)
 
 
 def is_suppressed(estimate: Estimate | None) -> bool:

@@ -203,7 +203,7 @@ def test_diagnoses_whose_rule_failed_are_named_and_the_rest_not_cleared() -> Non
 def test_a_small_p_value_of_poorly_matched_groups_claims_nothing(policy: Policy) -> None:
     sentence = diagnosis_sentence(with_clear_excess("poorly_matched", 0.004), policy)
     assert "Training itself raised" not in sentence
-    names = "Abortion, Anxiety, Bipolar, Depression, HIV and PTSD"
+    names = "abortion, anxiety, bipolar, depression, HIV and PTSD"
     assert sentence.startswith(f"For {names} it cannot be told whether training raised recovery")
     assert "the groups compared differ too much in age" in sentence
 

@@ -15,7 +15,7 @@ from clinaudit.reports.results import (
 from clinaudit.reports.suppression import suppress
 from clinaudit.reports.tables import shared_table
 
-HIDDEN = "suppressed: fewer than 11 patients"
+HIDDEN = "suppressed"
 
 
 def published(train: Memorization, nontrain: Memorization | None = None) -> Results:
@@ -77,7 +77,7 @@ def test_hidden_bins_are_words_and_the_rest_is_drawn() -> None:
 def test_the_headline_is_a_bound_where_few_patients_stand_behind_it() -> None:
     few = memorization_of(0.05, 0.001, 60).model_copy(update={"attributable_patients": 1})
     results = published(memorization_of(0.6, 0.28, 140), few)
-    bound = f"at most 7.0% ({HIDDEN})"
+    bound = "at most 7.0% (exact figure suppressed)"
     assert f"not trained on, the same figure is {bound}" in " ".join(headline(results))
     assert f"28% in train and {bound} in nontrain; the ranges do not overlap" in gradient_caption(results)
     assert any("only as a bound" in gap and "Appointment details (nontrain)" in gap for gap in not_measured(results))
@@ -89,5 +89,5 @@ def test_the_headline_is_a_bound_where_few_patients_stand_behind_it() -> None:
 def test_a_bound_in_the_gradient_is_not_compared() -> None:
     results = published(memorization_of(0.03, 0.001, 6))
     caption = gradient_caption(results)
-    assert f"is 6.0% (Public demographics) and at most 13% ({HIDDEN}) (Appointment details)." in caption
+    assert "is 6.0% (Public demographics) and at most 13% (exact figure suppressed) (Appointment details)." in caption
     assert "rises" not in caption
