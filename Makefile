@@ -1,6 +1,6 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
 # make test: installs, then runs every test.   make check: the static checks.
-# make test-browser: installs a browser and what drives it, then opens and prints the report.
+# make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
 .PHONY: demo test test-browser check docs bench install install-dev clean

@@ -158,7 +158,7 @@ def forgetting_table(forgetting: Forgetting) -> Table:
         ("Held-out patients who would not pass either", short_figure(forgetting.controls_above_level, share=True)),
         *((f"Held-out patients at {tier_title(tier)}", count(number)) for tier, number in forgetting.controls.items()),
     ]
-    return Table("Named patients, by verdict", ("", "Patients"), tuple(rows))
+    return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))
 
 
 def comparison_summary(comparison: Comparison) -> str:

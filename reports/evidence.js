@@ -3,13 +3,19 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 25;
 const kinds = { revealing: "revealing", mixed: "partly templated", templated: "templated" };
-let shown = PAGE;
+let wanted = [];
+const leakOf = new WeakMap();
 
 const make = (tag, cls, text) => {
   const node = document.createElement(tag);
   if (cls) node.className = cls;
   if (text !== undefined) node.textContent = text;
   return node;
+};
+// A text that scrolls has the focus at times, and is read out by its name.
+const label = (node, name) => {
+  node.setAttribute("role", "group");
+  node.setAttribute("aria-label", name);
 };
 const value = (id) => document.getElementById(id).value;
 const fill = (id, names) => {
@@ -68,9 +74,11 @@ const place = (text, words) => {
 const open = (leak, box) => {
   const columns = make("div", "columns");
   const left = make("section", "side");
-  left.append(make("h3", "", "What the model wrote"));
+  left.append(make("h2", "", "What the model wrote"));
   const prompt = make("details");
-  prompt.append(make("summary", "", "The prompt"), make("pre", "text", leak.prompt));
+  const asked = marked(leak.prompt, []);
+  label(asked, "Prompt");
+  prompt.append(make("summary", "", "The prompt"), asked);
   left.append(prompt);
   const marks = leak.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
   for (const item of leak.stated) {
@@ -79,19 +87,19 @@ const open = (leak, box) => {
     }
   }
   const written = marked(leak.text, marks);
-  written.setAttribute("aria-label", "Generated text");
+  label(written, "Generated text");
   left.append(written);
   const right = make("section", "side");
-  right.append(make("h3", "", "Where it stands"));
+  right.append(make("h2", "", "Where it stands"));
   const ids = [...new Set(leak.spans.map((span) => span.note_id))];
   if (!ids.length) right.append(make("p", "empty", "In none of the patient's notes: the text states a diagnosis, but repeats no run of them."));
   for (const id of ids) {
     const note = data.notes[id];
     const own = leak.spans.filter((span) => span.note_id === id);
-    right.append(make("h4", "", `Note ${id}` + (note && note.visit_date ? `, ${note.visit_date}` : "")));
+    right.append(make("h3", "", `Note ${id}` + (note && note.visit_date ? `, ${note.visit_date}` : "")));
     const text = marked(note.text, own.map((span) => (
       { start: span.note_start, end: span.note_end, cls: classes(span), title: describe(span) })));
-    text.setAttribute("aria-label", `Source note ${id}`);
+    label(text, `Source note ${id}`);
     right.append(text);
   }
   const list = make("ul", "spans");
@@ -116,27 +124,38 @@ const card = (leak) => {
     ` · ${data.tiers[leak.tier]} · ${leak.arm} · ${leak.attributable_tokens} of ${leak.tokens} tokens attributable` + (stated ? ` · ${stated}` : ""),
   );
   box.append(head);
-  box.addEventListener("toggle", () => { if (box.open && box.childElementCount === 1) open(leak, box); });
+  leakOf.set(box, leak);
+  box.addEventListener("toggle", () => { if (box.open) fillIn(box); });
   return box;
 };
+const fillIn = (box) => { if (box.childElementCount === 1) open(leakOf.get(box), box); };
+const cards = document.getElementById("leaks");
+const showMore = () => {
+  const shown = cards.childElementCount;
+  cards.append(...wanted.slice(shown, shown + PAGE).map(card));
+  document.getElementById("count").textContent = `${cards.childElementCount} of ${wanted.length} shown`;
+  document.getElementById("more").hidden = wanted.length <= cards.childElementCount;
+  return cards.children[shown];
+};
 const render = () => {
-  const list = document.getElementById("leaks");
-  const wanted = data.leaks.filter(matches);
-  list.replaceChildren(...wanted.slice(0, shown).map(card));
-  if (!wanted.length) list.append(make("p", "empty", "No evidence for this choice. That is no proof that nothing leaks: other filters may show some."));
-  document.getElementById("count").textContent = `${Math.min(shown, wanted.length)} of ${wanted.length} shown`;
-  document.getElementById("more").hidden = wanted.length <= shown;
+  wanted = data.leaks.filter(matches);
+  cards.replaceChildren();
+  showMore();
+  if (!wanted.length) cards.append(make("p", "empty", data.leaks.length
+    ? "No evidence for this choice. That is no proof that nothing leaks: other filters may show some."
+    : "No evidence. That is no proof that nothing leaks: the report says what was measured."));
 };
 fill("tier", data.tiers);
 fill("diagnosis", data.diagnoses);
 fill("section", data.sections);
-document.getElementById("filters").addEventListener("change", () => { shown = PAGE; render(); });
+document.getElementById("filters").addEventListener("change", render);
 document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
-document.getElementById("more").addEventListener("click", () => { shown += PAGE; render(); });
+// The button may be gone after this: whoever uses keys goes on at the first card that is new.
+document.getElementById("more").addEventListener("click", () => showMore().firstElementChild.focus());
 // What is folded is printed: every card that is shown is opened first.
 window.addEventListener("beforeprint", () => {
   for (const box of document.querySelectorAll("details.leak")) {
-    if (box.childElementCount === 1) open(data.leaks.filter(matches)[[...box.parentNode.children].indexOf(box)], box);
+    fillIn(box);
     box.open = true;
   }
 });

@@ -96,8 +96,9 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     page = page_of("harmless")
     assert "<title>PHI" in page
     assert "<strong>PHI.</strong> Identified patient notes." in page
-    # Fixed elements stand on every screen, and are printed on every page.
-    assert re.search(r"\.phi \{ position: fixed;", page)
+    # A sticky element of the page stands on every screen; the head of a table is printed on every page.
+    assert re.search(r"\.phi \{\s*position: sticky; top: 0;", page)
+    assert re.search(r"@media print.*\.phi \{\s*display: table-header-group;", page, re.S)
     assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
     assert "The 1 generations with the most patient-attributable text, of 3" in page
 

@@ -1,5 +1,6 @@
 // A headless Chromium, and pages opened in it: what each asked for from outside is recorded.
 
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { execFileSync } from "node:child_process";
@@ -12,6 +13,8 @@ const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PAGES = process.env.PAGES;
 export const EVERY_REPORT = ["full", "small", "train-only", "all-null", "empty", "demo"];
+export const EVERY_COMPARISON = ["compare", "compare-named", "certificate"];
+export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
 
 export function launch() {
   const executablePath = execFileSync("which", ["chromium"], { encoding: "utf8" }).trim();
@@ -30,8 +33,14 @@ export async function open(browser, name, options = {}) {
   return page;
 }
 
+/** Open everything that is folded; what the viewer draws only then may hold something folded itself. */
 export function unfold(page) {
-  return page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+  return page.evaluate(async () => {
+    for (let folded; (folded = document.querySelectorAll("details:not([open])")).length > 0; ) {
+      folded.forEach((details) => (details.open = true));
+      await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    }
+  });
 }
 
 /** Violations that axe-core finds, one line each. */
@@ -45,4 +54,35 @@ export async function violations(page) {
 export function textOfPages(pdf) {
   const text = execFileSync("pdftotext", ["-layout", "-", "-"], { input: pdf, encoding: "utf8", maxBuffer: 1 << 28 });
   return text.split("\f").slice(0, -1);
+}
+
+/** Press Tab until the focus leaves the page; return the marks of what had it. Each must show a focus ring. */
+export async function tabThrough(page) {
+  await page.evaluate(() => {
+    globalThis.mark = (selector) => {
+      const parts = [...document.querySelectorAll(selector)].filter((part) => part.checkVisibility());
+      return parts.map((part) => part.dataset.mark);
+    };
+    document.querySelectorAll("*").forEach((part, index) => (part.dataset.mark = `${part.tagName} ${index}`));
+    document.activeElement?.blur();
+    getSelection().removeAllRanges();
+    scrollTo(0, 0);
+  });
+  const reached = [];
+  for (;;) {
+    await page.keyboard.press("Tab");
+    const focused = await page.evaluate(() => {
+      const part = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(part);
+      const box = part.getBoundingClientRect();
+      // What stays in place at the head of the screen must not hide it.
+      const top = document.querySelector(".phi")?.getBoundingClientRect().bottom ?? 0;
+      const isSeen = box.bottom > top && box.top < innerHeight;
+      return { mark: part.dataset.mark, ring: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2, isSeen };
+    });
+    if (focused.mark === undefined || focused.mark.startsWith("BODY") || reached.includes(focused.mark)) return reached;
+    assert.ok(focused.ring, `no focus ring: ${focused.mark}`);
+    assert.ok(focused.isSeen, `out of sight: ${focused.mark}`);
+    reached.push(focused.mark);
+  }
 }

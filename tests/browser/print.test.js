@@ -1,14 +1,14 @@
-// The report on A4: no chart is cut, folded tables are printed, the signing block stands on one page.
+// Reports and comparisons on A4: no chart is cut, folded tables are printed, the signing block stands on one page.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_REPORT, launch, open, textOfPages } from "./browser.js";
+import { EVERY_COMPARISON, EVERY_REPORT, launch, open, textOfPages } from "./browser.js";
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-for (const name of EVERY_REPORT) {
+for (const name of [...EVERY_REPORT, ...EVERY_COMPARISON]) {
   test(`${name}: on A4 every chart stands whole on one page`, async () => {
     const page = await open(browser, name);
     const charts = await page.evaluate(() => {
@@ -64,7 +64,9 @@ for (const name of EVERY_REPORT) {
     assert.deepEqual(wide, []);
     await page.context().close();
   });
+}
 
+for (const name of EVERY_REPORT) {
   test(`${name}: on A4 the signing block stands on one page, numbered, under the verdict`, async () => {
     const page = await open(browser, name);
     const verdict = await page.locator(".status").innerText();
@@ -79,6 +81,21 @@ for (const name of EVERY_REPORT) {
       const shown = text.replace(/\s+/g, " ");
       assert.ok(shown.includes(`Page ${index + 1} of ${pages.length}`), `page ${index + 1} has no number`);
       assert.ok(shown.includes(verdict.replace(/^\S+ /, "")), `page ${index + 1} does not say the verdict`);
+    });
+    await page.context().close();
+  });
+}
+
+for (const name of EVERY_COMPARISON) {
+  test(`${name}: on A4 no page is empty, each is numbered and says what it is, PHI where it is PHI alone`, async () => {
+    const page = await open(browser, name);
+    const pages = textOfPages(await page.pdf({ preferCSSPageSize: true }));
+    pages.forEach((text, index) => {
+      const shown = text.replace(/\s+/g, " ");
+      assert.ok(shown.includes(`Page ${index + 1} of ${pages.length}`), `page ${index + 1} has no number`);
+      assert.equal(/\bPHI\b/.test(shown), name === "certificate", `page ${index + 1}`);
+      assert.equal(shown.includes("Aggregates only"), name !== "certificate", `page ${index + 1}`);
+      assert.ok(!shown.includes("Data tables"), "nothing was folded");
     });
     await page.context().close();
   });

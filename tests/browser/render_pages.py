@@ -1,4 +1,5 @@
-"""Writes the pages that the browser tests open: reports on planted results, and the report of a small real audit.
+"""Writes the pages that the browser tests open: reports, comparisons and the viewer on planted results, and the report
+and the viewer of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """
@@ -11,8 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from compared_pair import plant
 from filled_results import all_null, empty, filled
+from planted_evidence import planted_evidence
 
+from clinaudit.audit.cli import run as run_command
+from clinaudit.reports.evidence_page import render_evidence
 from clinaudit.reports.page import render_page
 from clinaudit.reports.suppression import suppress
 
@@ -29,9 +34,8 @@ VARIANTS = {
 }
 
 
-def write_demo_report(folder: Path) -> None:
-    """Train a small model on invented patients, audit it, and write its report to `folder`/demo.html."""
-    from clinaudit.audit.cli import run as run_command
+def write_demo_pages(folder: Path) -> None:
+    """Train a small model on invented patients, audit it, and write its report and its viewer to `folder`."""
     from clinaudit.audit.demo.corpus import write_demo_corpus
     from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
     from clinaudit.audit.progress import Progress
@@ -47,6 +51,31 @@ def write_demo_report(folder: Path) -> None:
         if status not in (0, 1, 8):
             sys.exit(f"the audit ended with status {status}")
         (folder / "demo.html").write_bytes((run / "report.html").read_bytes())
+        with redirect_stdout(io.StringIO()):
+            run_command(["evidence", str(run), str(corpus)])
+        (folder / "demo-evidence.html").write_bytes((run / "evidence" / "evidence.html").read_bytes())
+
+
+def write_comparisons(folder: Path) -> None:
+    """Compare two planted runs with and without a certificate."""
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made)
+        planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"])
+        ids = root / "ids.txt"
+        # One of them is in neither run.
+        ids.write_text("\n".join([*planted.named, "pt-" + "0123456789abcdef" * 4]))
+        _compare(planted.a, planted.b, root / "named", "--forgotten", str(ids))
+        (folder / "compare-named.html").write_bytes((root / "named" / "compare.html").read_bytes())
+        (folder / "certificate.html").write_bytes((root / "named" / "evidence" / "certificate.html").read_bytes())
+        _compare(planted.a, planted.b, root / "plain")
+        (folder / "compare.html").write_bytes((root / "plain" / "compare.html").read_bytes())
+
+
+def _compare(a: Path, b: Path, out: Path, *options: str) -> None:
+    with redirect_stdout(io.StringIO()):
+        status = run_command(["compare", str(a), str(b), "--out", str(out), *options])
+    if status not in (0, 1, 8):
+        sys.exit(f"the comparison ended with status {status}")
 
 
 def write_pages(folder: Path) -> None:
@@ -55,7 +84,10 @@ def write_pages(folder: Path) -> None:
     for name, results in VARIANTS.items():
         page = render_page(suppress(results()), PROVENANCE)
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    write_demo_report(folder)
+    (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
+    (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
+    write_comparisons(folder)
+    write_demo_pages(folder)
 
 
 if __name__ == "__main__":

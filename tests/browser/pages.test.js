@@ -1,14 +1,14 @@
-// The report in a real browser: accessibility, no request, keyboard alone, a phone, a wide screen.
+// Every page in a real browser: accessibility, no request, keyboard alone, a phone, a wide screen.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_REPORT, launch, open, unfold, violations } from "./browser.js";
+import { EVERY_COMPARISON, EVERY_REPORT, EVERY_VIEWER, launch, open, tabThrough, unfold, violations } from "./browser.js";
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-for (const name of EVERY_REPORT) {
+for (const name of [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_VIEWER]) {
   for (const colorScheme of ["light", "dark"]) {
     test(`${name}, ${colorScheme}: axe-core finds nothing, folded and unfolded`, async () => {
       const page = await open(browser, name, { colorScheme });
@@ -44,13 +44,14 @@ for (const name of EVERY_REPORT) {
   test(`${name}: the keyboard alone reaches every link, folded table and scroll region, visibly`, async () => {
     const page = await open(browser, name, { viewport: { width: 700, height: 900 } });
     const reached = await tabThrough(page);
-    const wanted = await page.evaluate(() => mark("a[href], summary, [tabindex]"));
+    const wanted = await page.evaluate(() => mark("a[href], summary, select, button, [tabindex]"));
     assert.deepEqual(wanted.filter((id) => !reached.includes(id)), []);
     await unfold(page);
     const opened = await tabThrough(page);
     const scrolling = await page.evaluate(() =>
       [...document.querySelectorAll("main *")]
-        .filter((part) => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).overflowX === "auto")
+        .filter((part) => part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1)
+        .filter((part) => getComputedStyle(part).overflowX === "auto" && part.checkVisibility())
         .map((part) => part.dataset.mark),
     );
     assert.deepEqual(scrolling.filter((id) => !opened.includes(id)), []);
@@ -104,33 +105,4 @@ test("Enter follows a link", async () => {
 
 function widthOf(page) {
   return page.evaluate(() => document.scrollingElement.scrollWidth);
-}
-
-/** Press Tab until the focus leaves the page; return the marks of what had it. Each must show a focus ring. */
-async function tabThrough(page) {
-  await page.evaluate(() => {
-    globalThis.mark = (selector) => {
-      const parts = [...document.querySelectorAll(selector)].filter((part) => part.checkVisibility());
-      return parts.map((part) => part.dataset.mark);
-    };
-    document.querySelectorAll("*").forEach((part, index) => (part.dataset.mark = `${part.tagName} ${index}`));
-    document.activeElement?.blur();
-    getSelection().removeAllRanges();
-    scrollTo(0, 0);
-  });
-  const reached = [];
-  for (;;) {
-    await page.keyboard.press("Tab");
-    const focused = await page.evaluate(() => {
-      const part = document.activeElement;
-      const { outlineStyle, outlineWidth } = getComputedStyle(part);
-      const box = part.getBoundingClientRect();
-      const isSeen = box.bottom > 0 && box.top < innerHeight;
-      return { mark: part.dataset.mark, ring: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2, isSeen };
-    });
-    if (focused.mark === undefined || focused.mark.startsWith("BODY") || reached.includes(focused.mark)) return reached;
-    assert.ok(focused.ring, `no focus ring: ${focused.mark}`);
-    assert.ok(focused.isSeen, `out of sight: ${focused.mark}`);
-    reached.push(focused.mark);
-  }
 }
