@@ -62,7 +62,10 @@ def run(arguments: Sequence[str]) -> int:
         print("error[INTERRUPTED]: stopped; run the same command again to go on", file=sys.stderr)
         return _INTERRUPTED
     except ClinauditError as error:
-        print(error.render(), file=sys.stderr)
+        from clinaudit.reports.console_text import harmless
+
+        # A setting that a run recorded may be named, whatever it holds.
+        print(*map(harmless, error.render().split("\n")), sep="\n", file=sys.stderr)
         return error.status
     except BrokenPipeError:
         # The reader of our output went away (as `head` does): nothing is wrong with the run.
@@ -337,13 +340,14 @@ def show(run_directory: Path, as_json: bool) -> int:
     from clinaudit.audit.console import say_summary
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.publication import REPORT, read_results
+    from clinaudit.reports.console_text import escape_in_json
     from clinaudit.reports.results import to_json
 
     finished = require_finished_run(run_directory)
     verify(finished, but=(REPORT,))
     results = read_results(finished)
     if as_json:
-        click.echo(to_json(results), nl=False)
+        click.echo(escape_in_json(to_json(results)), nl=False)
     else:
         say_summary(results, run_directory / REPORT)
     return 0

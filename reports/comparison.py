@@ -107,7 +107,7 @@ class Forgetting(Record):
     verdict: ForgettingVerdict
     named: Count
     #: Patients by verdict.
-    patients: dict[str, Count]
+    patients: dict[ForgettingVerdict, Count]
     #: Named patients who were above the level of the held-out already in A.
     leaked_before: Count
     #: Held-out patients that the level is made of, by tier.

@@ -19,6 +19,7 @@ from clinaudit.reports.comparison_tables import (
     memorization_tables,
     settings_table,
 )
+from clinaudit.reports.console_text import escape_in_json, make_harmless
 from clinaudit.reports.estimate import Record
 from clinaudit.reports.results import DECIMALS
 from clinaudit.reports.tables import Table, numbered
@@ -39,6 +40,7 @@ def certificate_json(certificate: Certificate) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Return compare.html for a comparison that is already suppressed."""
+    comparison = Comparison.model_validate(make_harmless(comparison.model_dump(mode="json")))
     forgetting = comparison.forgetting
     return _render(
         "comparison.html.j2",
@@ -57,6 +59,7 @@ def render_comparison(comparison: Comparison) -> str:
 
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
+    certificate = Certificate.model_validate(make_harmless(certificate.model_dump(mode="json")))
     return _render(
         "certificate.html.j2",
         verdict=VERDICTS[certificate.verdict],
@@ -117,12 +120,9 @@ def _render(template: str, **context: object) -> str:
 
 
 def _to_json(record: Record) -> str:
-    return (
-        json.dumps(
-            _round(record.model_dump(mode="json")), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False
-        )
-        + "\n"
-    )
+    document = _round(record.model_dump(mode="json"))
+    text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return escape_in_json(text) + "\n"
 
 
 def _round(value: Any) -> Any:

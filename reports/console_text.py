@@ -13,6 +13,8 @@ from clinaudit.reports.results import Status
 _STEERING: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
+#: The same but for line feeds: JSON escapes those in texts itself, and puts its own between them.
+_STEERING_IN_JSON: Final = re.compile(_STEERING.pattern.replace("\x00-\x1f", "\x00-\x09\x0b-\x1f"))
 _BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}
 
 
@@ -28,6 +30,11 @@ def make_harmless(record: Any) -> Any:
     if isinstance(record, Mapping):
         return {harmless(key): make_harmless(item) for key, item in record.items()}
     return [make_harmless(item) for item in record] if isinstance(record, list) else record
+
+
+def escape_in_json(text: str) -> str:
+    """Return JSON that says the same, with every sign that would steer a viewer escaped."""
+    return _STEERING_IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:

@@ -213,7 +213,8 @@ def publish_forgetting(forgetting: Forgetting, *, group_sizes: dict[str, int]) -
     """Return the certificate's aggregate without small counts; `group_sizes` are the patients that checks rest on."""
     named = forgetting.named or 0
     hides = is_small(named)
-    patients = dict.fromkeys(forgetting.patients) if hides else publish_breakdown(forgetting.patients)
+    patients: dict[str, int | None] = dict(forgetting.patients.items())
+    patients = dict.fromkeys(patients) if hides else publish_breakdown(patients)
     return forgetting.model_copy(
         update={
             "named": publish_count(named),
