@@ -109,13 +109,13 @@ def near_verbatim_figure(results: Results) -> Figure:
     return Figure("near-verbatim", "Near-verbatim text by tier", caption, svg, near_verbatim_table(results))
 
 
-def composition_figure(results: Results, *, names: Mapping[str, str]) -> Figure:
-    """Figure 4, at the headline tier in train; `names` are the note sections' titles."""
+def composition_figure(results: Results) -> Figure:
+    """Figure 4, at the headline tier in train; sections go by the names that the note template gives them."""
     figures = memorization_at(results, HEADLINE_TIER, "train")
     rows_of = figures.sections if figures else []
     totals = {kind: sum(_kinds(section)[kind] or 0 for section in rows_of) for kind in COMPOSITION}
     sections = sorted((s for s in rows_of if s.section != POOLED_SECTIONS), key=lambda s: (-_shown(s), s.section))
-    drawn = {names.get(s.section, label(s.section)): _kinds(s) for s in sections[:_SECTIONS_DRAWN]}
+    drawn = {label(s.section): _kinds(s) for s in sections[:_SECTIONS_DRAWN]}
     if sections[_SECTIONS_DRAWN:]:
         drawn[_REST] = _summed([_kinds(section) for section in sections[_SECTIONS_DRAWN:]])
     # Hidden counts of a kind are in the pooled row, unless they are hidden there too: then its total is not known.

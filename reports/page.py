@@ -58,12 +58,11 @@ def render_page(
     results: Results,
     provenance: Mapping[str, object],
     *,
-    sections: Mapping[str, str] | None = None,
     for_paper: bool = False,
 ) -> str:
     """Return `report.html` for results that are already suppressed.
 
-    `provenance` is the content of `run.json`; `sections` titles the note sections (default: ids as words).
+    `provenance` is the content of `run.json`.
     `for_paper` gives what `pdf` draws: the folded tables stand at the end, and where they were a page number does.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -96,7 +95,7 @@ def render_page(
         ladder=ladder(),
         asked=asked_sentence(results),
         memorization=memorization_figure(results),
-        composition=composition_figure(results, names=sections or {}),
+        composition=composition_figure(results),
         regions=regions_table(results),
         stitched=stitched_caption(results),
         shared=shared_table(results),

@@ -29,7 +29,7 @@ def figures(results: Results) -> list[Figure]:
     published = suppress(results)
     return [
         memorization_figure(published),
-        composition_figure(published, names={"plan": "The plan"}),
+        composition_figure(published),
         copy_forward_figure(published),
         near_verbatim_figure(published),
         roc_figure(published, arm="train"),

@@ -245,9 +245,18 @@ def test_tiers_diagnoses_rules_and_provenance_stand_in_the_page(full: Page) -> N
     assert "settings.policy not given" in words
 
 
-def test_section_titles_come_from_the_profile() -> None:
-    page = render_page(suppress(filled()), {}, sections={"plan": "Plan of care"})
-    assert "Plan of care" in page
+def test_sections_go_by_the_names_that_the_note_template_gave_them() -> None:
+    results = filled()
+    arms = results.memorization["encounter"]
+    sections = [
+        row.model_copy(update={"section": "PMH / FH of the Clinic"}) if row.section == "plan" else row
+        for row in arms["train"].sections
+    ]
+    assert any(row.section == "PMH / FH of the Clinic" for row in sections)
+    train = arms["train"].model_copy(update={"sections": sections})
+    memorization = {**results.memorization, "encounter": {**arms, "train": train}}
+    page = Page(render_page(suppress(results.model_copy(update={"memorization": memorization})), {}))
+    assert "PMH / FH of the Clinic" in page.words
 
 
 def test_the_same_results_give_the_same_bytes(pages: dict[str, str]) -> None:
@@ -302,7 +311,7 @@ def test_hostile_strings_stay_text() -> None:
         }
     )
     assert to_json(hostile).count("<script>") > 20
-    text = render_page(suppress(hostile), {attack: attack, "nested": {attack: [attack]}}, sections={attack: attack})
+    text = render_page(suppress(hostile), {attack: attack, "nested": {attack: [attack]}})
     page = Page(text)
     assert page.open == []
     names = {name for name, _ in page.tags}

@@ -43,12 +43,12 @@ def test_the_composition_draws_the_pooled_row_and_says_what_is_hidden() -> None:
         section("vitals", 33, 0, patients=1),
     ]
     train = memorization_of(0.6, 0.28, 140).model_copy(update={"sections": sections})
-    figure = composition_figure(published(train), names={})
+    figure = composition_figure(published(train))
     assert [row[:2] for row in figure.table.rows] == [("Plan", "900"), (POOLED_SECTIONS, "133")]
     assert figure.caption.startswith("Of the memorized tokens 100% are")
 
     thin = [section("plan", 900, 33, patients=50)]
-    figure = composition_figure(published(train.model_copy(update={"sections": thin})), names={})
+    figure = composition_figure(published(train.model_copy(update={"sections": thin})))
     assert figure.table.rows[0] == ("Plan", "900", HIDDEN, "0", "0")
     assert "suppressed in part" in figure.caption
     assert "revealing, shared" in figure.caption
