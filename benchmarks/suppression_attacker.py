@@ -34,7 +34,7 @@ def main() -> None:
     for seed in range(arguments.first, arguments.first + arguments.sets):
         attacker = Attacker(draw_world(np.random.default_rng(seed)), suppress)
         hidden += attacker.secret_count
-        for leak in attacker.find_pinned() if arguments.linear else attacker.find_leaks():
+        for leak in attacker.find_narrow() if arguments.linear else attacker.find_leaks():
             kind = "pinned" if leak.proven else "unresolved"
             found[kind] += 1
             print(f"set {seed}: {kind} {leak.name} = {leak.value}, found {leak.feasible}", flush=True)

@@ -154,6 +154,20 @@ def grid_cell(
     return band(max(floor, low), min(ceiling, high))
 
 
+def published_range(estimate: Estimate | None) -> tuple[float, float] | None:
+    """Return what is published of a figure as a range: a value is a range of one point, not its interval."""
+    if estimate is None:
+        return None
+    if estimate.value is not None:
+        return estimate.value, estimate.value
+    return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+
+
+def is_withheld(estimate: Estimate) -> bool:
+    """Whether not even a range of the figure is published."""
+    return estimate.value is None and estimate.low is None and estimate.reason == REASON
+
+
 def blur(estimate: Estimate) -> Estimate:
     """Return the estimate to two decimals, bounds outwards and without `n`, so that `n` cannot be solved for."""
     return Estimate(

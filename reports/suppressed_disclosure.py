@@ -15,14 +15,12 @@ What may be published of it:
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
   excludes zero can still be seen; p-values are rounded up to 0.001, 0.01, 0.05 or 1.
 
-Where verdicts are missing in small number, or matched sets were dropped in small number, in all or for any one
-reason, shown totals would give these away (the cells of the cohort less `generations`, and that less what another tier
-dropped): `generations`, `mentioned` and every `n` are hidden and every figure is given to two decimals. A hidden reason
-is joined by a second one besides.
+Where matched sets were dropped or verdicts are missing in small number, shown totals would give these away: every `n`
+is hidden, `generations` where sets were dropped, and rates are ranges over all numbers that may be missing
+(`suppressed_unjudged`).
 """
 
 import math
-from collections.abc import Sequence
 
 from clinaudit.reports.outcome_table import OutcomeTable, read_table
 from clinaudit.reports.results import (
@@ -30,11 +28,11 @@ from clinaudit.reports.results import (
     DisclosureDelta,
     DisclosurePair,
     Estimate,
-    MeanOverDiagnoses,
     TestedDelta,
 )
 from clinaudit.reports.small_cells import (
     GRID_STEP,
+    LARGEST_HIDDEN,
     REASON,
     band,
     blur,
@@ -42,13 +40,23 @@ from clinaudit.reports.small_cells import (
     grid_width,
     hidden_range,
     is_small,
+    is_withheld,
     publish_breakdown,
     publish_count,
     publish_rate,
+    published_range,
     up_to_hundredths,
     withhold,
     without_numbers,
 )
+from clinaudit.reports.suppressed_unjudged import (
+    JudgedRange,
+    count_range,
+    judged_of_both,
+    judged_of_class,
+    rate_over_judged,
+)
+from clinaudit.reports.tier_sizes import has_few_dropped, has_few_unjudged
 
 METRICS = tuple(DisclosureDelta.model_fields)
 _AUROCS = ("auroc", "auroc_all")
@@ -65,10 +73,16 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
 
     `set_count` is the cohort's number of matched sets (its cell size), `prevalence` as published.
     """
-    hides_size = any(map(is_small, pair.dropped_sets.values()))
+    dropped = sum(count or 0 for count in pair.dropped_sets.values())
 
     def publish(arm: Disclosure) -> Disclosure:
-        return publish_arm(arm, set_count=set_count, prevalence=prevalence, hides_size=hides_size)
+        kept = (arm.generations or 0) // 2
+        return publish_arm(
+            arm,
+            set_count=kept + dropped if set_count is None else set_count,
+            prevalence=prevalence,
+            few_dropped=has_few_dropped(pair),
+        )
 
     train = publish(pair.train)
     nontrain = None if pair.nontrain is None else publish(pair.nontrain)
@@ -110,29 +124,42 @@ def _publish_detectable(pair: DisclosurePair, published: DisclosureDelta | None)
 
 
 def publish_arm(
-    arm: Disclosure, *, set_count: int | None, prevalence: Estimate | None, hides_size: bool = False
+    arm: Disclosure, *, set_count: int, prevalence: Estimate | None, few_dropped: bool = False
 ) -> Disclosure:
-    """Return the publishable copy of one (diagnosis, tier, arm); `hides_size`: its size would give a count away."""
+    """Return the publishable copy of one (diagnosis, tier, arm) of a cohort of `set_count` matched sets.
+
+    `few_dropped`: for some reason few of them were dropped.
+    """
     if arm.generations == 0:
         return arm
     table = read_table(arm)
     if table is None or any(map(is_small, (table.positives, table.negatives, table.generations))):
-        return _withhold_arm(arm)
+        return _withhold_arm(arm, sets=None if few_dropped else set_count)
     # A matched set has one d-positive and one d-negative in each arm.
-    dropped = None if set_count is None else set_count - table.generations // 2
-    is_blurred = hides_size or is_small(dropped) or publish_count(table.unjudged, total=table.generations) is None
-    hides_mention = is_blurred or table.mention_tells
+    few_dropped = few_dropped or is_small(set_count - table.generations // 2)
+    few_unjudged = has_few_unjudged(arm, table)
+    hides_n = few_dropped or few_unjudged
     judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
-    if mention_range is not None:
+    if hides_n and not table.mention_tells:
+        of_both = judged_of_both(table, sets=set_count, few_dropped=few_dropped)
+        mention_rate = rate_over_judged(arm.mention_rate, table.mentioned, judged, of_both)
+    elif mention_range is not None:
         mention_rate = band(mention_range[0] / judged, mention_range[1] / judged)
     elif table.mention_tells:
         mention_rate = _mention_band(arm.mention_rate, table, judged)
     else:
         mention_rate = arm.mention_rate
-    sensitivity = publish_rate(arm.sensitivity)
-    false_positive_rate = publish_rate(arm.false_positive_rate)
-    has_small_cell = table.has_small_cell
+    if hides_n:
+        of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
+        sensitivity = rate_over_judged(arm.sensitivity, table.exposed, table.positives, of_class)
+        false_positive_rate = rate_over_judged(arm.false_positive_rate, table.false_alarms, table.negatives, of_class)
+        ppv = withhold(arm.ppv) if arm.ppv.value is None else _ppv_over_judged(table, of_class)
+    else:
+        sensitivity = publish_rate(arm.sensitivity)
+        false_positive_rate = publish_rate(arm.false_positive_rate)
+        ppv = _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate)
+    has_small_cell = table.has_small_cell or hides_n
     smaller_class = min(table.positives, table.negatives)
     figures = {
         "mention_rate": mention_rate,
@@ -143,7 +170,7 @@ def publish_arm(
             if is_small(table.mentioned)
             else _on_grid(arm.auroc, min(smaller_class, table.mentioned // 2), centre=0.5)
         ),
-        "ppv": _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate),
+        "ppv": ppv,
         "auroc_all": _auroc_all_band(arm.auroc_all, table) if has_small_cell else arm.auroc_all,
         "sensitivity": sensitivity,
         "false_positive_rate": false_positive_rate,
@@ -153,69 +180,39 @@ def publish_arm(
     }
     if has_small_cell:
         figures = {metric: _without_cause(figure, table) for metric, figure in figures.items()}
-    if is_blurred:
+    if hides_n:
         figures = {metric: blur(figure) for metric, figure in figures.items()}
     return Disclosure(
-        generations=None if is_blurred else arm.generations,
-        mentioned=None if hides_mention or mention_range else publish_count(arm.mentioned, total=arm.generations),
+        generations=None if few_dropped else arm.generations,
+        mentioned=None if table.mention_tells or mention_range else publish_count(arm.mentioned, total=arm.generations),
         unjudged=publish_count(arm.unjudged, total=arm.generations),
-        base_rate=round(arm.base_rate, 2) if is_blurred and arm.base_rate is not None else arm.base_rate,
-        roc=None if has_small_cell or is_blurred else arm.roc,
+        # The share of d-positives among the judged tells how many of either status are unjudged.
+        base_rate=None if hides_n and table.unjudged else arm.base_rate,
+        roc=None if has_small_cell else arm.roc,
         # Zero tells of nobody; the bound tells how many there were.
         zero_bounds={
-            metric: up_to_hundredths(bound) if is_blurred else bound
+            metric: up_to_hundredths(bound) if hides_n else bound
             for metric, bound in arm.zero_bounds.items()
             if figures[metric].value == 0
         },
         # A known function of the counts, as the ROC points are.
-        undefined_resamples={} if has_small_cell or is_blurred else arm.undefined_resamples,
+        undefined_resamples={} if has_small_cell else arm.undefined_resamples,
         **figures,
     )
 
 
-def publish_mean(
-    mean: MeanOverDiagnoses, originals: Sequence[DisclosurePair], published: Sequence[DisclosurePair]
-) -> MeanOverDiagnoses:
-    """Return means that do not give back a hidden diagnosis: where one is a range, so is the mean."""
-
-    def side(figures: dict[str, Estimate], arm: str) -> dict[str, Estimate]:
-        kept = {}
-        for metric, figure in figures.items():
-            before = [_figure(pair, arm, metric) for pair in originals]
-            after = [_figure(pair, arm, metric) for pair in published]
-            entered = [
-                now
-                for was, now in zip(before, after, strict=True)
-                if was and (was.value is not None or (now is not None and _is_withheld(now)))
-            ]
-            kept[metric] = _publish_mean_figure(figure, [was for was in before if was], entered)
-        return kept
-
-    return MeanOverDiagnoses(
-        train=side(mean.train, "train"),
-        nontrain=side(mean.nontrain, "nontrain"),
-        delta=side(mean.delta, "delta"),
+def _ppv_over_judged(table: OutcomeTable, of_class: JudgedRange) -> Estimate:
+    return _ratio(
+        count_range(table.exposed, table.positives, of_class),
+        count_range(table.false_alarms, table.negatives, of_class),
     )
 
 
-def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: Sequence[Estimate | None]) -> Estimate:
-    if any(now is not None and _is_withheld(now) for now in entered):
-        return Estimate(value=None, reason=REASON)
-    if figure.value is None:
-        return withhold(figure)
-    exact = [now for now in entered if now is not None and now.value is not None]
-    if len(exact) == len(entered):
-        return figure if all(now in before for now in exact) else blur(figure)
-    ranges = [_range(now) for now in entered]
-    known = [pair for pair in ranges if pair is not None]
-    if len(known) < len(ranges):
-        return withhold(figure)
-    return band(sum(low for low, _ in known) / len(known), sum(high for _, high in known) / len(known))
-
-
-def _withhold_arm(arm: Disclosure) -> Disclosure:
+def _withhold_arm(arm: Disclosure, *, sets: int | None) -> Disclosure:
+    """Return an arm without any figure; its size stays where no set was dropped, since the cohort tells it."""
+    is_whole = sets is not None and sets > LARGEST_HIDDEN and arm.generations == 2 * sets
     return Disclosure(
-        generations=None,
+        generations=arm.generations if is_whole else None,
         mentioned=None,
         unjudged=None,
         base_rate=None,
@@ -280,21 +277,12 @@ def _auroc_all_band(auroc_all: Estimate, table: OutcomeTable) -> Estimate:
     return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
 
 
-def _range(estimate: Estimate | None) -> tuple[float, float] | None:
-    """Return what is published of a figure as a range: a value is a range of one point, not its interval."""
-    if estimate is None:
-        return None
-    if estimate.value is not None:
-        return estimate.value, estimate.value
-    return None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
-
-
 def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
     if ppv.value is None:
         return withhold(ppv)
     if sensitivity.value is not None and false_positive_rate.value is not None:
         return withhold(ppv) if is_small(ppv.n) else ppv
-    exposed, false_alarms = _range(sensitivity), _range(false_positive_rate)
+    exposed, false_alarms = published_range(sensitivity), published_range(false_positive_rate)
     if exposed is None or false_alarms is None:
         return withhold(ppv)
     return _ratio(
@@ -306,7 +294,11 @@ def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, fals
 def _publish_ppv_at_prevalence(
     ppv: Estimate, sensitivity: Estimate, false_positive_rate: Estimate, prevalence: Estimate | None
 ) -> Estimate:
-    exposed, false_alarms, share = _range(sensitivity), _range(false_positive_rate), _range(prevalence)
+    exposed, false_alarms, share = (
+        published_range(sensitivity),
+        published_range(false_positive_rate),
+        published_range(prevalence),
+    )
     if ppv.value is None or exposed is None or false_alarms is None or share is None:
         return withhold(ppv)
     if sensitivity.value is not None and false_positive_rate.value is not None and share[0] == share[1]:
@@ -329,7 +321,7 @@ def _publish_delta(
     metric: str, delta: TestedDelta, pair: DisclosurePair, train: Disclosure, nontrain: Disclosure
 ) -> TestedDelta:
     arms = (getattr(train, metric), getattr(nontrain, metric))
-    if any(_is_withheld(arm) for arm in arms):
+    if any(is_withheld(arm) for arm in arms):
         return TestedDelta(value=None, reason=REASON)
     if delta.value is None:
         return TestedDelta(value=None, reason=without_numbers(delta.reason))
@@ -353,7 +345,7 @@ def _publish_delta(
 def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tuple[Estimate, Estimate]) -> Estimate:
     tables = (read_table(pair.train), None if pair.nontrain is None else read_table(pair.nontrain))
     train, nontrain = tables
-    if delta.value is None or train is None or nontrain is None or any(_range(arm) is None for arm in arms):
+    if delta.value is None or train is None or nontrain is None or any(published_range(arm) is None for arm in arms):
         return withhold(delta)
     if metric == "auroc":
         smallest = min(min(table.positives, table.negatives, table.mentioned // 2) for table in (train, nontrain))
@@ -369,13 +361,8 @@ def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tu
     return grid_cell(value, width=width, centre=0.0, floor=-1.0, ceiling=1.0, slack=slack)
 
 
-def _is_withheld(estimate: Estimate) -> bool:
-    """Whether not even a range of the figure is published."""
-    return estimate.value is None and estimate.low is None and estimate.reason == REASON
-
-
 def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate:
-    train, nontrain = _range(arms[0]), _range(arms[1])
+    train, nontrain = published_range(arms[0]), published_range(arms[1])
     if train is None or nontrain is None:
         return withhold(delta)
     return band(train[0] - nontrain[1], train[1] - nontrain[0])
@@ -383,9 +370,3 @@ def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate
 
 def _coarse_p(p_value: float | None) -> float | None:
     return None if p_value is None else next(step for step in _P_STEPS if p_value <= step)
-
-
-def _figure(pair: DisclosurePair, arm: str, metric: str) -> Estimate | None:
-    side = getattr(pair, arm)
-    figure = getattr(side, metric, None)
-    return figure if isinstance(figure, Estimate) else None

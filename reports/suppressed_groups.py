@@ -7,8 +7,9 @@ from the others. Therefore, within each partition:
 - figures: a group is hidden where its size is, where fewer than 11 of its patients make the figure up, or where fewer
   than 11 keep it below one; others beside it until at least two groups and 11 patients who make it up are. The first
   kind is published as a bound that depends on the group's size alone, one hidden for another's sake is withheld;
-- where a group has 1 to 10 patients fewer than at another tier, all sizes of the partition are hidden there and figures
-  are given to two decimals: the difference would tell of these few.
+- where a group has 1 to 10 patients fewer at a tier than at another or in its split, or the sizes of a tier are hidden
+  (`tier_sizes`), no size of the partition is shown there in either arm and figures are given to two decimals: the
+  difference would tell of these few.
 
 Of the distribution the bins are such a breakdown, and a share above a threshold is given where no bin on either side is
 hidden, else as the range that the hidden ones allow. Deciles and the worst tenth rest on at least 11 patients.
@@ -79,15 +80,65 @@ class _Group(NamedTuple):
         return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN
 
 
-def publish_subgroups(subgroups: Subgroups, *, splits: Sizes, hidden: Hidden) -> Subgroups:
+def publish_subgroups(
+    subgroups: Subgroups,
+    *,
+    splits: Sizes,
+    hidden: Hidden,
+    hidden_sizes: Collection[tuple[str, Arm]] = (),
+    hidden_judged: Collection[tuple[str, Arm]] = (),
+) -> Subgroups:
     """Return the publishable copy of the block.
 
     `splits`: sizes of the groups of all patients of an arm. `hidden`: groups whose size is hidden anywhere.
+    `hidden_sizes`: tiers and arms whose sizes are hidden; `hidden_judged`: where the judged may not be counted.
     """
+    memorization, disclosure = subgroups.memorization, subgroups.disclosure
+    few_missing = _find_few_missing(memorization, splits)
+    few_asked = _find_few_missing(disclosure, {})
     return Subgroups(
-        memorization=_publish_tiers(subgroups.memorization, _MEMORIZATION, splits, hidden),
-        disclosure=_publish_tiers(subgroups.disclosure, _EXPOSURE, {}, _find_hidden(subgroups.disclosure, {})),
+        memorization=_publish_tiers(memorization, _MEMORIZATION, hidden, few_missing, hidden_sizes, splits),
+        disclosure=_publish_tiers(disclosure, _EXPOSURE, _find_hidden(disclosure, {}), few_asked, hidden_judged, {}),
     )
+
+
+def find_partitions_with_few_missing(subgroups: Subgroups | None, splits: Sizes) -> frozenset[tuple[Arm, str]]:
+    """Return the arms and partitions of which some group has 1 to 10 patients fewer at some tier than elsewhere.
+
+    Left out are those of which a tier has the whole split: who is in a cohort then tells nothing of other tiers.
+    """
+    if subgroups is None:
+        return frozenset()
+    whole = {
+        (arm, partition)
+        for arms in subgroups.memorization.values()
+        for arm, rows in arms.items()
+        for partition in PARTITIONS
+        if _is_split([row for row in rows if row.partition == partition], splits.get((arm, partition), {}))
+    }
+    return _find_few_missing(subgroups.memorization, splits) - whole
+
+
+def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupExposure], split: Mapping[str, int | None]) -> bool:
+    """Whether nobody of the split is missing: its groups are shown there."""
+    return bool(rows) and {row.group: row.patients for row in rows} == {g: size for g, size in split.items() if size}
+
+
+def _find_few_missing(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> frozenset[tuple[Arm, str]]:
+    breakdowns = [(place, dict(sizes)) for place, sizes in splits.items()]
+    for arms in tiers.values():
+        for arm, rows in arms.items():
+            for partition in PARTITIONS:
+                sizes = {row.group: row.patients for row in rows if row.partition == partition}
+                breakdowns.append(((arm, partition), sizes))
+    found = set()
+    for place, sizes in breakdowns:
+        for other_place, others in breakdowns:
+            if place == other_place and any(
+                is_small((sizes.get(group) or 0) - (others.get(group) or 0)) for group in sizes
+            ):
+                found.add(place)
+    return frozenset(found)
 
 
 def find_hidden_groups(subgroups: Subgroups | None, splits: Sizes) -> Hidden:
@@ -174,27 +225,29 @@ def _publish_share(
 
 
 def _publish_tiers(
-    tiers: Mapping[str, Mapping[Arm, list[_Row]]], figures: Mapping[str, str], splits: Sizes, hidden: Hidden
+    tiers: Mapping[str, Mapping[Arm, list[_Row]]],
+    figures: Mapping[str, str],
+    hidden: Hidden,
+    few_missing: Collection[tuple[Arm, str]],
+    hidden_sizes: Collection[tuple[str, Arm]],
+    splits: Sizes,
 ) -> dict[str, dict[Arm, list[_Row]]]:
-    sizes: dict[tuple[Arm, str], dict[str, set[int]]] = {
-        place: {group: {count or 0} for group, count in counts.items()} for place, counts in splits.items()
-    }
-    for arms in tiers.values():
-        for arm, rows in arms.items():
-            for row in rows:
-                of_group = sizes.setdefault((arm, row.partition), {}).setdefault(row.group, set())
-                of_group.add(row.patients or 0)
+    def publish(tier: str, arm: Arm, partition: str, rows: Sequence[_Row]) -> list[_Row]:
+        place = (arm, partition)
+        return _publish_partition(
+            rows,
+            figures,
+            hidden.get(place, ()),
+            hides_sizes=place in few_missing and not _is_split(rows, splits.get(place, {})),
+            hides_total=(tier, arm) in hidden_sizes,
+        )
+
     return {
         tier: {
             arm: [
                 row
                 for partition in PARTITIONS
-                for row in _publish_partition(
-                    [row for row in rows if row.partition == partition],
-                    sizes.get((arm, partition), {}),
-                    figures,
-                    hidden.get((arm, partition), ()),
-                )
+                for row in publish(tier, arm, partition, [row for row in rows if row.partition == partition])
             ]
             for arm, rows in arms.items()
         }
@@ -203,14 +256,22 @@ def _publish_tiers(
 
 
 def _publish_partition(
-    rows: Sequence[_Row], at_tiers: Mapping[str, Collection[int]], figures: Mapping[str, str], hidden: Collection[str]
+    rows: Sequence[_Row],
+    figures: Mapping[str, str],
+    hidden: Collection[str],
+    *,
+    hides_sizes: bool,
+    hides_total: bool,
 ) -> list[_Row]:
-    """Publish the groups of one partition; `at_tiers`: each group's sizes at all tiers and in the split."""
+    """Publish the groups of one partition of one tier and arm, whose size in all may be hidden."""
     sizes = {row.group: row.patients for row in rows}
+    if not hides_total and len(rows) == 1:
+        # One group alone is the arm, whose size is shown.
+        hides_sizes, hidden = False, ()
+    hides_sizes = hides_sizes or hides_total
     published = publish_breakdown(sizes, hidden_elsewhere=hidden)
-    tells_few = any(is_small(size - (sizes.get(group) or 0)) for group, others in at_tiers.items() for size in others)
     updates: list[dict[str, object]] = [
-        {"patients": None if tells_few else published[row.group], **dict.fromkeys(figures.values())} for row in rows
+        {"patients": None if hides_sizes else published[row.group], **dict.fromkeys(figures.values())} for row in rows
     ]
     for name, count_name in figures.items():
         groups = [
@@ -223,8 +284,8 @@ def _publish_partition(
             )
             for row in rows
         ]
-        for update, estimate in zip(updates, _publish_figures(groups, shows_sizes=not tells_few), strict=True):
-            update[name] = blur(estimate) if tells_few else estimate
+        for update, estimate in zip(updates, _publish_figures(groups, shows_sizes=not hides_sizes), strict=True):
+            update[name] = blur(estimate) if hides_sizes else estimate
     return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
 
 

@@ -48,10 +48,11 @@ def publish_judge(quality: JudgeQuality) -> JudgeQuality:
         update={
             "texts": publish_count(quality.texts),
             "matrix": [_without_counts(row) for row in quality.matrix],
-            "sensitivity": publish_rate(quality.sensitivity),
-            "specificity": publish_rate(quality.specificity),
+            # To two decimals and without n: a row's size and its share would give the cell back.
+            "sensitivity": blur(publish_rate(quality.sensitivity)),
+            "specificity": blur(publish_rate(quality.specificity)),
             # Their sum is the agreement's numerator: it, and what splits it otherwise, would give a hidden one away.
-            "accuracy_by_class": {truth: publish_rate(rate) for truth, rate in quality.accuracy_by_class.items()},
+            "accuracy_by_class": {truth: blur(publish_rate(rate)) for truth, rate in quality.accuracy_by_class.items()},
             "agreement": _withhold_agreement(quality.agreement),
             "accuracy_by_diagnosis": {name: withhold(rate) for name, rate in quality.accuracy_by_diagnosis.items()},
         }

@@ -83,11 +83,8 @@ class _Regions:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def publish_memorization(figures: Memorization, targets: int) -> Memorization:
-    """Return the publishable copy of one tier and arm.
-
-    `targets`: most patients that any tier of the arm has; a few fewer here would be a small complement.
-    """
+def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) -> Memorization:
+    """Return the publishable copy of one tier and arm; `hides_sizes`: those of the tier are hidden."""
     if figures.patients == 0:
         return figures
     if figures.generations is None or figures.patients is None or is_small(figures.patients):
@@ -97,6 +94,9 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
     hits = counted(figures.hit_rate)
     few_hit = hits is None or 0 < hits <= LARGEST_HIDDEN * patients_per_unit
     nearly_all_hit = not few_hit and hit_rate.reason == REASON
+    attributable = publish_count(figures.attributable_patients, total=figures.patients)
+    if not few_hit and not nearly_all_hit and attributable is not None and is_small((hits or 0) - attributable):
+        hit_rate = _above_attributable(attributable, figures.patients)
     regions = _withhold_regions(figures) if few_hit else _publish_regions(figures, figures.patients)
     estimates = {
         "hit_rate": hit_rate,
@@ -106,7 +106,7 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
     update: dict[str, object] = {
         "empty": publish_count(figures.empty, total=figures.shorter_than_ngram),
         "shorter_than_ngram": publish_count(figures.shorter_than_ngram, total=figures.generations),
-        "attributable_patients": publish_count(figures.attributable_patients, total=figures.patients),
+        "attributable_patients": attributable,
         # Tokens of an unknown number of patients; only zero tells of nobody.
         "dropped_tokens": 0 if figures.dropped_tokens == 0 else None,
     }
@@ -114,7 +114,7 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
         view = figures.paper_view
         hidden = {name: withhold(getattr(view, name)) for name in ("memorized_fraction", "hit_rate")}
         update["paper_view"] = view.model_copy(update=hidden)
-    if nearly_all_hit:
+    if hit_rate.reason == REASON:
         # How many were hit is hidden, what their regions look like is not.
         estimates |= {name: estimates[name].model_copy(update={"n": None}) for name in _OVER_REGIONS}
     if figures.near_verbatim is not None:
@@ -122,19 +122,24 @@ def publish_memorization(figures: Memorization, targets: int) -> Memorization:
             figures.near_verbatim,
             memorized=estimates["memorized_fraction"],
             patients=figures.patients,
-            hides_patients=is_small(targets - figures.patients),
+            hides_patients=hides_sizes,
         )
     if figures.distribution is not None:
         update["distribution"] = publish_distribution(
             figures.distribution,
             patients=figures.patients,
-            hides_patients=is_small(targets - figures.patients),
+            hides_patients=hides_sizes,
         )
-    if is_small(targets - figures.patients):
+    if hides_sizes:
         update |= dict.fromkeys(("patients", "generations", "empty", "shorter_than_ngram", "paper_view"))
         update["attributable_patients"] = None
         estimates = {name: blur(estimate) for name, estimate in estimates.items()}
     return figures.model_copy(update={**update, **estimates, **regions.fields()})
+
+
+def _above_attributable(attributable: int, patients: int) -> Estimate:
+    """Return the range of the hit rate where 1 to 10 patients have text that came back and none that is theirs."""
+    return band((attributable + 1) / patients, min(1.0, (attributable + LARGEST_HIDDEN) / patients))
 
 
 def _withhold_all(figures: Memorization) -> Memorization:

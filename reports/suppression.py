@@ -24,7 +24,7 @@ figure differs by. Warnings and reasons are other modules' words; they must hold
 
 from collections.abc import Collection, Mapping
 
-from clinaudit.reports.patient_groups import ARMS
+from clinaudit.reports.patient_groups import ARMS, Subgroups
 from clinaudit.reports.results import (
     Arm,
     CohortSummary,
@@ -52,11 +52,19 @@ from clinaudit.reports.small_cells import (
     without_numbers,
 )
 from clinaudit.reports.suppressed_cohorts import has_small_cell, publish_cohort, publish_second_matcher
-from clinaudit.reports.suppressed_disclosure import publish_mean, publish_pair
-from clinaudit.reports.suppressed_groups import Hidden, find_hidden_groups, publish_subgroups
+from clinaudit.reports.suppressed_disclosure import publish_pair
+from clinaudit.reports.suppressed_groups import (
+    Hidden,
+    find_hidden_groups,
+    find_partitions_with_few_missing,
+    publish_subgroups,
+)
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
+from clinaudit.reports.suppressed_means import publish_mean
 from clinaudit.reports.suppressed_memorization import publish_memorization
+from clinaudit.reports.tier_sizes import count_left_over, find_few_unread, find_hidden_tiers
 
+_PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
 
 
@@ -64,12 +72,13 @@ def suppress(results: Results) -> Results:
     """Return the copy of `results` that may leave `evidence/`; takes the unsuppressed ones, once."""
     quality, second = results.judge_quality, results.second_matcher
     splits = _split_sizes(results.corpus)
+    hidden_tiers = find_hidden_tiers(results)
     cohorts = {
         diagnosis: publish_cohort(cohort, splits=splits, second_sets=_second_sets(second, diagnosis))
         for diagnosis, cohort in results.cohorts.items()
     }
     memorization = {
-        tier: {arm: publish_memorization(figures, _most_patients(results, arm)) for arm, figures in arms.items()}
+        tier: {arm: publish_memorization(figures, hides_sizes=tier in hidden_tiers) for arm, figures in arms.items()}
         for tier, arms in results.memorization.items()
     }
     pairs = {
@@ -102,14 +111,14 @@ def suppress(results: Results) -> Results:
     }
     sizes = _group_sizes(results.corpus)
     hidden = find_hidden_groups(results.subgroups, sizes)
-    hides_units = _hides_generations(results, memorization), _hides_sets(results, pairs)
+    few_missing = find_partitions_with_few_missing(results.subgroups, sizes)
+    hides_units = bool(hidden_tiers) or _hides_generations(results, memorization) or _hides_sets(pairs)
     published = results.model_copy(
         update={
             "completeness": {
-                stage: _publish_stage(units, hides_units=hides_units[stage == "judgements"])
-                for stage, units in results.completeness.items()
+                stage: _publish_stage(units, hides_units=hides_units) for stage, units in results.completeness.items()
             },
-            "corpus": None if results.corpus is None else _publish_corpus(results.corpus, results.cohorts, hidden),
+            "corpus": None if results.corpus is None else _publish_corpus(results, results.corpus, hidden, few_missing),
             "memorization": memorization,
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
@@ -117,25 +126,28 @@ def suppress(results: Results) -> Results:
             "second_matcher": None if second is None else publish_second_matcher(second),
             "subgroups": None
             if results.subgroups is None
-            else publish_subgroups(results.subgroups, splits=sizes, hidden=hidden),
+            else publish_subgroups(
+                results.subgroups,
+                splits=sizes,
+                hidden=hidden,
+                hidden_sizes={(tier, arm) for tier in hidden_tiers for arm in ARMS},
+                hidden_judged=find_few_unread(results),
+            ),
         }
     )
     return published.model_copy(update={"decision": _publish_decision(results, published)})
 
 
 def _publish_stage(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
-    """Hide few excluded, and how many were planned where that less what is shown would give a hidden count."""
-    if stage.planned is None or stage.done is None:
-        return stage
-    residual = stage.planned - stage.done - stage.failed
-    has_shown_total = residual == sum(count or 0 for count in stage.excluded.values())
-    if has_shown_total:
+    """Hide few excluded, and the units planned where less what is shown they would give a hidden count."""
+    missing = None if stage.planned is None or stage.done is None else stage.planned - stage.done - stage.failed
+    if missing == sum(count or 0 for count in stage.excluded.values()):
         excluded = publish_breakdown(stage.excluded)
     else:
         excluded = {reason: publish_count(count) for reason, count in stage.excluded.items()}
-    if hides_units or None in excluded.values():
-        return stage.model_copy(update={"planned": None, "done": None, "missing": residual, "excluded": excluded})
-    return stage.model_copy(update={"excluded": excluded})
+    if not hides_units and None not in excluded.values():
+        return stage
+    return stage.model_copy(update={"planned": None, "done": None, "missing": missing, "excluded": excluded})
 
 
 def _hides_generations(results: Results, published: Mapping[str, Mapping[Arm, Memorization]]) -> bool:
@@ -147,14 +159,9 @@ def _hides_generations(results: Results, published: Mapping[str, Mapping[Arm, Me
     )
 
 
-def _hides_sets(results: Results, published: Mapping[str, Mapping[str, DisclosurePair]]) -> bool:
-    """Whether the size of any outcome table, or why sets were dropped from it, is hidden."""
-    return any(
-        None in pair.dropped_sets.values()
-        or (pair.train.generations is None and results.disclosure.by_diagnosis[diagnosis][tier].train.generations)
-        for diagnosis, tiers in published.items()
-        for tier, pair in tiers.items()
-    )
+def _hides_sets(published: Mapping[str, Mapping[str, DisclosurePair]]) -> bool:
+    """Whether it is hidden of any pair why sets were dropped."""
+    return any(None in pair.dropped_sets.values() for tiers in published.values() for pair in tiers.values())
 
 
 def _group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str, int | None]]:
@@ -173,22 +180,28 @@ def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None
     return {"age": population.age_bands, "sex": population.sex, "race": population.race}
 
 
-def _publish_corpus(corpus: CorpusSummary, cohorts: Mapping[str, CohortSummary], hidden: Hidden) -> CorpusSummary:
+def _publish_corpus(
+    results: Results, corpus: CorpusSummary, hidden: Hidden, few_missing: Collection[tuple[Arm, str]]
+) -> CorpusSummary:
     by_arm = {
         arm: {partition: hidden.get((arm, partition), ()) for partition in ("age", "sex", "race")} for arm in ARMS
     }
     # A cohort's patients are of both arms: with one of them, they would give the other.
     in_any = {partition: {*by_arm["train"][partition], *by_arm["nontrain"][partition]} for partition in by_arm["train"]}
+    splits = {
+        name: _publish_population(split, by_arm["train" if name == "train" else "nontrain"])
+        for name, split in corpus.splits.items()
+    }
     return corpus.model_copy(
         update={
             "splits": {
-                name: _publish_population(split, by_arm["train" if name == "train" else "nontrain"])
-                for name, split in corpus.splits.items()
+                name: _without_size(split) if is_small(count_left_over(results, name)) else split
+                for name, split in splits.items()
             },
             "cohorts": {
                 name: _withhold_population()
-                if name in cohorts and has_small_cell(cohorts[name])
-                else _publish_population(population, in_any)
+                if name in results.cohorts and has_small_cell(results.cohorts[name])
+                else _without_partitions(_publish_population(population, in_any), results.subgroups, few_missing)
                 for name, population in corpus.cohorts.items()
             },
         }
@@ -212,6 +225,38 @@ def _publish_population(population: PopulationSummary, hidden: Mapping[str, Coll
             "race": counts["race"],
         }
     )
+
+
+def _without_partitions(
+    population: PopulationSummary, subgroups: Subgroups | None, few_missing: Collection[tuple[Arm, str]]
+) -> PopulationSummary:
+    """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's."""
+    told = {
+        (row.partition, row.group)
+        for arms in (() if subgroups is None else subgroups.memorization.values())
+        for arm, rows in arms.items()
+        for row in rows
+        if (arm, row.partition) in few_missing
+    }
+    return population.model_copy(
+        update={
+            field: {
+                group: None if count and (partition, group) in told else count
+                for group, count in getattr(population, field).items()
+            }
+            for partition, field in _PARTITION_FIELDS.items()
+        }
+    )
+
+
+def _without_size(population: PopulationSummary) -> PopulationSummary:
+    """Hide how many patients a split has, and what it could be had back from."""
+    groups = {
+        field: {group: None if count else count for group, count in getattr(population, field).items()}
+        for field in _PARTITION_FIELDS.values()
+    }
+    means = dict.fromkeys(("notes_per_patient", "tokens_per_patient"), _NO_MOMENTS)
+    return population.model_copy(update={"patients": None, **groups, **means})
 
 
 def _withhold_population() -> PopulationSummary:
@@ -250,10 +295,6 @@ def _round_moments(moments: Moments) -> Moments:
 
 def _set_count(cohort: CohortSummary | None) -> int | None:
     return None if cohort is None else cohort.cells.get("train_positive")
-
-
-def _most_patients(results: Results, arm: Arm) -> int:
-    return max((arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms), default=0)
 
 
 def _publish_decision(original: Results, published: Results) -> Decision | None:

@@ -118,6 +118,8 @@ def list_places(world: World) -> tuple[list[Place], list[Share]]:
         _cohort(world, diagnosis, places, shares)
         for tier in world.tiers:
             _pair(world, diagnosis, tier, places, shares)
+    for arm in ARMS:
+        places.append(Place(f"corpus/{arm}/no targets", {f"total/rest/{arm}": 1}))
     for tier in world.tiers:
         for arm in ARMS:
             _memorization(world, tier, arm, places, shares)

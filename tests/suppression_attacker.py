@@ -30,6 +30,8 @@ _PATIENCE = 6
 #: Rounds in which all counts change at once, at most; and how many in a row may be of no use.
 _NUDGES, _IDLE_NUDGES = 30, 3
 _SECONDS = 1.0
+#: Whole worlds asked for before hidden counts are asked for one by one, and how far their counts may move in turn.
+_POOLED, _REACHES = 60, (6.0, 40.0, np.inf)
 
 #: Where a value stands in the published document.
 Path = tuple[str, ...]
@@ -78,6 +80,7 @@ class Attacker:
         self._names = list(world.counts)
         self._column = {name: i for i, name in enumerate(self._names)}
         self._truth = np.array([world.counts[name] for name in self._names], dtype=float)
+        self._is_sum = np.array([name.endswith("_sum") or "/sum/" in name for name in self._names])
         self._blocks = [np.array([block_of(name) for name in self._names]) for block_of in _SCOPES]
         everything = [*laws(world), *clues(places, shares, published)]
         self._matrix, self._low, self._high = self._tabulate(everything)
@@ -115,18 +118,67 @@ class Attacker:
                         proposals.append((secret, changes))
             self._try(proposals)
         return [
-            Leak(secret.place.name, secret.truth, tuple(sorted(secret.values)), proven=self._is_pinned(secret))
+            Leak(secret.place.name, secret.truth, tuple(sorted(secret.values)), proven=False)
             for secret in self._secrets
             if len(secret.values) < ENOUGH
         ]
 
-    def find_pinned(self) -> list[Leak]:
-        """Return the hidden counts to which what is linear alone leaves fewer than three values."""
+    def find_narrow(self) -> list[Leak]:
+        """Return the hidden counts to which whole worlds within what is linear leave fewer than three values.
+
+        Each program proposes a whole world, in which most hidden counts have other values than in those before; those
+        that are still narrow are then asked for one by one, below, above and between what is known.
+        """
+        wanted = np.array([[s.place.sum.get(name, 0) for name in self._names] for s in self._secrets], dtype=float)
+        for round_ in range(_POOLED):
+            narrow = [i for i, secret in enumerate(self._secrets) if len(secret.values) < ENOUGH]
+            if not narrow:
+                return []
+            self._solve_whole(self._rng.normal(size=len(narrow)) @ wanted[narrow], wanted, reach=_REACHES[round_ % 3])
+        for i, secret in enumerate(self._secrets):
+            while len(secret.values) < ENOUGH and self._widen(i, wanted):
+                pass
         return [
-            Leak(secret.place.name, secret.truth, (secret.truth,), proven=True)
+            Leak(secret.place.name, secret.truth, tuple(sorted(secret.values)), proven=True)
             for secret in self._secrets
-            if self._is_pinned(secret)
+            if len(secret.values) < ENOUGH
         ]
+
+    def _widen(self, place: int, wanted: np.ndarray) -> bool:
+        """Ask for one hidden count below, above and between the values known; returns whether there is another."""
+        secret = self._secrets[place]
+        known = len(secret.values)
+        for low, high in self._windows(secret):
+            aim = LinearConstraint(wanted[[place]], low - secret.truth, high - secret.truth)
+            for goal in (np.zeros(len(self._names)), self._rng.normal(size=len(self._names)) * ~self._is_sum):
+                self._solve_whole(goal, wanted, reach=1000, aims=(aim,))
+        return len(secret.values) > known
+
+    def _solve_whole(
+        self,
+        goal: np.ndarray,
+        wanted: np.ndarray,
+        *,
+        reach: float = np.inf,
+        aims: Sequence[LinearConstraint] = (),
+    ) -> None:
+        """Note the values in the whole world of least `goal` in which no count moves further than `reach`."""
+        start = self._matrix @ self._truth
+        most = np.where(self._is_sum, np.inf, reach)
+        solution = milp(
+            goal,
+            integrality=np.ones(len(goal)),
+            bounds=Bounds(-np.minimum(self._truth, most), most),
+            constraints=[LinearConstraint(self._matrix, self._low - start - 1e-7, self._high - start + 1e-7), *aims],
+            options={"time_limit": _SECONDS * 5, "mip_rel_gap": 0.3},
+        )
+        if solution.x is None:
+            return
+        moved = np.round(solution.x)
+        inside = self._matrix @ (self._truth + moved)
+        if (inside >= self._low - 1e-5).all() and (inside <= self._high + 1e-5).all():
+            for secret, change in zip(self._secrets, wanted @ moved, strict=True):
+                secret.values.add(secret.truth + round(change))
 
     def _blocks_of(self, secret: _Secret) -> set[str]:
         """Return the blocks that may change for a secret, those of the scope it is in."""
@@ -145,7 +197,7 @@ class Attacker:
             columns = np.flatnonzero(free)
             direction = self._rng.normal(size=len(columns))
             reach = np.where(
-                [self._names[c].endswith("_sum") or "/sum/" in self._names[c] for c in columns],
+                self._is_sum[columns],
                 3000,
                 int(self._rng.integers(1, 4)),
             )
@@ -178,33 +230,16 @@ class Attacker:
         secret.refused = set()
         return None
 
-    def _is_pinned(self, secret: _Secret) -> bool:
-        """Whether what is linear alone, over all counts, leaves fewer than three values from the least to the most."""
-        columns = np.arange(len(self._names))
-        goal = np.array([secret.place.sum.get(name, 0) for name in self._names], dtype=float)
-        start = self._matrix @ self._truth
-        both = LinearConstraint(self._matrix, self._low - start - 1e-7, self._high - start + 1e-7)
-        ends = []
-        for sign in (1, -1):
-            solution = milp(
-                sign * goal,
-                integrality=np.zeros(len(columns)),
-                bounds=Bounds(-self._truth, np.full(len(columns), np.inf)),
-                constraints=[both],
-                options={"time_limit": _SECONDS},
-            )
-            if solution.x is None:
-                return False
-            ends.append(float(goal @ solution.x))
-        return np.floor(ends[1] + 1e-6) - np.ceil(ends[0] - 1e-6) + 1 < ENOUGH
-
     def _windows(self, secret: _Secret) -> list[tuple[float, float]]:
         """Return the ranges of new values to ask for: below, above, between those that are known."""
         known = secret.values | secret.refused
         low, high = min(known), max(known)
         below = [(0, low - 1)] if low > 0 else []
         between = [(value, value) for value in range(low + 1, high) if value not in known]
-        return [*below, (high + 1, np.inf), *between[:3]]
+        if between:
+            between = [between[i] for i in sorted(self._rng.choice(len(between), min(3, len(between)), replace=False))]
+            between.append((low + 1, high - 1))
+        return [*below, (high + 1, np.inf), *between]
 
     def _solve(
         self, wanted: Mapping[str, int], truth: int, low: float, high: float, free: np.ndarray
@@ -214,8 +249,7 @@ class Attacker:
         goal = np.array([wanted.get(self._names[column], 0) for column in columns], dtype=float)
         if not goal.any():
             return None
-        is_sum = np.array([self._names[c].endswith("_sum") or "/sum/" in self._names[c] for c in columns])
-        weights = np.where(is_sum, 0.01, 1.0) * self._rng.uniform(0.8, 1.2, len(columns))
+        weights = np.where(self._is_sum[columns], 0.01, 1.0) * self._rng.uniform(0.8, 1.2, len(columns))
         aim = LinearConstraint(_twice(csr_array(goal[None, :])), low - truth, high - truth)
         return self._optimize(columns, np.concatenate([weights, weights]), (aim,), np.full(len(columns), np.inf))
 

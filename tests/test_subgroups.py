@@ -200,11 +200,10 @@ def test_a_few_patients_fewer_than_at_another_tier_hide_the_sizes():
         block_of({"18-34": 47, "35-49": 60}, touched),
         block_of({"18-34": 30, "35-49": 60}, touched),
     )
-    assert [row.patients for row in most] == [50, 60]
-    assert [row.patients for row in fewer] == [None, None]
-    assert {row.attributable_fraction.n for row in fewer} == {None}
+    for rows in (most, fewer, many_fewer):
+        assert [row.patients for row in rows] == [None, None]
+        assert {row.attributable_fraction.n for row in rows} == {None}
     assert fewer[0].attributable_fraction.value == pytest.approx(0.17)
-    assert [row.patients for row in many_fewer] == [30, 60]
 
 
 def test_no_breakdown_gives_a_small_group_back():

@@ -32,7 +32,7 @@ def test_what_the_attacker_holds_for_true_is_true(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_no_hidden_count_of_splits_and_cohorts_is_pinned_by_what_is_linear(seed: int) -> None:
     attacker = Attacker(world_of(seed), suppress, only=("corpus", "cohort", "prevalence"))
-    assert attacker.find_pinned() == []
+    assert attacker.find_narrow() == []
 
 
 def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> No
 
     for module in (suppression, suppressed_groups):
         monkeypatch.setattr(module, "publish_breakdown", hide_small_alone)
-    leaks = [leak for seed in range(3) for leak in Attacker(world_of(seed), suppress, only=("corpus",)).find_pinned()]
+    leaks = [leak for seed in range(3) for leak in Attacker(world_of(seed), suppress, only=("corpus",)).find_narrow()]
     assert len(leaks) >= 5
 
 
@@ -55,7 +55,7 @@ def test_a_ledger_that_shows_all_units_is_found_out(monkeypatch: pytest.MonkeyPa
         return stage.model_copy(update={"excluded": excluded})
 
     only = ("mem/public/train/patients", "mem/public/train/missing", "ledger")
-    exact = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_pinned()]
+    exact = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_narrow()]
     monkeypatch.setattr(suppression, "_publish_stage", publish_whole)
-    leaks = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_pinned()]
+    leaks = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_narrow()]
     assert len(leaks) > len(exact)
