@@ -32,7 +32,6 @@ from clinaudit.reports.results import (
 )
 from clinaudit.reports.small_cells import (
     GRID_STEP,
-    LARGEST_HIDDEN,
     REASON,
     band,
     blur,
@@ -134,7 +133,8 @@ def publish_arm(
         return arm
     table = read_table(arm)
     if table is None or any(map(is_small, (table.positives, table.negatives, table.generations))):
-        return _withhold_arm(arm, sets=None if few_dropped else set_count)
+        told = (set_count, set_count - (arm.generations or 0) // 2)
+        return _withhold_arm(arm, hides_size=few_dropped or any(map(is_small, told)))
     # A matched set has one d-positive and one d-negative in each arm.
     few_dropped = few_dropped or is_small(set_count - table.generations // 2)
     few_unjudged = has_few_unjudged(arm, table)
@@ -185,7 +185,8 @@ def publish_arm(
     return Disclosure(
         generations=None if few_dropped else arm.generations,
         mentioned=None if table.mention_tells or mention_range else publish_count(arm.mentioned, total=arm.generations),
-        unjudged=publish_count(arm.unjudged, total=arm.generations),
+        # Where all are unjudged, their number is the size.
+        unjudged=None if few_dropped and judged == 0 else publish_count(arm.unjudged, total=arm.generations),
         # The share of d-positives among the judged tells how many of either status are unjudged.
         base_rate=None if hides_n and table.unjudged else arm.base_rate,
         roc=None if has_small_cell else arm.roc,
@@ -208,11 +209,10 @@ def _ppv_over_judged(table: OutcomeTable, of_class: JudgedRange) -> Estimate:
     )
 
 
-def _withhold_arm(arm: Disclosure, *, sets: int | None) -> Disclosure:
-    """Return an arm without any figure; its size stays where no set was dropped, since the cohort tells it."""
-    is_whole = sets is not None and sets > LARGEST_HIDDEN and arm.generations == 2 * sets
+def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:
+    """Return an arm without any figure; its size stays where the cohort and the sets dropped tell it."""
     return Disclosure(
-        generations=arm.generations if is_whole else None,
+        generations=None if hides_size else publish_count(arm.generations),
         mentioned=None,
         unjudged=None,
         base_rate=None,

@@ -119,6 +119,14 @@ def find_partitions_with_few_missing(subgroups: Subgroups | None, splits: Sizes)
     return _find_few_missing(subgroups.memorization, splits) - whole
 
 
+def find_target_groups(subgroups: Subgroups | None) -> frozenset[tuple[Arm, str, str]]:
+    """Return arm, partition and name of every group that a target is in."""
+    tiers = {} if subgroups is None else subgroups.memorization
+    return frozenset(
+        (arm, row.partition, row.group) for arms in tiers.values() for arm, rows in arms.items() for row in rows
+    )
+
+
 def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupExposure], split: Mapping[str, int | None]) -> bool:
     """Whether nobody of the split is missing: its groups are shown there."""
     return bool(rows) and {row.group: row.patients for row in rows} == {g: size for g, size in split.items() if size}
@@ -165,17 +173,26 @@ def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Size
 
 
 def publish_distribution(
-    distribution: PatientDistribution, *, patients: int, hides_patients: bool
+    distribution: PatientDistribution, *, patients: int, total: float, hides_patients: bool
 ) -> PatientDistribution:
     """Return the publishable copy of the distribution over more than ten `patients`.
 
-    `hides_patients`: their number is hidden, and so is all that it could be solved from.
+    `total` is the sum of their fractions. `hides_patients`: their number is hidden, and so is all that it could be
+    solved from.
     """
     touched = patients - (distribution.bins[0].patients or 0)
-    if is_small(touched):
+    # So small a sum allows one or two patients in a bin that is hidden, and so not empty.
+    room = total - sum(item.low * (item.patients or 0) for item in distribution.bins)
+    tells_bin = any(
+        is_small(item.patients) and item.low * (3 - (item.patients or 0)) > room for item in distribution.bins[1:]
+    )
+    if is_small(touched) or tells_bin:
         # Not even which bins they are in.
         bins = [item.model_copy(update={"patients": None}) for item in distribution.bins]
-        above = [item.model_copy(update={"share": bound_of_few(patients)}) for item in distribution.above]
+        above = [
+            item.model_copy(update={"share": bound_of_few(patients) if is_small(touched) else withhold(item.share)})
+            for item in distribution.above
+        ]
     else:
         bins = _publish_bins(distribution.bins, patients)
         above = [_publish_share(item, distribution.bins, bins, patients) for item in distribution.above]

@@ -128,6 +128,7 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         update["distribution"] = publish_distribution(
             figures.distribution,
             patients=figures.patients,
+            total=_sum(figures.attributable_fraction_bounds, figures.patients),
             hides_patients=hides_sizes,
         )
     if hides_sizes:

@@ -24,7 +24,7 @@ figure differs by. Warnings and reasons are other modules' words; they must hold
 
 from collections.abc import Collection, Mapping
 
-from clinaudit.reports.patient_groups import ARMS, Subgroups
+from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.results import (
     Arm,
     CohortSummary,
@@ -57,6 +57,7 @@ from clinaudit.reports.suppressed_groups import (
     Hidden,
     find_hidden_groups,
     find_partitions_with_few_missing,
+    find_target_groups,
     publish_subgroups,
 )
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
@@ -183,11 +184,18 @@ def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None
 def _publish_corpus(
     results: Results, corpus: CorpusSummary, hidden: Hidden, few_missing: Collection[tuple[Arm, str]]
 ) -> CorpusSummary:
-    by_arm = {
-        arm: {partition: hidden.get((arm, partition), ()) for partition in ("age", "sex", "race")} for arm in ARMS
-    }
+    by_arm = {arm: {partition: hidden.get((arm, partition), ()) for partition in _PARTITION_FIELDS} for arm in ARMS}
+    targets = find_target_groups(results.subgroups)
     # A cohort's patients are of both arms: with one of them, they would give the other.
-    in_any = {partition: {*by_arm["train"][partition], *by_arm["nontrain"][partition]} for partition in by_arm["train"]}
+    in_any = {
+        partition: {
+            group
+            for arm in ARMS
+            for group in by_arm[arm][partition]
+            if results.subgroups is None or (arm, partition, group) in targets
+        }
+        for partition in _PARTITION_FIELDS
+    }
     splits = {
         name: _publish_population(split, by_arm["train" if name == "train" else "nontrain"])
         for name, split in corpus.splits.items()
@@ -195,13 +203,15 @@ def _publish_corpus(
     return corpus.model_copy(
         update={
             "splits": {
-                name: _without_size(split) if is_small(count_left_over(results, name)) else split
+                name: _without_size(split)
+                if is_small(count_left_over(results, name))
+                else _without_lone_groups(split, "train" if name == "train" else "nontrain", targets, few_missing)
                 for name, split in splits.items()
             },
             "cohorts": {
                 name: _withhold_population()
                 if name in results.cohorts and has_small_cell(results.cohorts[name])
-                else _without_partitions(_publish_population(population, in_any), results.subgroups, few_missing)
+                else _without_partitions(_publish_population(population, in_any), targets, few_missing)
                 for name, population in corpus.cohorts.items()
             },
         }
@@ -228,16 +238,12 @@ def _publish_population(population: PopulationSummary, hidden: Mapping[str, Coll
 
 
 def _without_partitions(
-    population: PopulationSummary, subgroups: Subgroups | None, few_missing: Collection[tuple[Arm, str]]
+    population: PopulationSummary,
+    targets: Collection[tuple[Arm, str, str]],
+    few_missing: Collection[tuple[Arm, str]],
 ) -> PopulationSummary:
     """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's."""
-    told = {
-        (row.partition, row.group)
-        for arms in (() if subgroups is None else subgroups.memorization.values())
-        for arm, rows in arms.items()
-        for row in rows
-        if (arm, row.partition) in few_missing
-    }
+    told = {(partition, group) for arm, partition, group in targets if (arm, partition) in few_missing}
     return population.model_copy(
         update={
             field: {
@@ -247,6 +253,21 @@ def _without_partitions(
             for partition, field in _PARTITION_FIELDS.items()
         }
     )
+
+
+def _without_lone_groups(
+    population: PopulationSummary,
+    arm: Arm,
+    targets: Collection[tuple[Arm, str, str]],
+    few_missing: Collection[tuple[Arm, str]],
+) -> PopulationSummary:
+    """Hide a split's partition with few missing where all targets are of one group: its size is that of the arm."""
+    update = {}
+    for partition, field in _PARTITION_FIELDS.items():
+        groups = [group for of_arm, of, group in targets if (of_arm, of) == (arm, partition)]
+        if len(groups) == 1 and (arm, partition) in few_missing:
+            update[field] = {group: None if count else count for group, count in getattr(population, field).items()}
+    return population.model_copy(update=update)
 
 
 def _without_size(population: PopulationSummary) -> PopulationSummary:

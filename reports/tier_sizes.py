@@ -64,6 +64,8 @@ def _missing_counts(results: Results, tier: str) -> Iterator[int]:
         patients = figures.patients or 0
         yield max((arms[arm].patients or 0) - patients for arms in results.memorization.values() if arm in arms)
         cells = [cohort.cells.get(f"{arm}_positive") or 0 for cohort in results.cohorts.values()]
+        # Patients, less those of other cohorts, would give a hidden cell.
+        yield from cells
         # The paper counts a prompt once a cohort that the patient is a member of; of one cohort these are patients.
         yield 2 * sum(cells) - (figures.paper_view.rows if figures.paper_view else patients)
         if len(cells) == 1:

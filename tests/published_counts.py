@@ -1,111 +1,29 @@
-"""Where a world's counts stand in the results, and what a reader of the published copy learns of them.
+"""Where a world's counts stand in the results: the list of counts and rates with their places.
 
-Owns the list of counts and rates with their places. `clues` turns what is shown of them into linear inequalities:
-a count that is shown, a share to the decimals that it is shown with, a band. Knows nothing of how counts were hidden.
+Knows nothing of how counts were hidden, or of what a reader makes of what is shown.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
+from published_memorization import list_groups, list_memorization
+from published_places import Place, Share
 from random_worlds import (
     ARMS,
-    COPY_BINS,
     CORPUS_PARTITIONS,
-    FRACTION_BINS,
     GROUPS,
-    K_BINS,
-    KINDS,
     MISSING,
     OUTCOMES,
     REFERS,
     ROWS,
-    SECTIONS,
     UNSURE,
     VERDICTS,
-    Law,
-    Sum,
     World,
     add,
     minus,
     population_of,
 )
 
-from clinaudit.reports.results import Disclosure, Estimate, Memorization, Results
-
-#: More decimals than are published: an exact figure.
-_EXACT = 6
-
-
-@dataclass(frozen=True)
-class Place:
-    """One count: what it sums up, and where it is shown; `read` is None where no output has a place for it."""
-
-    name: str
-    sum: Sum
-    read: Callable[[Results], int | None] | None = None
-    #: False for counts of pieces or tokens: they need not be hidden, but tell of patients.
-    of_patients: bool = True
-    #: Whether somebody must be in it, even where the count is hidden: it has a row or a key.
-    is_named: Callable[[Results], bool] | None = None
-
-
-@dataclass(frozen=True)
-class Share:
-    """One rate: `part` of `whole`, times `scale`, and where it is shown."""
-
-    part: Sum
-    whole: Sum
-    read: Callable[[Results], Estimate | float | None]
-    scale: int = 1
-    #: Whether a band is the range of 1 to 10 patients, or of all but them.
-    is_of_patients: bool = True
-
-
-def clues(places: list[Place], shares: list[Share], published: Results) -> list[Law]:
-    """Return what the published copy tells of the counts, as far as it is linear."""
-    found = []
-    for place in places:
-        shown = None if place.read is None else place.read(published)
-        if shown is not None:
-            found.append(Law(place.sum, shown, shown))
-        elif place.is_named is not None and place.is_named(published):
-            found.append(Law(place.sum, 1))
-    for share in shares:
-        shown = share.read(published)
-        if isinstance(shown, float | int):
-            shown = Estimate(value=shown)
-        if shown is None:
-            continue
-        if shown.value is not None:
-            error = 0.5 * 10.0 ** -_decimals(shown.value) * 1.0001
-            ends = (shown.value - error, shown.value + error)
-            if shown.n is not None:
-                found.append(Law(share.whole, shown.n, shown.n))
-        elif shown.low is not None and shown.high is not None:
-            ends = (shown.low - 1e-6, shown.high + 1e-6)
-            found += _size_of_band(share, shown.low, shown.high)
-        else:
-            continue
-        for end, sign in zip(ends, (1, -1), strict=True):
-            scaled: dict[str, float] = {name: sign * factor for name, factor in share.part.items()}
-            for name, factor in share.whole.items():
-                scaled[name] = scaled.get(name, 0.0) - sign * end * share.scale * factor
-            found.append(Law(scaled, -1e-6))
-    return found
-
-
-def _size_of_band(share: Share, low: float, high: float) -> list[Law]:
-    """Return what the ends of a band over 1 to 10 patients tell of how many there are in all."""
-    if not share.is_of_patients or share.scale != 1 or high <= low or (_decimals(low) <= 2 and _decimals(high) <= 2):
-        return []
-    size = round(9 / (high - low))
-    ends = (low, high) if abs(low * size - 1) < 1e-3 else (1 - high, 1 - low)
-    is_count = abs(ends[0] * size - 1) < 1e-3 and abs(ends[1] * size - 10) < 1e-3
-    return [Law(share.whole, size, size)] if is_count else []
-
-
-def _decimals(value: float) -> int:
-    return next((places for places in (1, 2) if abs(value - round(value, places)) < 1e-9), _EXACT)
+from clinaudit.reports.results import Disclosure, Results
 
 
 def list_places(world: World) -> tuple[list[Place], list[Share]]:
@@ -122,9 +40,9 @@ def list_places(world: World) -> tuple[list[Place], list[Share]]:
         places.append(Place(f"corpus/{arm}/no targets", {f"total/rest/{arm}": 1}))
     for tier in world.tiers:
         for arm in ARMS:
-            _memorization(world, tier, arm, places, shares)
+            list_memorization(world, tier, arm, places, shares)
             for partition in GROUPS:
-                _groups(world, tier, arm, partition, places, shares)
+                list_groups(world, tier, arm, partition, places, shares)
     _ledger(world, places)
     _judge(places, shares)
     return places, shares
@@ -272,159 +190,6 @@ def _pair(world: World, diagnosis: str, tier: str, places: list[Place], shares: 
                 shares.append(Share(cells(row, outcomes), cells(row, mentions), point))
 
 
-def _memorization(world: World, tier: str, arm: str, places: list[Place], shares: list[Share]) -> None:
-    def of(results: Results) -> Memorization:
-        return results.memorization[tier][arm]
-
-    def name(kind: str) -> str:
-        return f"mem/{tier}/{arm}/{kind}"
-
-    patients = world.patients(tier, arm)
-    missing = f"total/missing/{tier}/{arm}"
-
-    def patients_shown(results: Results) -> int | None:
-        return of(results).patients if of(results).patients is not None else of(results).generations
-
-    hidden = {
-        kind: Place(name(kind), {name(kind): 1}) for kind in ("hit", "near", "extra", "exposed", "asked", "hit_rows")
-    }
-    places += [
-        Place(name("patients"), patients, patients_shown),
-        Place(name("missing"), {missing: 1}),
-        Place(name("empty"), {name("empty"): 1}, lambda results: of(results).empty),
-        Place(name("short"), {name("short"): 1}, lambda results: of(results).shorter_than_ngram),
-        Place(name("not short"), minus(patients, name("short"))),
-        Place(name("short, not empty"), minus(name("short"), name("empty"))),
-        Place(name("revealed"), {name("revealed"): 1}, lambda results: of(results).attributable_patients),
-        Place(name("not revealed"), minus(patients, name("revealed"))),
-        Place(name("hit, not revealed"), minus(name("hit"), name("revealed"))),
-        Place(name("not hit"), minus(patients, name("hit"))),
-        *hidden.values(),
-        Place(name("asked, not exposed"), minus(name("asked"), name("exposed"))),
-        Place(
-            name("rows"),
-            {name("rows"): 1},
-            lambda results: None if of(results).paper_view is None else of(results).paper_view.rows,
-        ),
-    ]
-    for k in range(len(FRACTION_BINS)):
-
-        def in_bin(results: Results, k: int = k) -> int | None:
-            spread = of(results).distribution
-            return None if spread is None else spread.bins[k + 1].patients
-
-        places.append(Place(name(f"bin/{k}"), {name(f"bin/{k}"): 1}, in_bin))
-        above = add(*(name(f"bin/{j}") for j in range(k, len(FRACTION_BINS))))
-
-        def share_above(results: Results, k: int = k) -> Estimate | None:
-            spread = of(results).distribution
-            return None if spread is None else spread.above[k].share
-
-        shares.append(Share(above, patients, share_above))
-        places.append(Place(name(f"above/{k}"), above))
-    for kind, field in (("k", "k_distribution"), ("copy", "copy_forward")):
-        for order, key in enumerate(K_BINS if kind == "k" else COPY_BINS):
-
-            def pieces(results: Results, field: str = field, order: int = order) -> int | None:
-                rows = getattr(of(results), field)
-                return rows[order].pieces if order < len(rows) else None
-
-            places.append(Place(name(f"{kind}/{key}"), {name(f"{kind}/{key}/units"): 1}, pieces, of_patients=False))
-            places.append(Place(name(f"{kind}/{key}/behind"), {name(f"{kind}/{key}/patients"): 1}))
-    for section in SECTIONS:
-        for kind in KINDS:
-
-            def tokens(results: Results, section: str = section, kind: str = kind) -> int | None:
-                return next((getattr(r, kind) for r in of(results).sections if r.section == section), None)
-
-            units = {name(f"{kind}/{section}/units"): 1}
-            places.append(Place(name(f"{kind}/{section}"), units, tokens, of_patients=False))
-            places.append(Place(name(f"{kind}/{section}/behind"), {name(f"{kind}/{section}/patients"): 1}))
-    sums = {kind: {name(kind): 1} for kind in ("hit_sum", "revealed_sum", "extra_sum")}
-    fractions = {
-        "memorized_fraction": sums["hit_sum"],
-        "memorized_fraction_bounds": sums["hit_sum"],
-        "attributable_fraction": sums["revealed_sum"],
-        "attributable_fraction_bounds": sums["revealed_sum"],
-    }
-    for field, total in fractions.items():
-        shares.append(Share(total, patients, lambda results, field=field: getattr(of(results), field), 1000))
-    shares += [
-        Share({name("hit"): 1}, patients, lambda results: of(results).hit_rate),
-        Share({name("stitched"): 1}, {name("regions"): 1}, lambda results: of(results).stitched_share),
-        Share(
-            {name("hit_rows"): 1},
-            {name("rows"): 1},
-            lambda results: None if of(results).paper_view is None else of(results).paper_view.hit_rate,
-        ),
-        Share(
-            {name(f"{kind}/{section}/units"): 1 for kind in KINDS[2:] for section in SECTIONS},
-            {name(f"{kind}/{section}/units"): 1 for kind in KINDS for section in SECTIONS},
-            lambda results: of(results).templated_share,
-        ),
-        Share(
-            {name(f"k/{k}/units"): 1 for k in K_BINS[1:]},
-            {name(f"k/{k}/units"): 1 for k in K_BINS},
-            lambda results: of(results).multi_patient_share,
-        ),
-        Share(sums["extra_sum"], patients, lambda results: of(results).near_verbatim.extra_fraction, 1000),
-        Share(
-            add(sums["hit_sum"], sums["extra_sum"]), patients, lambda results: of(results).near_verbatim.fraction, 1000
-        ),
-    ]
-
-
-def _groups(world: World, tier: str, arm: str, partition: str, places: list[Place], shares: list[Share]) -> None:
-    def row(results: Results, kind: str, group: str):
-        assert results.subgroups is not None
-        rows = getattr(results.subgroups, kind).get(tier, {}).get(arm, [])
-        return next((r for r in rows if (r.partition, r.group) == (partition, group)), None)
-
-    def size(kind: str, group: str) -> Callable[[Results], int | None]:
-        def read(results: Results) -> int | None:
-            found = row(results, kind, group)
-            # A group that nobody is in has no row.
-            return 0 if found is None else found.patients
-
-        return read
-
-    def named(kind: str, group: str) -> Callable[[Results], bool]:
-        return lambda results: row(results, kind, group) is not None
-
-    def figure(kind: str, group: str, field: str) -> Callable[[Results], Estimate | None]:
-        def read(results: Results) -> Estimate | None:
-            found = row(results, kind, group)
-            return None if found is None else getattr(found, field)
-
-        return read
-
-    for group in GROUPS[partition]:
-        place = f"{partition}/{arm}/{{}}/{tier}/{group}".format
-        here = world.at_tier(tier, arm, partition, group)
-        targets = world.targets(arm, partition, group)
-        places += [
-            Place(place("here"), here, size("memorization", group), is_named=named("memorization", group)),
-            Place(place("missing"), {place("missing"): 1}),
-            Place(
-                place("not here"),
-                minus(world.split(arm, partition, group), here) if partition != "notes" else {place("missing"): 1},
-            ),
-            Place(place("targets"), targets),
-            Place(place("hit"), {place("hit"): 1}),
-            Place(place("not hit"), minus(here, place("hit"))),
-            Place(place("revealed"), {place("revealed"): 1}),
-            Place(place("not revealed"), minus(here, place("revealed"))),
-            Place(place("asked"), {place("asked"): 1}, size("disclosure", group), is_named=named("disclosure", group)),
-            Place(place("exposed"), {place("exposed"): 1}),
-            Place(place("not exposed"), minus(place("asked"), place("exposed"))),
-        ]
-        for field, kind in (("memorized_fraction", "hit_sum"), ("attributable_fraction", "revealed_sum")):
-            shares.append(Share({place(kind): 1}, here, figure("memorization", group, field), 1000))
-        shares.append(
-            Share({place("exposed_sum"): 1}, {place("asked"): 1}, figure("disclosure", group, "sensitivity"), 1000)
-        )
-
-
 def _ledger(world: World, places: list[Place]) -> None:
     for tier in world.tiers:
         missing = add(*(f"total/missing/{tier}/{arm}" for arm in ARMS))
@@ -482,13 +247,3 @@ def _judge(places: list[Place], shares: list[Share]) -> None:
         Share(right, judged, lambda r: r.judge_quality.agreement.agreement),
         Share(right, judged, lambda r: r.judge_quality.accuracy_by_diagnosis.get("hiv")),
     ]
-
-
-def secrets(places: list[Place], world: World, original: Results, published: Results) -> Iterator[Place]:
-    """Yield the counts that no reader may learn: 1 to 10 patients, and whatever was hidden beside them."""
-    for place in places:
-        if not place.of_patients:
-            continue
-        is_hidden = place.read is not None and place.read(original) is not None and place.read(published) is None
-        if 1 <= world.value(place.sum) <= 10 or (is_hidden and world.value(place.sum) > 0):
-            yield place

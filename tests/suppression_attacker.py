@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from published_counts import Place, clues, list_places, secrets
+from blamed_blocks import NOWHERE, SCOPES, Path, blame, is_blamed, leaves_of
+from published_counts import list_places
+from published_places import Place, clues, secrets
 from random_worlds import Law, World, laws
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
@@ -30,11 +32,10 @@ _PATIENCE = 6
 #: Rounds in which all counts change at once, at most; and how many in a row may be of no use.
 _NUDGES, _IDLE_NUDGES = 30, 3
 _SECONDS = 1.0
+#: What `milp` gives where there is no solution.
+_INFEASIBLE = 2
 #: Whole worlds asked for before hidden counts are asked for one by one, and how far their counts may move in turn.
-_POOLED, _REACHES = 60, (6.0, 40.0, np.inf)
-
-#: Where a value stands in the published document.
-Path = tuple[str, ...]
+_POOLED, _REACHES = 24, (6.0, 40.0, np.inf)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class _Secret:
 
     @property
     def is_open(self) -> bool:
-        return len(self.values) < ENOUGH and self.proposals < _PATIENCE and self.scope < len(_SCOPES)
+        return len(self.values) < ENOUGH and self.proposals < _PATIENCE and self.scope < len(SCOPES)
 
 
 class Attacker:
@@ -81,7 +82,7 @@ class Attacker:
         self._column = {name: i for i, name in enumerate(self._names)}
         self._truth = np.array([world.counts[name] for name in self._names], dtype=float)
         self._is_sum = np.array([name.endswith("_sum") or "/sum/" in name for name in self._names])
-        self._blocks = [np.array([block_of(name) for name in self._names]) for block_of in _SCOPES]
+        self._blocks = [np.array([block_of(name) for name in self._names]) for block_of in SCOPES]
         everything = [*laws(world), *clues(places, shares, published)]
         self._matrix, self._low, self._high = self._tabulate(everything)
         self._rows_of = self._matrix.tocsc()
@@ -90,6 +91,8 @@ class Attacker:
             for place in secrets(places, world, original, published)
             if place.name.startswith(tuple(only))
         ]
+        #: Places of hidden counts of which some program had no answer in time.
+        self._out_of_time: set[int] = set()
         self.refusals = 0
         self.worlds = 0
 
@@ -139,8 +142,8 @@ class Attacker:
             while len(secret.values) < ENOUGH and self._widen(i, wanted):
                 pass
         return [
-            Leak(secret.place.name, secret.truth, tuple(sorted(secret.values)), proven=True)
-            for secret in self._secrets
+            Leak(secret.place.name, secret.truth, tuple(sorted(secret.values)), proven=i not in self._out_of_time)
+            for i, secret in enumerate(self._secrets)
             if len(secret.values) < ENOUGH
         ]
 
@@ -151,7 +154,8 @@ class Attacker:
         for low, high in self._windows(secret):
             aim = LinearConstraint(wanted[[place]], low - secret.truth, high - secret.truth)
             for goal in (np.zeros(len(self._names)), self._rng.normal(size=len(self._names)) * ~self._is_sum):
-                self._solve_whole(goal, wanted, reach=1000, aims=(aim,))
+                if not self._solve_whole(goal, wanted, aims=(aim,)):
+                    self._out_of_time.add(place)
         return len(secret.values) > known
 
     def _solve_whole(
@@ -161,8 +165,11 @@ class Attacker:
         *,
         reach: float = np.inf,
         aims: Sequence[LinearConstraint] = (),
-    ) -> None:
-        """Note the values in the whole world of least `goal` in which no count moves further than `reach`."""
+    ) -> bool:
+        """Note the values in the whole world of least `goal` in which no count moves further than `reach`.
+
+        Returns whether there was an answer in time: such a world, or the proof that there is none.
+        """
         start = self._matrix @ self._truth
         most = np.where(self._is_sum, np.inf, reach)
         solution = milp(
@@ -170,15 +177,17 @@ class Attacker:
             integrality=np.ones(len(goal)),
             bounds=Bounds(-np.minimum(self._truth, most), most),
             constraints=[LinearConstraint(self._matrix, self._low - start - 1e-7, self._high - start + 1e-7), *aims],
-            options={"time_limit": _SECONDS * 5, "mip_rel_gap": 0.3},
+            options={"time_limit": 2 * _SECONDS, "mip_rel_gap": 0.3},
         )
         if solution.x is None:
-            return
+            return int(solution.status) == _INFEASIBLE
         moved = np.round(solution.x)
         inside = self._matrix @ (self._truth + moved)
         if (inside >= self._low - 1e-5).all() and (inside <= self._high + 1e-5).all():
             for secret, change in zip(self._secrets, wanted @ moved, strict=True):
                 secret.values.add(secret.truth + round(change))
+            return True
+        return False
 
     def _blocks_of(self, secret: _Secret) -> set[str]:
         """Return the blocks that may change for a secret, those of the scope it is in."""
@@ -322,7 +331,7 @@ class Attacker:
         return {
             path
             for path in leaves.keys() | self._leaves.keys()
-            if leaves.get(path, _NOWHERE) != self._leaves.get(path, _NOWHERE)
+            if leaves.get(path, NOWHERE) != self._leaves.get(path, NOWHERE)
         }
 
     def _tabulate(self, found: Iterable[Law]) -> tuple[csr_array, np.ndarray, np.ndarray]:
@@ -336,95 +345,6 @@ class Attacker:
         data, rows, columns = zip(*entries, strict=True)
         matrix = csr_array((data, (rows, columns)), shape=(len(found), len(self._names)), dtype=float)
         return matrix, np.array([law.low for law in found], float), np.array([law.high for law in found], float)
-
-
-def _nearest(name: str) -> str:
-    """Return which counts a count moves with: those of a partition, an arm's table, a kind of bins."""
-    kind, *rest = name.split("/")
-    if kind == "table":
-        return "/".join([kind, *rest[:3]])
-    if kind == "pair":
-        return "/".join(["pair", *rest[:2]])
-    if kind == "mem":
-        group = rest[2] if len(rest) > 3 else "counts"
-        return "/".join([kind, *rest[:2], {"copy": "k"}.get(group, group)])
-    return "/".join([kind, rest[0]]) if kind == "overlap" else kind
-
-
-def _beside(name: str) -> str:
-    """Return the next larger such group: both arms' tables with the sets dropped, all of a tier's arm."""
-    kind, *rest = name.split("/")
-    if kind in ("table", "pair"):
-        return "/".join(["table", *rest[:2]])
-    return "/".join([kind, *rest[:2]]) if kind == "mem" else _nearest(name)
-
-
-_SCOPES = (_nearest, _beside)
-
-_NOWHERE = object()
-
-
-def leaves_of(results: Results) -> dict[Path, object]:
-    """Return every value of the published document by its path; rows by what they are of, not by their order."""
-    found: dict[Path, object] = {}
-
-    def walk(node: object, path: Path) -> None:
-        if isinstance(node, dict):
-            found[*path, "keys"] = tuple(node)
-            for key, item in node.items():
-                walk(item, (*path, str(key)))
-        elif isinstance(node, list):
-            found[*path, "rows"] = len(node)
-            for place, item in enumerate(node):
-                name = str(place)
-                if isinstance(item, dict):
-                    name = (
-                        item["id"]
-                        if "id" in item
-                        else f"{item['partition']}/{item['group']}"
-                        if "group" in item
-                        else name
-                    )
-                walk(item, (*path, name))
-        else:
-            found[path] = round(node, 6) if isinstance(node, float) else node
-
-    walk(results.model_dump(), ())
-    return found
-
-
-def blame(path: Path) -> set[str]:
-    """Return which counts may be why a path came out otherwise: beginnings of their blocks' names."""
-    match path:
-        case ("memorization", tier, arm, *_):
-            return {f"mem/{tier}/{arm}"}
-        case ("disclosure", "mean", *_):
-            return {"table/", "pair/"}
-        case ("disclosure", "by_diagnosis", diagnosis, tier, *rest):
-            if rest[-1] == "p_holm":
-                return {"table/", "pair/"}
-            arm = f"/{rest[0]}" if rest and rest[0] in ("train", "nontrain") else ""
-            return {f"table/{diagnosis}/{tier}{arm}", f"pair/{diagnosis}/{tier}"}
-        case ("cohorts", diagnosis, *_):
-            return {f"overlap/{diagnosis}"}
-        case ("judge_quality", *_):
-            return {"judge"}
-        case ("subgroups", _, _, _, row, *_) if "/" in row:
-            return {row.split("/")[0]}
-        case ("corpus", _, _, "sex" | "race" as partition, *_):
-            return {partition}
-        case ("corpus", _, _, "age" | "age_bands", *_):
-            return {"age"}
-        case ("decision", "rules", _, "reason" | "status", *_):
-            return {"table/", "pair/", "mem/", "judge"}
-        case ("decision", "rules", *_):
-            return {"table/", "pair/", "mem/"}
-    return {""}
-
-
-def is_blamed(block: str, guilty: set[str]) -> bool:
-    """Whether a block is among those to blame."""
-    return any(block.startswith(beginning) for beginning in guilty)
 
 
 def _twice(matrix: csr_array) -> csr_array:

@@ -231,7 +231,7 @@ def spread_of(counts: list[int]) -> PatientDistribution:
 
 
 def test_bins_of_few_patients_are_hidden_together_with_a_second():
-    spread = publish_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, hides_patients=False)
+    spread = publish_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [100, 30, 20, None, None]
     shares = {item.threshold: item.share for item in spread.above}
     # Both hidden bins lie above 10%, so that their sum is no secret; above 50% one of them does.
@@ -246,13 +246,15 @@ def test_bins_of_few_patients_are_hidden_together_with_a_second():
 
 def test_patients_with_any_are_a_total_that_gives_nothing_back():
     # 62 with any is shown elsewhere: the bin of none must not be the second one hidden.
-    spread = publish_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, hides_patients=False)
+    spread = publish_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [20, None, 25, None, 0]
 
 
 def test_few_with_any_are_hidden_altogether():
     seen = {
-        publish_distribution(spread_of([166 - few, few, 0, 0, 0]), patients=166, hides_patients=False).model_dump_json()
+        publish_distribution(
+            spread_of([166 - few, few, 0, 0, 0]), patients=166, total=40.0, hides_patients=False
+        ).model_dump_json()
         for few in range(1, LARGEST_HIDDEN + 1)
     }
     assert len(seen) == 1
@@ -262,12 +264,12 @@ def test_few_with_any_are_hidden_altogether():
 
 
 def test_no_decile_or_tail_rests_on_fewer_than_eleven():
-    small = publish_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, hides_patients=False)
+    small = publish_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, total=40.0, hides_patients=False)
     told = {item.share: item.fraction for item in small.deciles}
     assert told[0.1] is None
     assert told[0.9] is None
     assert told[0.5] == pytest.approx(0.01)
     assert small.worst_tenth.value is None
-    hidden = publish_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, hides_patients=True)
+    hidden = publish_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, total=40.0, hides_patients=True)
     assert {item.patients for item in hidden.bins} == {None}
     assert {item.share.n for item in hidden.above} == {None}
