@@ -181,10 +181,10 @@ def publish_distribution(
     solved from.
     """
     touched = patients - (distribution.bins[0].patients or 0)
-    # So small a sum allows one or two patients in a bin that is hidden, and so not empty.
+    # So small a sum allows few patients in a bin that is hidden; a fraction lies above its bin's lower end, hence 1.5.
     room = total - sum(item.low * (item.patients or 0) for item in distribution.bins)
     tells_bin = any(
-        is_small(item.patients) and item.low * (3 - (item.patients or 0)) > room for item in distribution.bins[1:]
+        is_small(item.patients) and 1.5 * item.low * (3 - (item.patients or 0)) > room for item in distribution.bins[1:]
     )
     if is_small(touched) or tells_bin:
         # Not even which bins they are in.
