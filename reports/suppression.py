@@ -12,10 +12,10 @@ fewer than 11 patients make up is published as an upper bound; a count of pieces
 where at least 11 patients are known to stand behind it, dropped tokens only where there are none. What follows from a
 hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
 
-What is not guaranteed. tests/suppression_attacker.py attacks random result sets by integer programming. Against all that
-is linear nearly every hidden count keeps three values; bins of the distribution do not always. Areas under curves, tests
-and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second run of the same
-corpus not at all.
+What is not guaranteed. tests/suppression_attacker.py attacks random result sets by integer programming. Against all
+that is linear nearly every hidden count keeps three values; bins of the distribution do not always. Areas under curves,
+tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second run of the
+same corpus not at all.
 Generations stand for patients, scaled by generations a patient, where one patient has several prompts. Shares of
 regions and means of region lengths are shown where more than ten patients have a region, however few of them the
 figure differs by. Warnings and reasons are other modules' words; they must hold no counts of patients.
