@@ -1,7 +1,9 @@
-// Takes the pictures of docs/tutorial.md from the report of a run, in headless Chromium.
+// Takes the pictures of docs/tutorial.md and of the README from the report of a run, in headless Chromium.
 // Usage, after `make test-browser` has installed what it needs:
-//   clinaudit evidence demo/run demo/corpus && node scripts/docs-pictures.mjs demo/run
+//   clinaudit report demo/run --pdf && clinaudit evidence demo/run demo/corpus && node scripts/docs-pictures.mjs demo/run
+// Those that are kept are reduced to 256 colours afterwards, which leaves a third.
 // Of the demo's run only: with real patients the evidence page is PHI.
+import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -28,6 +30,11 @@ async function page(width, height, colorScheme, address = report) {
   await opened.goto(address);
   return opened;
 }
+// The README's: from the verdict to the end of the first chart.
+const whole = await page(980, 1000, "light");
+const chart = await whole.locator("#memorization .chart").boundingBox();
+const clip = { x: 0, y: 0, width: 980, height: Math.ceil(chart.y + chart.height + 6) };
+await whole.screenshot({ path: `${root}/docs/images/report.png`, clip, fullPage: true });
 const light = await page(1000, 1000, "light");
 await light.screenshot({ path: `${out}/first-screen.png` });
 for (const [name, selector, tallest] of PARTS) {
@@ -39,6 +46,9 @@ await (await page(1000, 700, "dark")).screenshot({ path: `${out}/dark.png` });
 await (await page(390, 844, "light")).screenshot({ path: `${out}/phone.png` });
 const evidence = await page(1100, 900, "light", report.replace("report.html", "evidence/evidence.html"));
 await evidence.locator("details summary").first().click();
-await evidence.locator("details").first().evaluate((leak) => leak.scrollIntoView());
+// The count and the key of the marks stand above the first leak, below the banner.
+await evidence.locator("#count").evaluate((count) => count.scrollIntoView());
 await evidence.screenshot({ path: `${out}/evidence.png` });
 await browser.close();
+const printed = resolve(process.argv[2], "report.pdf");
+execFileSync("pdftoppm", ["-r", "70", "-png", "-singlefile", printed, `${out}/pdf`]);
