@@ -5,8 +5,6 @@ outside is escaped. The certificate by patient is PHI and says so.
 """
 
 import json
-from pathlib import Path
-from typing import Any
 
 from clinaudit.reports.comparison import Certificate, Comparison, MeasureRow
 from clinaudit.reports.comparison_tables import (
@@ -21,11 +19,12 @@ from clinaudit.reports.comparison_tables import (
 )
 from clinaudit.reports.console_text import escape_in_json, make_harmless
 from clinaudit.reports.estimate import Record
-from clinaudit.reports.results import DECIMALS
+from clinaudit.reports.html_page import render_html
+from clinaudit.reports.results import round_floats
 from clinaudit.reports.tables import Table, numbered
 from clinaudit.reports.wording import number, short_figure
 
-_HERE = Path(__file__).parent
+_STYLE = "report.css"
 
 
 def comparison_json(comparison: Comparison) -> str:
@@ -42,40 +41,46 @@ def render_comparison(comparison: Comparison) -> str:
     """Return compare.html for a comparison that is already suppressed."""
     comparison = Comparison.model_validate(make_harmless(comparison.model_dump(mode="json")))
     forgetting = comparison.forgetting
-    return _render(
+    return render_html(
         "comparison.html.j2",
-        comparison=comparison,
-        basis=BASES[comparison.basis],
-        settings=settings_table(comparison),
-        memorization=memorization_tables(comparison),
-        changes=changes_table(comparison),
-        disclosure=disclosure_tables(comparison),
-        forgetting=forgetting,
-        verdict=None if forgetting is None else VERDICTS[forgetting.verdict],
-        forgetting_table=None if forgetting is None else forgetting_table(forgetting),
-        health=None if forgetting is None else health_table(forgetting.health),
+        style=_STYLE,
+        context={
+            "comparison": comparison,
+            "basis": BASES[comparison.basis],
+            "settings": settings_table(comparison),
+            "memorization": memorization_tables(comparison),
+            "changes": changes_table(comparison),
+            "disclosure": disclosure_tables(comparison),
+            "forgetting": forgetting,
+            "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
+            "forgetting_table": None if forgetting is None else forgetting_table(forgetting),
+            "health": None if forgetting is None else health_table(forgetting.health),
+        },
     )
 
 
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
     certificate = Certificate.model_validate(make_harmless(certificate.model_dump(mode="json")))
-    return _render(
+    return render_html(
         "certificate.html.j2",
-        verdict=VERDICTS[certificate.verdict],
-        collapsed=certificate.collapsed,
-        above=short_figure(certificate.controls_above_level, share=True, interval=True),
-        health=health_table(certificate.health),
-        patients=[
-            {
-                "id": patient.patient_id,
-                "verdict": VERDICTS[patient.verdict],
-                "leaked_before": patient.leaked_before,
-                "reasons": patient.reasons,
-                "table": _measures_table(patient.measures),
-            }
-            for patient in certificate.patients
-        ],
+        style=_STYLE,
+        context={
+            "verdict": VERDICTS[certificate.verdict],
+            "collapsed": certificate.collapsed,
+            "above": short_figure(certificate.controls_above_level, share=True, interval=True),
+            "health": health_table(certificate.health),
+            "patients": [
+                {
+                    "id": patient.patient_id,
+                    "verdict": VERDICTS[patient.verdict],
+                    "leaked_before": patient.leaked_before,
+                    "reasons": patient.reasons,
+                    "table": _measures_table(patient.measures),
+                }
+                for patient in certificate.patients
+            ],
+        },
     )
 
 
@@ -103,33 +108,7 @@ def _figure(value: float | None) -> str:
     return "none" if value is None else f"{value:.0f}" if value == int(value) else number(value)
 
 
-def _render(template: str, **context: object) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = Markup((_HERE / "report.css").read_text(encoding="utf-8"))
-    page = environment.get_template(template).render(style=style, **context)
-    return page if page.endswith("\n") else page + "\n"
-
-
 def _to_json(record: Record) -> str:
-    document = _round(record.model_dump(mode="json"))
+    document = round_floats(record.model_dump(mode="json"))
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return escape_in_json(text) + "\n"
-
-
-def _round(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, DECIMALS) + 0.0
-    if isinstance(value, dict):
-        return {key: _round(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_round(item) for item in value]
-    return value

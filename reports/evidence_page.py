@@ -10,12 +10,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
+from clinaudit.reports.html_page import read_part, render_html
 from clinaudit.reports.wording import label, tier_number, tier_title
-
-_HERE = Path(__file__).parent
 
 #: Clinically revealing or templated (Table 3); mixed where the two could not be told apart character by character.
 SpanKind = Literal["revealing", "mixed", "templated"]
@@ -90,11 +88,10 @@ class EvidencePage:
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the HTML."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     tiers = sorted({leak.tier for leak in page.leaks}, key=tier_number)
-    script = (_HERE / "evidence.js").read_text(encoding="utf-8")
+    script = read_part("evidence.js")
     data = {
         "leaks": [asdict(leak) for leak in page.leaks],
         "notes": {note.note_id: asdict(note) for note in page.notes},
@@ -107,18 +104,17 @@ def render_evidence(page: EvidencePage) -> str:
             for diagnosis in sorted({stated.diagnosis for leak in page.leaks for stated in leak.stated})
         },
     }
-    environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    return render_html(
+        "evidence.html.j2",
+        style="evidence.css",
+        context={
+            "script": Markup(script),
+            "script_digest": _digest(script),
+            "data": Markup(_as_script_data(data)),
+            "shown": len(page.leaks),
+            "found": page.found,
+        },
     )
-    rendered = environment.get_template("evidence.html.j2").render(
-        style=Markup((_HERE / "evidence.css").read_text(encoding="utf-8")),
-        script=Markup(script),
-        script_digest=_digest(script),
-        data=Markup(_as_script_data(data)),
-        shown=len(page.leaks),
-        found=page.found,
-    )
-    return rendered if rendered.endswith("\n") else rendered + "\n"
 
 
 def _digest(script: str) -> str:

@@ -5,7 +5,6 @@ escaped by jinja2. Drawing is `figures`, sentences are `findings`, tables are `t
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from clinaudit.reports.cohort_tables import cohorts_table, second_matcher_table
 from clinaudit.reports.console_text import make_harmless
@@ -27,6 +26,7 @@ from clinaudit.reports.group_figures import (
     power_table,
     subgroup_figure,
 )
+from clinaudit.reports.html_page import render_html
 from clinaudit.reports.implications import breach_factors_table, next_steps, signatures_table, subject_table
 from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.results import Arm, Results
@@ -46,7 +46,6 @@ from clinaudit.reports.tables import (
 )
 from clinaudit.reports.wording import STATUSES
 
-_HERE = Path(__file__).parent
 _TEMPLATE = "report.html.j2"
 _STYLE = "report.css"
 #: The figure that the default policy limits, and Table 1 of the paper; the page folds all but the first two.
@@ -65,79 +64,67 @@ def render_page(
     `provenance` is the content of `run.json`.
     `for_paper` gives what `pdf` draws: the folded tables stand at the end, and where they were a page number does.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
     # A NUL in a label ends the process of the drawing library, and an override turns what stands after it about.
     results = Results.model_validate(make_harmless(results.model_dump(mode="json")))
     provenance = make_harmless(provenance)
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["svg"] = Markup  # our own charts; their texts are escaped by the drawing library
     has_both = any(pair.nontrain for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values())
     arms: tuple[Arm, ...] = ("train", "nontrain") if has_both else ("train",)
     decision = results.decision
     status = None if decision is None else STATUSES[decision.status]
-    page = environment.get_template(_TEMPLATE).render(
-        annex=[] if for_paper else None,
-        style=Markup((_HERE / _STYLE).read_text(encoding="utf-8")),
-        decision=decision,
-        status_word="No verdict" if status is None else status[0],
-        status_sign="–" if status is None else status[1],
-        rule_counts=_rule_counts(results),
-        headline=headline(results),
-        gaps=not_measured(results),
-        ladder=ladder(),
-        asked=asked_sentence(results),
-        memorization=memorization_figure(results),
-        composition=composition_figure(results),
-        regions=regions_table(results),
-        stitched=stitched_caption(results),
-        shared=shared_table(results),
-        paper_view=paper_view_table(results),
-        copy_forward=copy_forward_figure(results),
-        near_verbatim=near_verbatim_figure(results),
-        subgroups=subgroup_figure(results),
-        distribution=distribution_figure(results),
-        memorization_zeros=memorization_zeros_table(results),
-        has_disclosure=bool(results.disclosure.by_diagnosis),
-        metrics=[metric_table(results, metric) for metric in _METRICS_SHOWN],
-        deltas=[delta_figure(results, metric=metric) for metric in _DELTAS_SHOWN],
-        rocs=[roc_figure(results, arm=arm) for arm in arms],
-        disclosure=disclosure_table(results),
-        counts=counts_table(results),
-        exposure=exposure_figure(results),
-        power=power_table(results),
-        judge_caveat=judge_caveat(results.judge_quality),
-        judge_figures=judge_figures_table(results),
-        judge_matrix=judge_matrix_table(results),
-        corrected=corrected_table(results),
-        cohorts=cohorts_table(results),
-        second_matcher=second_matcher_table(results),
-        balance=balance_figure(results),
-        overlap=overlap_figure(results),
-        corpus=[] if results.corpus is None else corpus_tables(results.corpus),
-        labels=None if results.corpus is None else results.corpus.labels,
-        next_steps=next_steps(results),
-        breach_factors=breach_factors_table(results),
-        subject=subject_table(),
-        signatures=signatures_table(),
-        completeness=completeness_table(results),
-        rules=None if decision is None else rules_table(decision),
-        training=training_table(results),
-        warnings=[*results.warnings, *(results.corpus.warnings if results.corpus else ())],
-        provenance=provenance_table(
+    context = {
+        "annex": [] if for_paper else None,
+        "decision": decision,
+        "status_word": "No verdict" if status is None else status[0],
+        "status_sign": "–" if status is None else status[1],
+        "rule_counts": _rule_counts(results),
+        "headline": headline(results),
+        "gaps": not_measured(results),
+        "ladder": ladder(),
+        "asked": asked_sentence(results),
+        "memorization": memorization_figure(results),
+        "composition": composition_figure(results),
+        "regions": regions_table(results),
+        "stitched": stitched_caption(results),
+        "shared": shared_table(results),
+        "paper_view": paper_view_table(results),
+        "copy_forward": copy_forward_figure(results),
+        "near_verbatim": near_verbatim_figure(results),
+        "subgroups": subgroup_figure(results),
+        "distribution": distribution_figure(results),
+        "memorization_zeros": memorization_zeros_table(results),
+        "has_disclosure": bool(results.disclosure.by_diagnosis),
+        "metrics": [metric_table(results, metric) for metric in _METRICS_SHOWN],
+        "deltas": [delta_figure(results, metric=metric) for metric in _DELTAS_SHOWN],
+        "rocs": [roc_figure(results, arm=arm) for arm in arms],
+        "disclosure": disclosure_table(results),
+        "counts": counts_table(results),
+        "exposure": exposure_figure(results),
+        "power": power_table(results),
+        "judge_caveat": judge_caveat(results.judge_quality),
+        "judge_figures": judge_figures_table(results),
+        "judge_matrix": judge_matrix_table(results),
+        "corrected": corrected_table(results),
+        "cohorts": cohorts_table(results),
+        "second_matcher": second_matcher_table(results),
+        "balance": balance_figure(results),
+        "overlap": overlap_figure(results),
+        "corpus": [] if results.corpus is None else corpus_tables(results.corpus),
+        "labels": None if results.corpus is None else results.corpus.labels,
+        "next_steps": next_steps(results),
+        "breach_factors": breach_factors_table(results),
+        "subject": subject_table(),
+        "signatures": signatures_table(),
+        "completeness": completeness_table(results),
+        "rules": None if decision is None else rules_table(decision),
+        "training": training_table(results),
+        "warnings": [*results.warnings, *(results.corpus.warnings if results.corpus else ())],
+        "provenance": provenance_table(
             provenance,
             has_shipped_labels=results.judge_quality is not None and results.judge_quality.labels == "shipped",
         ),
-        schema_version=results.schema_version,
-    )
-    return page if page.endswith("\n") else page + "\n"
+        "schema_version": results.schema_version,
+    }
+    return render_html(_TEMPLATE, style=_STYLE, context=context)
 
 
 def _rule_counts(results: Results) -> str:

@@ -368,22 +368,22 @@ class Results(Record):
     training: list[TrainingLoss] | None = None
 
 
-def _round(value: Any) -> Any:
+def round_floats(value: Any) -> Any:
     """Round floats to `DECIMALS`, and give 0.0 for -0.0; NaN and infinity are a programming error."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("a published figure is not finite")
         return round(value, DECIMALS) + 0.0
     if isinstance(value, dict):
-        return {key: _round(item) for key, item in value.items()}
+        return {key: round_floats(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_round(item) for item in value]
+        return [round_floats(item) for item in value]
     return value
 
 
 def to_json(results: Results) -> str:
     """Return the text of `results.json`: sorted keys, rounded floats, `disclosure.<diagnosis>` beside `.mean`."""
-    document = _round(results.model_dump(mode="json", exclude_none=False))
+    document = round_floats(results.model_dump(mode="json", exclude_none=False))
     disclosure = document["disclosure"]
     document["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
     if document["training"] is None:

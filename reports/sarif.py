@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import clinaudit
 from clinaudit.reports.console_text import harmless, make_harmless
-from clinaudit.reports.results import Decision, RuleOutcome, Status
+from clinaudit.reports.results import Decision, RuleOutcome, Status, round_floats
 from clinaudit.reports.wording import STATUSES
 
 SARIF_VERSION: Final = "2.1.0"
@@ -99,7 +99,7 @@ def _result(rule: RuleOutcome, index: int) -> dict[str, Any]:
             "tier": None if rule.tier is None else _plain(rule.tier),
             "diagnosis": None if rule.diagnosis is None else _plain(rule.diagnosis),
             "limit": rule.limit.model_dump(mode="json"),
-            "observed": make_harmless(_rounded(rule.observed.model_dump(mode="json"))),
+            "observed": make_harmless(round_floats(rule.observed.model_dump(mode="json"))),
         },
     }
 
@@ -127,10 +127,6 @@ def _place(rule_id: str) -> dict[str, Any]:
 
 def _fingerprint(rule_id: str) -> str:
     return hashlib.sha256(rule_id.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _rounded(figures: dict[str, Any]) -> dict[str, Any]:
-    return {key: round(value, 6) if isinstance(value, float) else value for key, value in figures.items()}
 
 
 def _plain(text: str) -> str:

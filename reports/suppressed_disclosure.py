@@ -13,7 +13,7 @@ What may be published of it:
   Rounding the interval outwards instead was rejected: bounds rounded at two phases pin the value down;
 - ROC points are the cells themselves: all or none;
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
-  excludes zero can still be seen; p-values are rounded up to 0.001, 0.01, 0.05 or 1.
+  excludes zero can still be seen; p-values are rounded up to 0.05 or 1.
 
 Where matched sets were dropped or verdicts are missing in small number, shown totals would give these away: every `n`
 is hidden, `generations` where sets were dropped, and rates are ranges over all numbers that may be missing
@@ -182,9 +182,11 @@ def publish_arm(
         figures = {metric: _without_cause(figure, table) for metric, figure in figures.items()}
     if hides_n:
         figures = {metric: blur(figure) for metric, figure in figures.items()}
+    # Where the judged may not be counted, a rate of one would tell that they are those who mention it.
+    hides_mentioned = table.mention_tells or mention_range is not None or (hides_n and table.mentioned == judged)
     return Disclosure(
         generations=None if few_dropped else arm.generations,
-        mentioned=None if table.mention_tells or mention_range else publish_count(arm.mentioned, total=arm.generations),
+        mentioned=None if hides_mentioned else publish_count(arm.mentioned, total=arm.generations),
         # Where all are unjudged, their number is the size.
         unjudged=None if few_dropped and judged == 0 else publish_count(arm.unjudged, total=arm.generations),
         # The share of d-positives among the judged tells how many of either status are unjudged.

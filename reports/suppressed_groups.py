@@ -17,6 +17,7 @@ Two partitions are not guarded against each other, nor one tier's figures agains
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from clinaudit.reports.estimate import Estimate
@@ -132,21 +133,31 @@ def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupExposure], split
     return bool(rows) and {row.group: row.patients for row in rows} == {g: size for g, size in split.items() if size}
 
 
-def _find_few_missing(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> frozenset[tuple[Arm, str]]:
-    breakdowns = [(place, dict(sizes)) for place, sizes in splits.items()]
+def _breakdowns(
+    tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes
+) -> dict[tuple[Arm, str], list[dict[str, int | None]]]:
+    """Return by arm and partition the sizes of its groups: in the split, and at each tier."""
+    found: dict[tuple[Arm, str], list[dict[str, int | None]]] = {
+        place: [dict(sizes)] for place, sizes in splits.items()
+    }
     for arms in tiers.values():
         for arm, rows in arms.items():
             for partition in PARTITIONS:
                 sizes = {row.group: row.patients for row in rows if row.partition == partition}
-                breakdowns.append(((arm, partition), sizes))
-    found = set()
-    for place, sizes in breakdowns:
-        for other_place, others in breakdowns:
-            if place == other_place and any(
-                is_small((sizes.get(group) or 0) - (others.get(group) or 0)) for group in sizes
-            ):
-                found.add(place)
-    return frozenset(found)
+                found.setdefault((arm, partition), []).append(sizes)
+    return found
+
+
+def _find_few_missing(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> frozenset[tuple[Arm, str]]:
+    return frozenset(
+        place
+        for place, breakdowns in _breakdowns(tiers, splits).items()
+        if any(
+            is_small((sizes.get(group) or 0) - (others.get(group) or 0))
+            for sizes, others in permutations(breakdowns, 2)
+            for group in sizes
+        )
+    )
 
 
 def find_hidden_groups(subgroups: Subgroups | None, splits: Sizes) -> Hidden:
@@ -159,17 +170,10 @@ def find_hidden_groups(subgroups: Subgroups | None, splits: Sizes) -> Hidden:
 
 
 def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> Hidden:
-    breakdowns = [(place, dict(sizes)) for place, sizes in splits.items()]
-    for arms in tiers.values():
-        for arm, rows in arms.items():
-            for partition in PARTITIONS:
-                sizes = {row.group: row.patients for row in rows if row.partition == partition}
-                breakdowns.append(((arm, partition), sizes))
-    hidden: dict[tuple[Arm, str], set[str]] = {}
-    for place, sizes in breakdowns:
-        published = publish_breakdown(sizes)
-        hidden.setdefault(place, set()).update(group for group, size in published.items() if size is None)
-    return hidden
+    return {
+        place: {group for sizes in breakdowns for group, size in publish_breakdown(sizes).items() if size is None}
+        for place, breakdowns in _breakdowns(tiers, splits).items()
+    }
 
 
 def publish_distribution(

@@ -51,6 +51,8 @@ def count_range(count: int, judged: int, of: JudgedRange) -> tuple[int, int]:
         return 1, LARGEST_HIDDEN
     if is_small(judged - count):
         return max(0, of.least - LARGEST_HIDDEN), of.asked - 1
+    if count and count == judged:
+        return of.least, of.asked
     return count, count
 
 

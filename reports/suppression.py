@@ -16,6 +16,7 @@ What is not guaranteed. tests/suppression_attacker.py attacks random result sets
 that is linear nearly every hidden count keeps three values; bins of the distribution do not always. Areas under curves,
 tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second run of the
 same corpus not at all.
+How many targets are in no set of a cohort follows from sizes that are shown, however few they are.
 Generations stand for patients, scaled by generations a patient, where one patient has several prompts. Shares of
 regions and means of region lengths are shown where more than ten patients have a region, however few of them the
 figure differs by. Warnings and reasons are other modules' words; they must hold no counts of patients.
@@ -177,7 +178,7 @@ def _group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str
 
 
 def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None]]:
-    return {"age": population.age_bands, "sex": population.sex, "race": population.race}
+    return {partition: getattr(population, field) for partition, field in _PARTITION_FIELDS.items()}
 
 
 def _publish_corpus(
@@ -195,16 +196,13 @@ def _publish_corpus(
         }
         for partition in _PARTITION_FIELDS
     }
-    splits = {
-        name: _publish_population(split, by_arm["train" if name == "train" else "nontrain"])
-        for name, split in corpus.splits.items()
-    }
+    splits = {name: _publish_population(split, by_arm[_arm_of_split(name)]) for name, split in corpus.splits.items()}
     return corpus.model_copy(
         update={
             "splits": {
                 name: _without_size(split)
                 if is_small(count_left_over(results, name))
-                else _without_lone_groups(split, "train" if name == "train" else "nontrain", targets, few_missing)
+                else _without_lone_groups(split, _arm_of_split(name), targets, few_missing)
                 for name, split in splits.items()
             },
             "cohorts": {
@@ -242,15 +240,8 @@ def _without_partitions(
     few_missing: Collection[tuple[Arm, str]],
 ) -> PopulationSummary:
     """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's."""
-    told = {(partition, group) for arm, partition, group in targets if (arm, partition) in few_missing}
-    return population.model_copy(
-        update={
-            field: {
-                group: None if count and (partition, group) in told else count
-                for group, count in getattr(population, field).items()
-            }
-            for partition, field in _PARTITION_FIELDS.items()
-        }
+    return _hide_groups(
+        population, {(partition, group) for arm, partition, group in targets if (arm, partition) in few_missing}
     )
 
 
@@ -261,22 +252,31 @@ def _without_lone_groups(
     few_missing: Collection[tuple[Arm, str]],
 ) -> PopulationSummary:
     """Hide a split's partition with few missing where all targets are of one group: its size is that of the arm."""
-    update = {}
-    for partition, field in _PARTITION_FIELDS.items():
+    told = set()
+    for partition, counts in _partitions(population).items():
         groups = [group for of_arm, of, group in targets if (of_arm, of) == (arm, partition)]
         if len(groups) == 1 and (arm, partition) in few_missing:
-            update[field] = {group: None if count else count for group, count in getattr(population, field).items()}
-    return population.model_copy(update=update)
+            told |= {(partition, group) for group in counts}
+    return _hide_groups(population, told)
 
 
 def _without_size(population: PopulationSummary) -> PopulationSummary:
     """Hide how many patients a split has, and what it could be had back from."""
-    groups = {
-        field: {group: None if count else count for group, count in getattr(population, field).items()}
-        for field in _PARTITION_FIELDS.values()
-    }
+    every = {(partition, group) for partition, counts in _partitions(population).items() for group in counts}
     means = dict.fromkeys(("notes_per_patient", "tokens_per_patient"), _NO_MOMENTS)
-    return population.model_copy(update={"patients": None, **groups, **means})
+    return _hide_groups(population, every).model_copy(update={"patients": None, **means})
+
+
+def _hide_groups(population: PopulationSummary, told: Collection[tuple[str, str]]) -> PopulationSummary:
+    """Hide how many patients are in these groups (partition and name); nobody tells of nobody."""
+    return population.model_copy(
+        update={
+            _PARTITION_FIELDS[partition]: {
+                group: None if count and (partition, group) in told else count for group, count in counts.items()
+            }
+            for partition, counts in _partitions(population).items()
+        }
+    )
 
 
 def _withhold_population() -> PopulationSummary:
@@ -296,6 +296,10 @@ def _withhold_population() -> PopulationSummary:
 
 def _without_extremes(moments: Moments) -> Moments:
     return moments.model_copy(update={"min": None, "max": None})
+
+
+def _arm_of_split(split: str) -> Arm:
+    return "train" if split == "train" else "nontrain"
 
 
 def _split_sizes(corpus: CorpusSummary | None) -> dict[Arm, int | None]:

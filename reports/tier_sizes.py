@@ -20,7 +20,10 @@ def find_hidden_tiers(results: Results) -> frozenset[str]:
 
 
 def count_left_over(results: Results, split: str) -> int | None:
-    """Return the fewest patients of a split that are no targets, as far as sizes that are shown tell of them."""
+    """Return the fewest patients of a split that are no targets, as far as sizes that are shown tell of them.
+
+    Targets who are in no set of some cohort are not counted: hiding every size they follow from would leave none.
+    """
     if results.corpus is None or results.corpus.splits[split].patients is None:
         return None
     sizes = [

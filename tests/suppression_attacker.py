@@ -153,9 +153,9 @@ class Attacker:
         known = len(secret.values)
         for low, high in self._windows(secret):
             aim = LinearConstraint(wanted[[place]], low - secret.truth, high - secret.truth)
-            for goal in (np.zeros(len(self._names)), self._rng.normal(size=len(self._names)) * ~self._is_sum):
-                if not self._solve_whole(goal, wanted, aims=(aim,)):
-                    self._out_of_time.add(place)
+            goals = (np.zeros(len(self._names)), self._rng.normal(size=len(self._names)) * ~self._is_sum)
+            if not any(self._solve_whole(goal, wanted, aims=(aim,)) for goal in goals):
+                self._out_of_time.add(place)
         return len(secret.values) > known
 
     def _solve_whole(

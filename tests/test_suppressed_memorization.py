@@ -209,6 +209,23 @@ def test_a_tier_that_lacks_few_patients_of_another_hides_its_counts() -> None:
     assert figures.hit_rate.value == 0.68
 
 
+@pytest.mark.parametrize(("targets", "shown"), [((150,), None), ((159, 130), None), ((160, 140), 160)])
+def test_a_split_is_hidden_where_few_of_its_patients_are_no_targets(
+    targets: tuple[int, ...], shown: int | None
+) -> None:
+    results = filled()
+    assert results.corpus is not None
+    split = results.corpus.splits["train"].model_copy(update={"patients": 160})
+    corpus = results.corpus.model_copy(update={"splits": {**results.corpus.splits, "train": split}})
+    tiers = {
+        tier: {"train": memorization_of(0.5, 0.1, 100, n=n)}
+        for tier, n in zip(("public", "encounter"), targets, strict=False)
+    }
+    published = suppress(results.model_copy(update={"memorization": tiers, "corpus": corpus, "cohorts": {}})).corpus
+    assert published is not None
+    assert published.splits["train"].patients == shown
+
+
 def test_exact_k_of_few_patients_is_pooled() -> None:
     bins = [
         KBin(k="1", pieces=50, patients=20),

@@ -304,6 +304,20 @@ def test_few_dropped_sets_hide_every_n() -> None:
     assert published.sensitivity == Estimate(value=None, low=0.4, high=0.45, reason=REASON)
 
 
+def test_every_number_of_few_dropped_sets_is_published_alike_where_all_patients_are_told() -> None:
+    published = []
+    for few in range(1, 11):
+        kept = 100 - few
+        table: Table = ((kept, 0, 0, 0, 0), (20, 0, kept - 20, 0, 0))
+        published.append(publish_arm(disclosure_from(table), set_count=100, prevalence=PREVALENCE))
+    # A rate of one beside its count, or a PPV of exact counts, would tell how many were judged.
+    assert {(arm.generations, arm.mentioned, arm.mention_rate.value, arm.sensitivity.value) for arm in published} == {
+        (None, None, 1.0, 1.0)
+    }
+    # 90 to 100 of 110 to 120.
+    assert {(arm.ppv.low, arm.ppv.high) for arm in published} == {(0.81, 0.84)}
+
+
 @pytest.mark.parametrize("few", range(1, 11))
 def test_a_reason_that_dropped_few_sets_cannot_be_had_back_from_the_size(few: int) -> None:
     kept = 80 - few
