@@ -6,16 +6,19 @@ shown counts are counts of patients as well:
 - split less candidates: how many were excluded. The reasons are a breakdown with that total. Where it cannot hide
   enough (one reason only, 10 patients or fewer in all, or in one arm), candidates are not counted: no bins of the
   overlap, and the prevalence to two decimals without its `n`;
-- candidates less cell: how many of a status were not matched. Where they are few, that arm has no bins, and the
-  prevalence in train is given as the range that 1 to 10 of them allow. The second matcher's sets are such a cell, too.
+- candidates less cell: how many of a status were not matched. Where they are few, there are no bins, and the
+  prevalence in train is given as the range that 1 to 10 of them allow. Where they are few in nontrain, both statuses
+  together, the prevalence has no `n`: all others that were not excluded are nontrain's candidates. The second matcher's
+  sets are such a cell, too.
 
 A second cohort shares most patients with the first, so that an exact figure of it would tell of the few that it does
 not share: its deltas are given to two decimals, without `n`. Not guarded: a cohort that takes all but few patients of a
 split, since the sizes of both are shown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from clinaudit.reports.patient_groups import ARMS, OverlapBin
 from clinaudit.reports.results import (
     COMPARED_METRICS,
     Arm,
@@ -38,7 +41,9 @@ from clinaudit.reports.small_cells import (
     withhold,
 )
 from clinaudit.reports.suppressed_disclosure import publish_pair
-from clinaudit.reports.suppressed_groups import publish_overlap
+
+#: Of the overlap: with the diagnosis, and without.
+_STATUSES = ("positive", "negative")
 
 
 def has_small_cell(cohort: CohortSummary) -> bool:
@@ -55,9 +60,9 @@ def publish_cohort(
     """
     hides_cells = has_small_cell(cohort)
     excluded = publish_breakdown(cohort.excluded)
-    tells_excluded = _tells_excluded(cohort, excluded, splits)
     cells = {cohort.cells.get("train_positive"), second_sets}
     matched = sorted(cell for cell in cells if cell is not None and cell > LARGEST_HIDDEN)
+    tells_excluded = _tells_excluded(cohort, excluded, splits) or _tells_unmatched(cohort, matched, splits)
     return cohort.model_copy(
         update={
             "prevalence": _publish_prevalence(cohort.prevalence, matched, is_blurred=tells_excluded),
@@ -79,6 +84,16 @@ def _tells_excluded(
     in_train = 0 if train is None else train - (cohort.prevalence.n or 0)
     lone = len(hidden) == 1 or (bool(hidden) and sum(hidden) <= LARGEST_HIDDEN)
     return lone or is_small(in_train) or is_small(total - in_train)
+
+
+def _tells_unmatched(cohort: CohortSummary, matched: Iterable[int], splits: Mapping[Arm, int | None]) -> bool:
+    """Whether all patients, less the excluded and the candidates in train, leave few more than nontrain's two cells."""
+    of_nontrain = (
+        sum(size or 0 for size in splits.values())
+        - sum(count or 0 for count in cohort.excluded.values())
+        - (cohort.prevalence.n or 0)
+    )
+    return any(is_small(of_nontrain - 2 * cell) for cell in matched)
 
 
 def _publish_prevalence(prevalence: Estimate, matched: Iterable[int], *, is_blurred: bool) -> Estimate:
@@ -128,3 +143,57 @@ def _publish_deltas(pair: DisclosurePair, sets: int | None) -> dict[str, Estimat
 
 def _without_smd(row: BalanceRow) -> BalanceRow:
     return row.model_copy(update={"smd": None, "smd_before": None})
+
+
+def publish_overlap(bins: Sequence[OverlapBin], *, matched: Collection[int] = ()) -> list[OverlapBin]:
+    """Return the bins, joined with their neighbours until no group has 1 to 10 patients in one; none where that fails.
+
+    Candidates who were not matched are such a group. Where 1 to 10 of an arm were not in all, no bins are given: their
+    sum less a cell of the cohort would count them, and all patients less the other arm's candidates leave few more.
+    `matched` are the sizes of cells that are shown elsewhere.
+    """
+    by_arm = [[item for item in bins if item.arm == arm] for arm in ARMS]
+    unmatched = {
+        _total(own, f"{status}_candidates") - cell
+        for own in by_arm
+        for status in _STATUSES
+        for cell in (_total(own, f"{status}_matched"), *matched)
+    }
+    return [] if any(map(is_small, unmatched)) else [item for own in by_arm for item in _join_bins(own)]
+
+
+def _total(bins: Sequence[OverlapBin], name: str) -> int:
+    return sum(getattr(item, name) or 0 for item in bins)
+
+
+def _join_bins(bins: Sequence[OverlapBin]) -> list[OverlapBin]:
+    joined: list[OverlapBin] = []
+    pending: OverlapBin | None = None
+    for item in bins:
+        pending = item if pending is None else _join(pending, item)
+        if not _has_small_count(pending):
+            joined.append(pending)
+            pending = None
+    while pending is not None and joined:
+        # What is left at the end is too small to stand alone.
+        pending = _join(joined.pop(), pending)
+        if not _has_small_count(pending):
+            joined.append(pending)
+            pending = None
+    return joined
+
+
+def _join(first: OverlapBin, second: OverlapBin) -> OverlapBin:
+    counts = {}
+    for name in (f"{status}_{kind}" for status in _STATUSES for kind in ("candidates", "matched")):
+        one, other = getattr(first, name), getattr(second, name)
+        counts[name] = None if one is None or other is None else one + other
+    return first.model_copy(update={"high": second.high, **counts})
+
+
+def _has_small_count(item: OverlapBin) -> bool:
+    for status in _STATUSES:
+        candidates, matched = getattr(item, f"{status}_candidates"), getattr(item, f"{status}_matched")
+        if is_small(candidates) or is_small(matched) or (matched is not None and is_small(candidates - matched)):
+            return True
+    return False

@@ -8,8 +8,8 @@ from the others. Therefore, within each partition:
   than 11 keep it below one; others beside it until at least two groups and 11 patients who make it up are. The first
   kind is published as a bound that depends on the group's size alone, one hidden for another's sake is withheld;
 - where a group has 1 to 10 patients fewer at a tier than at another or in its split, or the sizes of a tier are hidden
-  (`tier_sizes`), no size of the partition is shown there in either arm and figures are given to two decimals: the
-  difference would tell of these few.
+  (`tier_sizes`), no size of the partition is shown there in either arm and figures are given to two decimals, those of
+  two groups as ranges: the difference would tell of these few.
 
 Of the distribution the bins are such a breakdown, and a share above a threshold is given where no bin on either side is
 hidden, else as the range that the hidden ones allow. Deciles and the worst tenth rest on at least 11 patients.
@@ -22,13 +22,11 @@ from typing import NamedTuple, TypeVar
 
 from clinaudit.reports.estimate import Estimate
 from clinaudit.reports.patient_groups import (
-    ARMS,
     PARTITIONS,
     Arm,
     FractionBin,
     GroupExposure,
     GroupMemorization,
-    OverlapBin,
     PatientDistribution,
     ShareAbove,
     Subgroups,
@@ -39,6 +37,8 @@ from clinaudit.reports.small_cells import (
     blur,
     bound_of_few,
     bound_of_nearly_all,
+    grid_cell,
+    grid_width,
     is_small,
     publish_breakdown,
     publish_count,
@@ -54,8 +54,6 @@ _Row = TypeVar("_Row", GroupMemorization, GroupExposure)
 
 #: Each figure with the field that counts the patients who make it up.
 _MEMORIZATION = {"memorized_fraction": "memorized_patients", "attributable_fraction": "attributable_patients"}
-#: Of the overlap: with the diagnosis, and without.
-_STATUSES = ("positive", "negative")
 _EXPOSURE = {"sensitivity": "exposed_patients"}
 
 
@@ -176,6 +174,17 @@ def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Size
     }
 
 
+def tells_bin(distribution: PatientDistribution, total: float) -> bool:
+    """Whether so small a `total` of the patients' fractions leaves a bin of few patients fewer than three counts.
+
+    What those in the lowest bin have is not known here: its upper end is taken.
+    """
+    room = total - sum((item.low or item.high) * (item.patients or 0) for item in distribution.bins)
+    return any(
+        is_small(item.patients) and item.low * (3 - (item.patients or 0)) > max(0.0, room) for item in distribution.bins
+    )
+
+
 def publish_distribution(
     distribution: PatientDistribution, *, patients: int, total: float, hides_patients: bool
 ) -> PatientDistribution:
@@ -185,12 +194,7 @@ def publish_distribution(
     solved from.
     """
     touched = patients - (distribution.bins[0].patients or 0)
-    # So small a sum allows few patients in a bin that is hidden; a fraction lies above its bin's lower end, hence 1.5.
-    room = total - sum(item.low * (item.patients or 0) for item in distribution.bins)
-    tells_bin = any(
-        is_small(item.patients) and 1.5 * item.low * (3 - (item.patients or 0)) > room for item in distribution.bins[1:]
-    )
-    if is_small(touched) or tells_bin:
+    if is_small(touched) or tells_bin(distribution, total):
         # Not even which bins they are in.
         bins = [item.model_copy(update={"patients": None}) for item in distribution.bins]
         above = [
@@ -305,9 +309,31 @@ def _publish_partition(
             )
             for row in rows
         ]
-        for update, estimate in zip(updates, _publish_figures(groups, shows_sizes=not hides_sizes), strict=True):
-            update[name] = blur(estimate) if hides_sizes else estimate
+        shown = _publish_figures(groups, shows_sizes=not hides_sizes)
+        if hides_sizes:
+            shown = _without_solution(shown, sum(size or 0 for size in sizes.values()))
+        for update, estimate in zip(updates, shown, strict=True):
+            update[name] = estimate
     return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
+
+
+def _without_solution(figures: Sequence[Estimate], patients: int) -> list[Estimate]:
+    """Give the figures of groups whose sizes are hidden so that the arm's figure is no equation to solve for them.
+
+    Two groups make up the arm's size and figure: to two decimals, both sizes follow where their figures differ. The
+    grid is so wide that four patients may change sides.
+    """
+    if len(figures) != 2:
+        return [blur(figure) for figure in figures]
+    width = grid_width(patients, per_patient=4 / LARGEST_HIDDEN)
+    return [
+        blur(figure)
+        if figure.value is None or figure.value == 0
+        else withhold(figure)
+        if width is None
+        else grid_cell(figure.value, width=width, centre=0.0, floor=0.0, ceiling=1.0)
+        for figure in figures
+    ]
 
 
 def _contributing(estimate: Estimate, known: int | None) -> int:
@@ -339,59 +365,3 @@ def _publish_figures(groups: Sequence[_Group], *, shows_sizes: bool) -> list[Est
         else:
             published.append(bound_of_nearly_all(group.patients))
     return published
-
-
-def publish_overlap(bins: Sequence[OverlapBin], *, matched: Collection[int] = ()) -> list[OverlapBin]:
-    """Return the bins, joined with their neighbours until no group has 1 to 10 patients in one; none where that fails.
-
-    Candidates who were not matched are such a group. Where 1 to 10 of an arm were not in all, its bins are left out:
-    their sum less a cell of the cohort would count them. `matched` are the sizes of cells that are shown elsewhere.
-    """
-    published = []
-    for arm in ARMS:
-        own = [item for item in bins if item.arm == arm]
-        unmatched = {
-            _total(own, f"{status}_candidates") - cell
-            for status in _STATUSES
-            for cell in (_total(own, f"{status}_matched"), *matched)
-        }
-        if not any(map(is_small, unmatched)):
-            published += _join_bins(own)
-    return published
-
-
-def _total(bins: Sequence[OverlapBin], name: str) -> int:
-    return sum(getattr(item, name) or 0 for item in bins)
-
-
-def _join_bins(bins: Sequence[OverlapBin]) -> list[OverlapBin]:
-    joined: list[OverlapBin] = []
-    pending: OverlapBin | None = None
-    for item in bins:
-        pending = item if pending is None else _join(pending, item)
-        if not _has_small_count(pending):
-            joined.append(pending)
-            pending = None
-    while pending is not None and joined:
-        # What is left at the end is too small to stand alone.
-        pending = _join(joined.pop(), pending)
-        if not _has_small_count(pending):
-            joined.append(pending)
-            pending = None
-    return joined
-
-
-def _join(first: OverlapBin, second: OverlapBin) -> OverlapBin:
-    counts = {}
-    for name in (f"{status}_{kind}" for status in _STATUSES for kind in ("candidates", "matched")):
-        one, other = getattr(first, name), getattr(second, name)
-        counts[name] = None if one is None or other is None else one + other
-    return first.model_copy(update={"high": second.high, **counts})
-
-
-def _has_small_count(item: OverlapBin) -> bool:
-    for status in _STATUSES:
-        candidates, matched = getattr(item, f"{status}_candidates"), getattr(item, f"{status}_matched")
-        if is_small(candidates) or is_small(matched) or (matched is not None and is_small(candidates - matched)):
-            return True
-    return False

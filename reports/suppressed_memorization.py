@@ -43,7 +43,7 @@ from clinaudit.reports.small_cells import (
     up_to_hundredths,
     withhold,
 )
-from clinaudit.reports.suppressed_groups import publish_distribution
+from clinaudit.reports.suppressed_groups import publish_distribution, tells_bin
 from clinaudit.reports.suppressed_near_verbatim import publish_near_verbatim, withhold_near_verbatim
 
 _NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
@@ -103,6 +103,12 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         **_publish_means(figures, figures.patients, _Behind(few=few_hit, nearly_all=nearly_all_hit)),
         **(_withhold_shares(figures) if few_hit else _publish_shares(figures, regions)),
     }
+    total = _sum(figures.attributable_fraction_bounds, figures.patients)
+    hides_means = figures.distribution is not None and tells_bin(figures.distribution, total)
+    if hides_means:
+        estimates |= {
+            name: _at_most(getattr(figures, name), getattr(figures, bounds)) for name, bounds in _MEANS.items()
+        }
     update: dict[str, object] = {
         "empty": publish_count(figures.empty, total=figures.shorter_than_ngram),
         "shorter_than_ngram": publish_count(figures.shorter_than_ngram, total=figures.generations),
@@ -110,7 +116,7 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         # Tokens of an unknown number of patients; only zero tells of nobody.
         "dropped_tokens": 0 if figures.dropped_tokens == 0 else None,
     }
-    if figures.paper_view is not None and hit_rate.reason == REASON:
+    if figures.paper_view is not None and (hit_rate.reason == REASON or hides_means):
         view = figures.paper_view
         hidden = {name: withhold(getattr(view, name)) for name in ("memorized_fraction", "hit_rate")}
         update["paper_view"] = view.model_copy(update=hidden)
@@ -128,7 +134,7 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         update["distribution"] = publish_distribution(
             figures.distribution,
             patients=figures.patients,
-            total=_sum(figures.attributable_fraction_bounds, figures.patients),
+            total=total,
             hides_patients=hides_sizes,
         )
     if hides_sizes:
@@ -205,12 +211,17 @@ def _publish_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behi
         return mean
     most = max(_sum(mean, patients), _sum(bounds, patients))
     if behind.few:
-        if most <= 1 and bounds.high is not None:
-            return band(0.0, up_to_hundredths(bounds.high))
-        return bound_of_few(patients)
+        return _at_most(mean, bounds) if most <= 1 and bounds.high is not None else bound_of_few(patients)
     if behind.nearly_all and patients - most < LARGEST_HIDDEN:
         return bound_of_nearly_all(patients)
     return mean
+
+
+def _at_most(mean: Estimate, bounds: Estimate) -> Estimate:
+    """Give the upper bound alone of a mean so small that it would tell how few patients have how much."""
+    if not mean.value:
+        return mean
+    return withhold(mean) if bounds.high is None else band(0.0, up_to_hundredths(bounds.high))
 
 
 def _without_interval(mean: Estimate) -> Estimate:

@@ -22,6 +22,7 @@ regions and means of region lengths are shown where more than ten patients have 
 figure differs by. Warnings and reasons are other modules' words; they must hold no counts of patients.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from clinaudit.reports.patient_groups import ARMS
@@ -239,10 +240,13 @@ def _without_partitions(
     targets: Collection[tuple[Arm, str, str]],
     few_missing: Collection[tuple[Arm, str]],
 ) -> PopulationSummary:
-    """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's."""
-    return _hide_groups(
-        population, {(partition, group) for arm, partition, group in targets if (arm, partition) in few_missing}
-    )
+    """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's.
+
+    One group alone is the arm's cells, which are shown.
+    """
+    sizes = Counter((arm, partition) for arm, partition, _ in targets)
+    told = {(of, group) for arm, of, group in targets if (arm, of) in few_missing and sizes[arm, of] > 1}
+    return _hide_groups(population, told)
 
 
 def _without_lone_groups(

@@ -278,10 +278,11 @@ def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: 
     )
 
 
-def distribution_of(n: int, touched: int) -> PatientDistribution:
-    """Return the distribution over `n` patients, of whom `touched` have fractions spread evenly over 0 to 0.8."""
+def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:
+    """Return the distribution over `n` patients, of whom `touched` have fractions spread evenly; `mean` is of all."""
+    highest = min(1.0, 2 * mean * n / (touched + 1)) if touched else 0.0
     return describe_distribution(
-        {f"p{i:03d}": [0.8 * (i + 1) / touched if i < touched else 0.0] for i in range(n)}, seed=0
+        {f"p{i:03d}": [highest * (i + 1) / touched if i < touched else 0.0] for i in range(n)}, seed=0
     )
 
 
@@ -365,7 +366,7 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             CopyForwardBin(notes=">5", pieces=15, patients=12),
         ],
         dropped_tokens=3,
-        distribution=distribution_of(n, hits),
+        distribution=distribution_of(n, hits, attributable),
         paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
         near_verbatim=NearVerbatim(
             window=30,

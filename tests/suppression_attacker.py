@@ -36,6 +36,8 @@ _SECONDS = 1.0
 _INFEASIBLE = 2
 #: Whole worlds asked for before hidden counts are asked for one by one, and how far their counts may move in turn.
 _POOLED, _REACHES = 24, (6.0, 40.0, np.inf)
+#: No count moves further: with none, a program may have no least goal.
+_FURTHEST = 1e5
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,14 @@ class Attacker:
         known = len(secret.values)
         for low, high in self._windows(secret):
             aim = LinearConstraint(wanted[[place]], low - secret.truth, high - secret.truth)
-            goals = (np.zeros(len(self._names)), self._rng.normal(size=len(self._names)) * ~self._is_sum)
-            if not any(self._solve_whole(goal, wanted, aims=(aim,)) for goal in goals):
-                self._out_of_time.add(place)
+            drawn = self._rng.normal(size=len(self._names)) * ~self._is_sum
+            # The solver's presolve has called programs infeasible that were not: no proof without the other two tries.
+            for goal, presolves in ((0 * drawn, True), (drawn, True), (0 * drawn, False)):
+                is_found = self._solve_whole(goal, wanted, aims=(aim,), presolves=presolves)
+                if is_found:
+                    break
+                if is_found is None:
+                    self._out_of_time.add(place)
         return len(secret.values) > known
 
     def _solve_whole(
@@ -165,29 +172,30 @@ class Attacker:
         *,
         reach: float = np.inf,
         aims: Sequence[LinearConstraint] = (),
-    ) -> bool:
+        presolves: bool = True,
+    ) -> bool | None:
         """Note the values in the whole world of least `goal` in which no count moves further than `reach`.
 
-        Returns whether there was an answer in time: such a world, or the proof that there is none.
+        Returns whether there is such a world, None where neither it nor a proof was found in time.
         """
         start = self._matrix @ self._truth
-        most = np.where(self._is_sum, np.inf, reach)
+        most = np.where(self._is_sum, np.inf, np.minimum(reach, _FURTHEST))
         solution = milp(
             goal,
             integrality=np.ones(len(goal)),
             bounds=Bounds(-np.minimum(self._truth, most), most),
             constraints=[LinearConstraint(self._matrix, self._low - start - 1e-7, self._high - start + 1e-7), *aims],
-            options={"time_limit": 2 * _SECONDS, "mip_rel_gap": 0.3},
+            options={"time_limit": 2 * _SECONDS, "mip_rel_gap": 0.3, "presolve": presolves},
         )
         if solution.x is None:
-            return int(solution.status) == _INFEASIBLE
+            return False if solution.status == _INFEASIBLE else None
         moved = np.round(solution.x)
         inside = self._matrix @ (self._truth + moved)
         if (inside >= self._low - 1e-5).all() and (inside <= self._high + 1e-5).all():
             for secret, change in zip(self._secrets, wanted @ moved, strict=True):
                 secret.values.add(secret.truth + round(change))
             return True
-        return False
+        return None
 
     def _blocks_of(self, secret: _Secret) -> set[str]:
         """Return the blocks that may change for a secret, those of the scope it is in."""

@@ -11,8 +11,8 @@ from clinaudit.audit.overlap import describe_overlap
 from clinaudit.reports.group_figures import memorization_zeros_table, power_table
 from clinaudit.reports.patient_groups import OverlapBin
 from clinaudit.reports.small_cells import LARGEST_HIDDEN
+from clinaudit.reports.suppressed_cohorts import publish_overlap
 from clinaudit.reports.suppressed_disclosure import publish_pair
-from clinaudit.reports.suppressed_groups import publish_overlap
 
 STATUSES = ("positive", "negative")
 
@@ -69,7 +69,7 @@ def test_published_bins_hold_no_few_patients():
 @pytest.mark.parametrize(
     ("candidates", "matched", "is_shown"), [(105, (), False), (120, (), True), (120, (112,), False)]
 )
-def test_where_nearly_all_candidates_were_matched_an_arm_has_no_bins(
+def test_where_nearly_all_candidates_of_an_arm_were_matched_there_are_no_bins(
     candidates: int, matched: tuple[int, ...], is_shown: bool
 ) -> None:
     # The cell of 100 is published beside the bins; of 112 is the second matcher's.
@@ -84,7 +84,7 @@ def test_where_nearly_all_candidates_were_matched_an_arm_has_no_bins(
     )
     nontrain = train.model_copy(update={"arm": "nontrain", "positive_candidates": 300})
     published = publish_overlap([train, nontrain], matched=matched)
-    assert published == ([train, nontrain] if is_shown else [nontrain])
+    assert published == ([train, nontrain] if is_shown else [])
 
 
 def test_upper_bounds_of_none_by_hand():

@@ -13,7 +13,7 @@ from clinaudit.audit.subgroups import Groups, measure_subgroups
 from clinaudit.reports.patient_groups import GroupMemorization, PatientDistribution, Subgroups
 from clinaudit.reports.results import Estimate
 from clinaudit.reports.small_cells import LARGEST_HIDDEN
-from clinaudit.reports.suppressed_groups import find_hidden_groups, publish_distribution, publish_subgroups
+from clinaudit.reports.suppressed_groups import find_hidden_groups, publish_distribution, publish_subgroups, tells_bin
 
 GROUPS: Groups = {
     "age": {"a": "35-49", "b": "35-49", "c": "80+", "d": "unknown", "e": "<18"},
@@ -194,16 +194,39 @@ def test_nobody_touched_is_zero():
 
 
 def test_a_few_patients_fewer_than_at_another_tier_hide_the_sizes():
-    touched = {"18-34": 20, "35-49": 30}
+    touched = {"18-34": 20, "35-49": 30, "50-64": 20}
     most, fewer, many_fewer = published(
-        block_of({"18-34": 50, "35-49": 60}, touched),
-        block_of({"18-34": 47, "35-49": 60}, touched),
-        block_of({"18-34": 30, "35-49": 60}, touched),
+        block_of({"18-34": 50, "35-49": 60, "50-64": 40}, touched),
+        block_of({"18-34": 47, "35-49": 60, "50-64": 40}, touched),
+        block_of({"18-34": 30, "35-49": 60, "50-64": 40}, touched),
     )
     for rows in (most, fewer, many_fewer):
-        assert [row.patients for row in rows] == [None, None]
+        assert [row.patients for row in rows] == [None, None, None]
         assert {row.attributable_fraction.n for row in rows} == {None}
     assert fewer[0].attributable_fraction.value == pytest.approx(0.17)
+
+
+def test_figures_of_two_groups_of_hidden_sizes_are_ranges():
+    # With the arm's size and figure, two exact figures would be two equations for two sizes.
+    touched = {"18-34": 20, "35-49": 30}
+    _, fewer = published(block_of({"18-34": 50, "35-49": 60}, touched), block_of({"18-34": 47, "35-49": 60}, touched))
+    figure = fewer[0].attributable_fraction
+    assert (figure.value, figure.low, figure.high) == (None, pytest.approx(0.125), pytest.approx(0.175))
+
+
+@pytest.mark.parametrize(
+    ("counts", "total", "tells"),
+    [
+        # 0.2 for the twenty, 0.1 for the one leave 0.3: room for two more.
+        ([60, 0, 20, 1, 0], 0.6, False),
+        # 0.19 is left: for one more, not for two.
+        ([60, 0, 20, 1, 0], 0.49, True),
+        ([60, 0, 20, 3, 0], 0.51, False),
+        ([60, 0, 20, 0, 0], 0.21, False),
+    ],
+)
+def test_a_small_sum_tells_how_few_patients_can_be_in_a_bin(counts: list[int], total: float, tells: bool) -> None:
+    assert tells_bin(spread_of(counts), total) == tells
 
 
 def test_no_breakdown_gives_a_small_group_back():

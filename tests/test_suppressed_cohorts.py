@@ -157,16 +157,29 @@ def test_few_excluded_of_one_arm_hide_the_candidates_though_there_are_many_in_al
 
 
 @pytest.mark.parametrize("arm", ARMS)
-def test_few_unmatched_candidates_hide_their_arm(arm: Arm) -> None:
+def test_few_unmatched_candidates_of_an_arm_hide_the_bins(arm: Arm) -> None:
     nobody: dict[Arm, dict[str, int]] = {"train": {}, "nontrain": {}}
     results = results_of(unmatched={**ENOUGH, arm: (5, 400)}, excluded=nobody)
     cohort = suppress(results).cohorts["hiv"]
-    assert {item.arm for item in cohort.overlap} == set(ARMS) - {arm}
+    assert cohort.overlap == []
     if arm == "train":
         # 101 to 110 of 605, outwards to two decimals.
         assert (cohort.prevalence.value, cohort.prevalence.low, cohort.prevalence.high) == (None, 0.16, 0.19)
     else:
         assert cohort.prevalence == results.cohorts["hiv"].prevalence
+
+
+@pytest.mark.parametrize(("few", "is_shown"), [(1, False), (10, False), (11, True)])
+def test_few_unmatched_of_both_statuses_in_nontrain_hide_how_many_candidates_train_has(
+    few: int, is_shown: bool
+) -> None:
+    # 0 and `few` unmatched: all patients, less the excluded and the candidates in train, are nontrain's.
+    results = results_of(
+        unmatched={**ENOUGH, "nontrain": (0, few)}, excluded={"train": {OTHER: 40}, "nontrain": {OTHER: 44}}
+    )
+    cohort = suppress(results).cohorts["hiv"]
+    assert (cohort.prevalence.n is not None) == is_shown
+    assert bool(cohort.overlap) == is_shown
 
 
 def test_every_number_of_few_unmatched_candidates_is_published_alike() -> None:

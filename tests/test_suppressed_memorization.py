@@ -5,6 +5,7 @@ from filled_results import filled, memorization_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clinaudit.audit.patient_distribution import describe_distribution
 from clinaudit.reports.results import (
     POOLED_SECTIONS,
     CopyForwardBin,
@@ -14,7 +15,7 @@ from clinaudit.reports.results import (
     SectionComposition,
 )
 from clinaudit.reports.small_cells import REASON
-from clinaudit.reports.suppressed_memorization import publish_sections
+from clinaudit.reports.suppressed_memorization import publish_memorization, publish_sections
 from clinaudit.reports.suppression import suppress
 
 
@@ -224,6 +225,20 @@ def test_a_split_is_hidden_where_few_of_its_patients_are_no_targets(
     published = suppress(results.model_copy(update={"memorization": tiers, "corpus": corpus, "cohorts": {}})).corpus
     assert published is not None
     assert published.splits["train"].patients == shown
+
+
+def test_means_that_tell_how_few_patients_have_much_are_upper_bounds() -> None:
+    fractions = {f"p{i}": [0.2 if i == 0 else 0.005 if i < 15 else 0.0] for i in range(60)}
+    figures = memorization_of(0.5, 0.27 / 60, 15, n=60).model_copy(
+        update={"distribution": describe_distribution(fractions, seed=0)}
+    )
+    published = publish_memorization(figures)
+    assert published.attributable_patients == 15
+    assert published.attributable_fraction == published.attributable_fraction_bounds
+    # 0.0045 + 0.06, outwards to two decimals.
+    assert (published.attributable_fraction.value, published.attributable_fraction.high) == (None, 0.07)
+    assert published.distribution is not None
+    assert {item.patients for item in published.distribution.bins} == {None}
 
 
 def test_exact_k_of_few_patients_is_pooled() -> None:
