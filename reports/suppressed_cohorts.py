@@ -52,24 +52,31 @@ def has_small_cell(cohort: CohortSummary) -> bool:
 
 
 def publish_cohort(
-    cohort: CohortSummary, *, splits: Mapping[Arm, int | None], second_sets: int | None = None
+    cohort: CohortSummary,
+    *,
+    splits: Mapping[Arm, int | None],
+    second_sets: int | None = None,
+    hides_split: bool = False,
 ) -> CohortSummary:
     """Return the publishable copy of a cohort's summary.
 
     `splits` counts the patients of each split, `second_sets` the matched sets of the second matcher's cohort.
+    `hides_split`: the size of a split is hidden; with the excluded, candidates would count it.
     """
     hides_cells = has_small_cell(cohort)
     excluded = publish_breakdown(cohort.excluded)
     cells = {cohort.cells.get("train_positive"), second_sets}
     matched = sorted(cell for cell in cells if cell is not None and cell > LARGEST_HIDDEN)
-    tells_excluded = _tells_excluded(cohort, excluded, splits) or _tells_unmatched(cohort, matched, splits)
+    hides_candidates = (
+        hides_split or _tells_excluded(cohort, excluded, splits) or _tells_unmatched(cohort, matched, splits)
+    )
     return cohort.model_copy(
         update={
-            "prevalence": _publish_prevalence(cohort.prevalence, matched, is_blurred=tells_excluded),
+            "prevalence": _publish_prevalence(cohort.prevalence, matched, is_blurred=hides_candidates),
             "cells": {cell: None if hides_cells else count for cell, count in cohort.cells.items()},
             "balance": [_without_smd(row) for row in cohort.balance] if hides_cells else cohort.balance,
             "excluded": excluded,
-            "overlap": [] if hides_cells or tells_excluded else publish_overlap(cohort.overlap, matched=matched),
+            "overlap": [] if hides_cells or hides_candidates else publish_overlap(cohort.overlap, matched=matched),
         }
     )
 

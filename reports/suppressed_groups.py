@@ -177,9 +177,10 @@ def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Size
 def tells_bin(distribution: PatientDistribution, total: float) -> bool:
     """Whether so small a `total` of the patients' fractions leaves a bin of few patients fewer than three counts.
 
-    What those in the lowest bin have is not known here: its upper end is taken.
+    What each of them has is not known here: a quarter above the lower end of the bin is taken, or the upper end of the
+    lowest.
     """
-    room = total - sum((item.low or item.high) * (item.patients or 0) for item in distribution.bins)
+    room = total - sum((1.25 * item.low or item.high) * (item.patients or 0) for item in distribution.bins)
     return any(
         is_small(item.patients) and item.low * (3 - (item.patients or 0)) > max(0.0, room) for item in distribution.bins
     )

@@ -75,8 +75,11 @@ def suppress(results: Results) -> Results:
     quality, second = results.judge_quality, results.second_matcher
     splits = _split_sizes(results.corpus)
     hidden_tiers = find_hidden_tiers(results)
+    hidden_splits = _find_hidden_splits(results)
     cohorts = {
-        diagnosis: publish_cohort(cohort, splits=splits, second_sets=_second_sets(second, diagnosis))
+        diagnosis: publish_cohort(
+            cohort, splits=splits, second_sets=_second_sets(second, diagnosis), hides_split=bool(hidden_splits)
+        )
         for diagnosis, cohort in results.cohorts.items()
     }
     memorization = {
@@ -120,7 +123,9 @@ def suppress(results: Results) -> Results:
             "completeness": {
                 stage: _publish_stage(units, hides_units=hides_units) for stage, units in results.completeness.items()
             },
-            "corpus": None if results.corpus is None else _publish_corpus(results, results.corpus, hidden, few_missing),
+            "corpus": None
+            if results.corpus is None
+            else _publish_corpus(results, results.corpus, hidden, few_missing, hidden_splits),
             "memorization": memorization,
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
@@ -166,6 +171,12 @@ def _hides_sets(published: Mapping[str, Mapping[str, DisclosurePair]]) -> bool:
     return any(None in pair.dropped_sets.values() for tiers in published.values() for pair in tiers.values())
 
 
+def _find_hidden_splits(results: Results) -> frozenset[str]:
+    """Return the splits that have 1 to 10 patients more than the targets in them."""
+    splits = () if results.corpus is None else results.corpus.splits
+    return frozenset(split for split in splits if is_small(count_left_over(results, split)))
+
+
 def _group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str, int | None]]:
     """Return the sizes of the groups of each split that is described."""
     if corpus is None:
@@ -183,7 +194,11 @@ def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None
 
 
 def _publish_corpus(
-    results: Results, corpus: CorpusSummary, hidden: Hidden, few_missing: Collection[tuple[Arm, str]]
+    results: Results,
+    corpus: CorpusSummary,
+    hidden: Hidden,
+    few_missing: Collection[tuple[Arm, str]],
+    hidden_splits: Collection[str],
 ) -> CorpusSummary:
     by_arm = {arm: {partition: hidden.get((arm, partition), ()) for partition in _PARTITION_FIELDS} for arm in ARMS}
     targets = find_target_groups(results.subgroups)
@@ -202,7 +217,7 @@ def _publish_corpus(
         update={
             "splits": {
                 name: _without_size(split)
-                if is_small(count_left_over(results, name))
+                if name in hidden_splits
                 else _without_lone_groups(split, _arm_of_split(name), targets, few_missing)
                 for name, split in splits.items()
             },
@@ -259,7 +274,9 @@ def _without_lone_groups(
     told = set()
     for partition, counts in _partitions(population).items():
         groups = [group for of_arm, of, group in targets if (of_arm, of) == (arm, partition)]
-        if len(groups) == 1 and (arm, partition) in few_missing:
+        # A split of one group is all of it.
+        is_whole = sum(bool(count) for count in counts.values()) == 1
+        if len(groups) == 1 and (arm, partition) in few_missing and not is_whole:
             told |= {(partition, group) for group in counts}
     return _hide_groups(population, told)
 
