@@ -47,8 +47,10 @@ def publish_breakdown(
 
     At least two cells are hidden with at least 11 patients in them together, and where all are small, not nearly as
     many as they could hold. Others are taken by name, zeros never: the smallest first would tell that they are no
-    larger than what is shown, which with the total can leave a single value.
+    larger than what is shown, which with the total can leave a single value. A cell that is the total stays.
     """
+    if [count for count in counts.values() if count != 0] == [sum(count or 0 for count in counts.values())]:
+        hidden_elsewhere = ()
     hidden = {key for key, count in counts.items() if count is None or is_small(count)}
     hidden |= {key for key, count in counts.items() if count and key in hidden_elsewhere}
     if not hidden:
@@ -64,7 +66,12 @@ def publish_breakdown(
 
 
 def hidden_range(count: int, total: int) -> tuple[int, int] | None:
-    """Return the counts that a reader must still think possible, or None where the count may be shown."""
+    """Return the counts that a reader must still think possible, or None where the count may be shown.
+
+    In a total that both sides may be small of, which of them is would leave few values: 9 or 10 of 19.
+    """
+    if total <= 2 * LARGEST_HIDDEN:
+        return (1, total - 1) if 0 < count < total else None
     low, high = 0, total
     if is_small(count):
         low, high = 1, min(LARGEST_HIDDEN, high)

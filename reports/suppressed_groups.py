@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 
 from clinaudit.reports.estimate import Estimate
 from clinaudit.reports.patient_groups import (
+    ARMS,
     PARTITIONS,
     Arm,
     FractionBin,
@@ -76,7 +77,7 @@ class _Group(NamedTuple):
     def is_nearly_all(self) -> bool:
         """Whether all patients but 1 to 10 do, and so much that the figure tells of these."""
         missing = self.patients * (1 - (self.estimate.value or 0.0))
-        return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN
+        return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN + 1e-9
 
 
 def publish_subgroups(
@@ -118,12 +119,16 @@ def find_partitions_with_few_missing(subgroups: Subgroups | None, splits: Sizes)
     return _find_few_missing(subgroups.memorization, splits) - whole
 
 
-def find_target_groups(subgroups: Subgroups | None) -> frozenset[tuple[Arm, str, str]]:
-    """Return arm, partition and name of every group that a target is in."""
+def find_target_groups(subgroups: Subgroups | None) -> dict[tuple[Arm, str], frozenset[str]]:
+    """Return by arm and partition the groups that a target is in."""
     tiers = {} if subgroups is None else subgroups.memorization
-    return frozenset(
-        (arm, row.partition, row.group) for arms in tiers.values() for arm, rows in arms.items() for row in rows
-    )
+    return {
+        (arm, partition): frozenset(
+            row.group for arms in tiers.values() for row in arms.get(arm, ()) if row.partition == partition
+        )
+        for arm in ARMS
+        for partition in PARTITIONS
+    }
 
 
 def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupExposure], split: Mapping[str, int | None]) -> bool:
@@ -321,10 +326,12 @@ def _publish_partition(
 def _without_solution(figures: Sequence[Estimate], patients: int) -> list[Estimate]:
     """Give the figures of groups whose sizes are hidden so that the arm's figure is no equation to solve for them.
 
-    Two groups make up the arm's size and figure: to two decimals, both sizes follow where their figures differ. The
-    grid is so wide that four patients may change sides.
+    One group is the arm, whose figure may be a range. Two make up its size and figure: to two decimals, both sizes
+    follow where their figures differ. The grid is so wide that four patients may change sides.
     """
-    if len(figures) != 2:
+    if len(figures) == 1:
+        return [blur(figure) if figure.value == 0 else withhold(figure) for figure in figures]
+    if len(figures) > 2:
         return [blur(figure) for figure in figures]
     width = grid_width(patients, per_patient=4 / LARGEST_HIDDEN)
     return [

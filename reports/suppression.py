@@ -22,7 +22,6 @@ regions and means of region lengths are shown where more than ten patients have 
 figure differs by. Warnings and reasons are other modules' words; they must hold no counts of patients.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 
 from clinaudit.reports.patient_groups import ARMS
@@ -36,8 +35,6 @@ from clinaudit.reports.results import (
     Estimate,
     MeanOverDiagnoses,
     Memorization,
-    Moments,
-    PopulationSummary,
     Results,
     RuleOutcome,
     SecondMatcher,
@@ -46,28 +43,22 @@ from clinaudit.reports.results import (
 from clinaudit.reports.small_cells import (
     REASON,
     blur,
-    is_small,
     publish_breakdown,
     publish_count,
     withhold,
     without_numbers,
 )
-from clinaudit.reports.suppressed_cohorts import has_small_cell, publish_cohort, publish_second_matcher
+from clinaudit.reports.suppressed_cohorts import publish_cohort, publish_second_matcher
+from clinaudit.reports.suppressed_corpus import find_hidden_splits, group_sizes, publish_corpus
 from clinaudit.reports.suppressed_disclosure import publish_pair
 from clinaudit.reports.suppressed_groups import (
-    Hidden,
     find_hidden_groups,
-    find_partitions_with_few_missing,
-    find_target_groups,
     publish_subgroups,
 )
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_means import publish_mean
 from clinaudit.reports.suppressed_memorization import publish_memorization
-from clinaudit.reports.tier_sizes import count_left_over, find_few_unread, find_hidden_tiers
-
-_PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
-_NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
+from clinaudit.reports.tier_sizes import find_few_unread, find_hidden_tiers
 
 
 def suppress(results: Results) -> Results:
@@ -75,7 +66,7 @@ def suppress(results: Results) -> Results:
     quality, second = results.judge_quality, results.second_matcher
     splits = _split_sizes(results.corpus)
     hidden_tiers = find_hidden_tiers(results)
-    hidden_splits = _find_hidden_splits(results)
+    hidden_splits = find_hidden_splits(results)
     cohorts = {
         diagnosis: publish_cohort(
             cohort, splits=splits, second_sets=_second_sets(second, diagnosis), hides_split=bool(hidden_splits)
@@ -114,18 +105,17 @@ def suppress(results: Results) -> Results:
         }
         for diagnosis, tiers in pairs.items()
     }
-    sizes = _group_sizes(results.corpus)
-    hidden = find_hidden_groups(results.subgroups, sizes)
-    few_missing = find_partitions_with_few_missing(results.subgroups, sizes)
+    sizes = group_sizes(results.corpus)
     hides_units = bool(hidden_tiers) or _hides_generations(results, memorization) or _hides_sets(pairs)
     published = results.model_copy(
         update={
             "completeness": {
-                stage: _publish_stage(units, hides_units=hides_units) for stage, units in results.completeness.items()
+                stage: _publish_stage(
+                    units, hides_units=hides_units, told=_find_told_reasons(units, pairs, memorization)
+                )
+                for stage, units in results.completeness.items()
             },
-            "corpus": None
-            if results.corpus is None
-            else _publish_corpus(results, results.corpus, hidden, few_missing, hidden_splits),
+            "corpus": publish_corpus(results),
             "memorization": memorization,
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
             "judge_quality": None if quality is None else publish_judge(quality),
@@ -136,7 +126,7 @@ def suppress(results: Results) -> Results:
             else publish_subgroups(
                 results.subgroups,
                 splits=sizes,
-                hidden=hidden,
+                hidden=find_hidden_groups(results.subgroups, sizes),
                 hidden_sizes={(tier, arm) for tier in hidden_tiers for arm in ARMS},
                 hidden_judged=find_few_unread(results),
             ),
@@ -145,16 +135,48 @@ def suppress(results: Results) -> Results:
     return published.model_copy(update={"decision": _publish_decision(results, published)})
 
 
-def _publish_stage(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
-    """Hide few excluded, and the units planned where less what is shown they would give a hidden count."""
+def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
+    """Hide few excluded, and the units planned where less what is shown they would give a hidden count.
+
+    `told`: reasons for which it is hidden how many sets were dropped; each of them has a unit excluded, or up to four.
+    """
     missing = None if stage.planned is None or stage.done is None else stage.planned - stage.done - stage.failed
     if missing == sum(count or 0 for count in stage.excluded.values()):
-        excluded = publish_breakdown(stage.excluded)
+        excluded = publish_breakdown(stage.excluded, hidden_elsewhere=told)
     else:
-        excluded = {reason: publish_count(count) for reason, count in stage.excluded.items()}
+        excluded = {
+            reason: None if count and reason in told else publish_count(count)
+            for reason, count in stage.excluded.items()
+        }
     if not hides_units and None not in excluded.values():
         return stage
     return stage.model_copy(update={"planned": None, "done": None, "missing": missing, "excluded": excluded})
+
+
+def _find_told_reasons(
+    stage: StageCompleteness,
+    pairs: Mapping[str, Mapping[str, DisclosurePair]],
+    memorization: Mapping[str, Mapping[Arm, Memorization]],
+) -> frozenset[str]:
+    """Return the names in the ledger of reasons for which it is hidden how many sets were dropped.
+
+    Not of those that the sizes shown of the tier tell anyway: as many patients are missing there.
+    """
+
+    def is_shown(tier: str, reason: str) -> bool:
+        missing = 0
+        for arm, figures in memorization.get(tier, {}).items():
+            most = max((arms[arm].patients or 0) for arms in memorization.values() if arm in arms)
+            missing += most - (figures.patients or 0)
+        return stage.excluded.get(f"{tier}: {reason}") == missing
+
+    return frozenset(
+        f"{tier}: {reason}"
+        for tiers in pairs.values()
+        for tier, pair in tiers.items()
+        for reason, count in pair.dropped_sets.items()
+        if count is None and not is_shown(tier, reason)
+    )
 
 
 def _hides_generations(results: Results, published: Mapping[str, Mapping[Arm, Memorization]]) -> bool:
@@ -171,158 +193,6 @@ def _hides_sets(published: Mapping[str, Mapping[str, DisclosurePair]]) -> bool:
     return any(None in pair.dropped_sets.values() for tiers in published.values() for pair in tiers.values())
 
 
-def _find_hidden_splits(results: Results) -> frozenset[str]:
-    """Return the splits that have 1 to 10 patients more than the targets in them."""
-    splits = () if results.corpus is None else results.corpus.splits
-    return frozenset(split for split in splits if is_small(count_left_over(results, split)))
-
-
-def _group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str, int | None]]:
-    """Return the sizes of the groups of each split that is described."""
-    if corpus is None:
-        return {}
-    return {
-        (arm, partition): counts
-        for arm in ARMS
-        if arm in corpus.splits and not is_small(corpus.splits[arm].patients)
-        for partition, counts in _partitions(corpus.splits[arm]).items()
-    }
-
-
-def _partitions(population: PopulationSummary) -> dict[str, dict[str, int | None]]:
-    return {partition: getattr(population, field) for partition, field in _PARTITION_FIELDS.items()}
-
-
-def _publish_corpus(
-    results: Results,
-    corpus: CorpusSummary,
-    hidden: Hidden,
-    few_missing: Collection[tuple[Arm, str]],
-    hidden_splits: Collection[str],
-) -> CorpusSummary:
-    by_arm = {arm: {partition: hidden.get((arm, partition), ()) for partition in _PARTITION_FIELDS} for arm in ARMS}
-    targets = find_target_groups(results.subgroups)
-    # A cohort's patients are of both arms: with one of them, they would give the other.
-    in_any = {
-        partition: {
-            group
-            for arm in ARMS
-            for group in by_arm[arm][partition]
-            if results.subgroups is None or (arm, partition, group) in targets
-        }
-        for partition in _PARTITION_FIELDS
-    }
-    splits = {name: _publish_population(split, by_arm[_arm_of_split(name)]) for name, split in corpus.splits.items()}
-    return corpus.model_copy(
-        update={
-            "splits": {
-                name: _without_size(split)
-                if name in hidden_splits
-                else _without_lone_groups(split, _arm_of_split(name), targets, few_missing)
-                for name, split in splits.items()
-            },
-            "cohorts": {
-                name: _withhold_population()
-                if name in results.cohorts and has_small_cell(results.cohorts[name])
-                else _without_partitions(_publish_population(population, in_any), targets, few_missing)
-                for name, population in corpus.cohorts.items()
-            },
-        }
-    )
-
-
-def _publish_population(population: PopulationSummary, hidden: Mapping[str, Collection[str]]) -> PopulationSummary:
-    if population.patients is None or is_small(population.patients):
-        return _withhold_population()
-    counts = {
-        partition: publish_breakdown(counts, hidden_elsewhere=hidden[partition])
-        for partition, counts in _partitions(population).items()
-    }
-    return population.model_copy(
-        update={
-            "notes_per_patient": _without_extremes(population.notes_per_patient),
-            "tokens_per_patient": _without_extremes(population.tokens_per_patient),
-            "age": _round_moments(_without_extremes(population.age)),
-            "age_bands": counts["age"],
-            "sex": counts["sex"],
-            "race": counts["race"],
-        }
-    )
-
-
-def _without_partitions(
-    population: PopulationSummary,
-    targets: Collection[tuple[Arm, str, str]],
-    few_missing: Collection[tuple[Arm, str]],
-) -> PopulationSummary:
-    """Hide groups of an arm's partition with few missing: a cohort's less the other arm's would be this one's.
-
-    One group alone is the arm's cells, which are shown.
-    """
-    sizes = Counter((arm, partition) for arm, partition, _ in targets)
-    told = {(of, group) for arm, of, group in targets if (arm, of) in few_missing and sizes[arm, of] > 1}
-    return _hide_groups(population, told)
-
-
-def _without_lone_groups(
-    population: PopulationSummary,
-    arm: Arm,
-    targets: Collection[tuple[Arm, str, str]],
-    few_missing: Collection[tuple[Arm, str]],
-) -> PopulationSummary:
-    """Hide a split's partition with few missing where all targets are of one group: its size is that of the arm."""
-    told = set()
-    for partition, counts in _partitions(population).items():
-        groups = [group for of_arm, of, group in targets if (of_arm, of) == (arm, partition)]
-        # A split of one group is all of it.
-        is_whole = sum(bool(count) for count in counts.values()) == 1
-        if len(groups) == 1 and (arm, partition) in few_missing and not is_whole:
-            told |= {(partition, group) for group in counts}
-    return _hide_groups(population, told)
-
-
-def _without_size(population: PopulationSummary) -> PopulationSummary:
-    """Hide how many patients a split has, and what it could be had back from."""
-    every = {(partition, group) for partition, counts in _partitions(population).items() for group in counts}
-    means = dict.fromkeys(("notes_per_patient", "tokens_per_patient"), _NO_MOMENTS)
-    return _hide_groups(population, every).model_copy(update={"patients": None, **means})
-
-
-def _hide_groups(population: PopulationSummary, told: Collection[tuple[str, str]]) -> PopulationSummary:
-    """Hide how many patients are in these groups (partition and name); nobody tells of nobody."""
-    return population.model_copy(
-        update={
-            _PARTITION_FIELDS[partition]: {
-                group: None if count and (partition, group) in told else count for group, count in counts.items()
-            }
-            for partition, counts in _partitions(population).items()
-        }
-    )
-
-
-def _withhold_population() -> PopulationSummary:
-    return PopulationSummary(
-        notes=None,
-        patients=None,
-        tokens=None,
-        practices=None,
-        notes_per_patient=_NO_MOMENTS,
-        tokens_per_patient=_NO_MOMENTS,
-        age=_NO_MOMENTS,
-        age_bands={},
-        sex={},
-        race={},
-    )
-
-
-def _without_extremes(moments: Moments) -> Moments:
-    return moments.model_copy(update={"min": None, "max": None})
-
-
-def _arm_of_split(split: str) -> Arm:
-    return "train" if split == "train" else "nontrain"
-
-
 def _split_sizes(corpus: CorpusSummary | None) -> dict[Arm, int | None]:
     return {} if corpus is None else {arm: corpus.splits[arm].patients for arm in ARMS if arm in corpus.splits}
 
@@ -330,12 +200,6 @@ def _split_sizes(corpus: CorpusSummary | None) -> dict[Arm, int | None]:
 def _second_sets(second: SecondMatcher | None, diagnosis: str) -> int | None:
     matching = None if second is None else second.diagnoses.get(diagnosis)
     return None if matching is None else matching.sets
-
-
-def _round_moments(moments: Moments) -> Moments:
-    """Give one decimal: to six, a mean over those whose age is known tells how many they are."""
-    mean, sd = (None if figure is None else round(figure, 1) for figure in (moments.mean, moments.sd))
-    return moments.model_copy(update={"mean": mean, "sd": sd})
 
 
 def _set_count(cohort: CohortSummary | None) -> int | None:

@@ -26,11 +26,20 @@ def count_left_over(results: Results, split: str) -> int | None:
     """
     if results.corpus is None or results.corpus.splits[split].patients is None:
         return None
+    excluded = {
+        reason: count or 0 for stage in results.completeness.values() for reason, count in stage.excluded.items()
+    }
     sizes = [
-        figures.patients or 0 for arms in results.memorization.values() for arm, figures in arms.items() if arm == split
+        (figures.patients or 0) + missing
+        for tier, arms in results.memorization.items()
+        for arm, figures in arms.items()
+        if arm == split
+        # Whoever is missing at a tier is a target, too; those of the other arm may be none.
+        for missing in (0, *(count for reason, count in excluded.items() if reason.startswith(f"{tier}: ")))
     ]
     sizes += [2 * (cohort.cells.get(f"{split}_positive") or 0) for cohort in results.cohorts.values()]
-    return (results.corpus.splits[split].patients or 0) - max(sizes, default=0)
+    total = results.corpus.splits[split].patients or 0
+    return total - max((size for size in sizes if size <= total), default=0)
 
 
 def find_few_unread(results: Results) -> frozenset[tuple[str, Arm]]:

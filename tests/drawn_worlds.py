@@ -28,6 +28,18 @@ from clinaudit.priors.tiers import TIER_IDS
 
 def draw_world(rng: np.random.Generator) -> World:
     """Return a random world with many counts of 1 to 10."""
+    while True:
+        try:
+            return _draw_any(rng)
+        except _TooManyDroppedError:
+            continue
+
+
+class _TooManyDroppedError(Exception):
+    """More matched sets dropped than there are: no world."""
+
+
+def _draw_any(rng: np.random.Generator) -> World:
     diagnoses = ("hiv", "ptsd")[: int(rng.integers(1, 3))]
     tiers = (TIER_IDS[0], TIER_IDS[-1])
     world = World(tiers, diagnoses, int(rng.integers(2, 6)), {})
@@ -112,7 +124,7 @@ def _draw_pair(world: World, rng: np.random.Generator, diagnosis: str, tier: str
         room -= dropped
     kept = cell - world.value(world.dropped(diagnosis, tier))
     if kept < 0:
-        raise ValueError("more sets dropped than there are")
+        raise _TooManyDroppedError
     for arm in ARMS:
         common = rng.dirichlet([0.6, 0.15, 0.3, 0.8])
         for row in ROWS:

@@ -169,8 +169,13 @@ def test_a_hidden_cell_cannot_be_had_back_from_the_total(cells: list[int]) -> No
         (3, 60, (1, 10)),
         (55, 60, (50, 59)),
         (30, 60, None),
-        (8, 15, (5, 10)),  # small on both sides
-        (3, 15, (1, 10)),
+        # Of twenty either side may be small: which of them is hidden is not told.
+        (8, 15, (1, 14)),
+        (3, 15, (1, 14)),
+        (10, 20, (1, 19)),
+        (0, 20, None),
+        (20, 20, None),
+        (10, 21, (1, 10)),
     ],
 )
 def test_hidden_range(count: int, total: int, expected: tuple[int, int] | None) -> None:
