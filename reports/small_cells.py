@@ -175,12 +175,15 @@ def is_withheld(estimate: Estimate) -> bool:
     return estimate.value is None and estimate.low is None and estimate.reason == REASON
 
 
-def blur(estimate: Estimate) -> Estimate:
-    """Return the estimate to two decimals, bounds outwards and without `n`, so that `n` cannot be solved for."""
+def blur(estimate: Estimate, *, step: float = 0.01) -> Estimate:
+    """Return the estimate to two decimals and without `n`, so that `n` cannot be solved for.
+
+    Bounds are rounded outwards to multiples of `step`, which is 0.01 or more.
+    """
     return Estimate(
         value=None if estimate.value is None else round(estimate.value, 2),
-        low=None if estimate.low is None else math.floor(estimate.low * 100 + 1e-9) / 100,
-        high=None if estimate.high is None else math.ceil(estimate.high * 100 - 1e-9) / 100,
+        low=None if estimate.low is None else round(math.floor(estimate.low / step + 1e-9) * step, 2),
+        high=None if estimate.high is None else round(math.ceil(estimate.high / step - 1e-9) * step, 2),
         reason=estimate.reason,
     )
 

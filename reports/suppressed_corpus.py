@@ -11,7 +11,7 @@ from clinaudit.reports.results import Arm, CorpusSummary, Moments, PopulationSum
 from clinaudit.reports.small_cells import is_small, publish_breakdown
 from clinaudit.reports.suppressed_cohorts import has_small_cell
 from clinaudit.reports.suppressed_groups import find_hidden_groups, find_partitions_with_few_missing, find_target_groups
-from clinaudit.reports.tier_sizes import count_left_over
+from clinaudit.reports.tier_sizes import tells_left_over
 
 _PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
@@ -20,7 +20,7 @@ _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
 def find_hidden_splits(results: Results) -> frozenset[str]:
     """Return the splits that have 1 to 10 patients more than the targets in them."""
     splits = () if results.corpus is None else results.corpus.splits
-    return frozenset(split for split in splits if is_small(count_left_over(results, split)))
+    return frozenset(split for split in splits if tells_left_over(results, split))
 
 
 def _find_whole_splits(results: Results) -> frozenset[str]:

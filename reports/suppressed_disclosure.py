@@ -44,7 +44,6 @@ from clinaudit.reports.small_cells import (
     publish_count,
     publish_rate,
     published_range,
-    up_to_hundredths,
     withhold,
     without_numbers,
 )
@@ -154,7 +153,7 @@ def publish_arm(
         of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
         sensitivity = rate_over_judged(arm.sensitivity, table.exposed, table.positives, of_class)
         false_positive_rate = rate_over_judged(arm.false_positive_rate, table.false_alarms, table.negatives, of_class)
-        ppv = withhold(arm.ppv) if arm.ppv.value is None else _ppv_over_judged(table, of_class)
+        ppv = withhold(arm.ppv) if arm.ppv.value is None else _ppv_over_judged(arm.ppv, table, of_class)
     else:
         sensitivity = publish_rate(arm.sensitivity)
         false_positive_rate = publish_rate(arm.false_positive_rate)
@@ -194,7 +193,7 @@ def publish_arm(
         roc=None if has_small_cell else arm.roc,
         # Zero tells of nobody; the bound tells how many there were.
         zero_bounds={
-            metric: up_to_hundredths(bound) if hides_n else bound
+            metric: math.ceil(bound / GRID_STEP - 1e-9) * GRID_STEP if hides_n else bound
             for metric, bound in arm.zero_bounds.items()
             if figures[metric].value == 0
         },
@@ -204,11 +203,12 @@ def publish_arm(
     )
 
 
-def _ppv_over_judged(table: OutcomeTable, of_class: JudgedRange) -> Estimate:
-    return _ratio(
-        count_range(table.exposed, table.positives, of_class),
-        count_range(table.false_alarms, table.negatives, of_class),
-    )
+def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) -> Estimate:
+    exposed = count_range(table.exposed, table.positives, of_class)
+    false_alarms = count_range(table.false_alarms, table.negatives, of_class)
+    range_ = _ratio(exposed, false_alarms)
+    # Where it follows from what is shown, so may what chance makes of it.
+    return blur(ppv, step=GRID_STEP) if range_.low == range_.high else range_
 
 
 def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:

@@ -58,7 +58,10 @@ from clinaudit.reports.suppressed_groups import (
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_means import publish_mean
 from clinaudit.reports.suppressed_memorization import publish_memorization
-from clinaudit.reports.tier_sizes import find_few_unread, find_hidden_tiers
+from clinaudit.reports.tier_sizes import count_missing, find_few_unread, find_hidden_tiers
+
+#: So many units excluded leave at least four values for at most ten sets that were dropped.
+_FEW_UNITS = 24
 
 
 def suppress(results: Results) -> Results:
@@ -110,9 +113,7 @@ def suppress(results: Results) -> Results:
     published = results.model_copy(
         update={
             "completeness": {
-                stage: _publish_stage(
-                    units, hides_units=hides_units, told=_find_told_reasons(units, pairs, memorization)
-                )
+                stage: _publish_stage(units, hides_units=hides_units, told=_find_told_reasons(units, results, pairs))
                 for stage, units in results.completeness.items()
             },
             "corpus": publish_corpus(results),
@@ -138,7 +139,7 @@ def suppress(results: Results) -> Results:
 def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
     """Hide few excluded, and the units planned where less what is shown they would give a hidden count.
 
-    `told`: reasons for which it is hidden how many sets were dropped; each of them has a unit excluded, or up to four.
+    `told`: reasons that tell how many sets were dropped.
     """
     missing = None if stage.planned is None or stage.done is None else stage.planned - stage.done - stage.failed
     if missing == sum(count or 0 for count in stage.excluded.values()):
@@ -154,28 +155,20 @@ def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collect
 
 
 def _find_told_reasons(
-    stage: StageCompleteness,
-    pairs: Mapping[str, Mapping[str, DisclosurePair]],
-    memorization: Mapping[str, Mapping[Arm, Memorization]],
+    stage: StageCompleteness, results: Results, pairs: Mapping[str, Mapping[str, DisclosurePair]]
 ) -> frozenset[str]:
-    """Return the names in the ledger of reasons for which it is hidden how many sets were dropped.
+    """Return the reasons in the ledger that would tell how many sets were dropped, where that is hidden.
 
-    Not of those that the sizes shown of the tier tell anyway: as many patients are missing there.
+    A set has four units: only many of them tell of at most ten sets that they are nearly ten. Not the reasons that the
+    sizes of the tier tell anyway: as many patients are missing there.
     """
-
-    def is_shown(tier: str, reason: str) -> bool:
-        missing = 0
-        for arm, figures in memorization.get(tier, {}).items():
-            most = max((arms[arm].patients or 0) for arms in memorization.values() if arm in arms)
-            missing += most - (figures.patients or 0)
-        return stage.excluded.get(f"{tier}: {reason}") == missing
-
     return frozenset(
-        f"{tier}: {reason}"
+        name
         for tiers in pairs.values()
         for tier, pair in tiers.items()
-        for reason, count in pair.dropped_sets.items()
-        if count is None and not is_shown(tier, reason)
+        for name, count in ((f"{tier}: {reason}", count) for reason, count in pair.dropped_sets.items())
+        if count is None and (stage.excluded.get(name) or 0) > _FEW_UNITS
+        if stage.excluded[name] != count_missing(results, tier)
     )
 
 

@@ -19,27 +19,44 @@ def find_hidden_tiers(results: Results) -> frozenset[str]:
     return frozenset(tier for tier in results.memorization if any(map(is_small, _missing_counts(results, tier))))
 
 
-def count_left_over(results: Results, split: str) -> int | None:
-    """Return the fewest patients of a split that are no targets, as far as sizes that are shown tell of them.
+def tells_left_over(results: Results, split: str) -> bool:
+    """Whether 1 to 10 patients of a split are no targets, as far as sizes that are shown tell of them.
 
     Targets who are in no set of some cohort are not counted: hiding every size they follow from would leave none.
     """
     if results.corpus is None or results.corpus.splits[split].patients is None:
-        return None
-    excluded = {
-        reason: count or 0 for stage in results.completeness.values() for reason, count in stage.excluded.items()
-    }
-    sizes = [
-        (figures.patients or 0) + missing
+        return False
+    at_tiers = {
+        tier: figures.patients or 0
         for tier, arms in results.memorization.items()
         for arm, figures in arms.items()
         if arm == split
-        # Whoever is missing at a tier is a target, too; those of the other arm may be none.
-        for missing in (0, *(count for reason, count in excluded.items() if reason.startswith(f"{tier}: ")))
-    ]
-    sizes += [2 * (cohort.cells.get(f"{split}_positive") or 0) for cohort in results.cohorts.values()]
-    total = results.corpus.splits[split].patients or 0
-    return total - max((size for size in sizes if size <= total), default=0)
+    }
+    in_cohorts = [2 * (cohort.cells.get(f"{split}_positive") or 0) for cohort in results.cohorts.values()]
+    excluded = {
+        reason: count or 0 for stage in results.completeness.values() for reason, count in stage.excluded.items()
+    }
+    sizes = {
+        max([*at_tiers.values(), *in_cohorts], default=0),
+        # Whoever is missing at a tier is a target, too.
+        *(
+            size + count
+            for tier, size in at_tiers.items()
+            for reason, count in excluded.items()
+            if reason.startswith(f"{tier}: ")
+        ),
+    }
+    return any(is_small((results.corpus.splits[split].patients or 0) - size) for size in sizes)
+
+
+def count_missing(results: Results, tier: str) -> int:
+    """Return how many patients fewer a tier has than another tier or a cohort has, in both arms."""
+    missing = 0
+    for arm, figures in results.memorization.get(tier, {}).items():
+        sizes = [arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms]
+        sizes += [2 * (cohort.cells.get(f"{arm}_positive") or 0) for cohort in results.cohorts.values()]
+        missing += max(sizes) - (figures.patients or 0)
+    return missing
 
 
 def find_few_unread(results: Results) -> frozenset[tuple[str, Arm]]:

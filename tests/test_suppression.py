@@ -307,6 +307,8 @@ def test_few_dropped_sets_hide_every_n() -> None:
     assert all(getattr(published, metric).n is None for metric in METRICS)
     # 40 of 97, but of 100 sets 1 to 10 may be missing.
     assert published.sensitivity == Estimate(value=None, low=0.4, high=0.45, reason=REASON)
+    # The ranges of both rates tell their numerators, and those the PPV: 40 of 60, by Wilson 0.54 to 0.77.
+    assert published.ppv == Estimate(value=0.67, low=0.5, high=0.8)
 
 
 def test_every_number_of_few_dropped_sets_is_published_alike_where_all_patients_are_told() -> None:
@@ -319,6 +321,7 @@ def test_every_number_of_few_dropped_sets_is_published_alike_where_all_patients_
     assert {(arm.generations, arm.mentioned, arm.mention_rate.value, arm.sensitivity.value) for arm in published} == {
         (None, None, 1.0, 1.0)
     }
+    assert {(arm.sensitivity.low, arm.sensitivity.high) for arm in published} == {(0.95, 1.0)}
     # 90 to 100 of 110 to 120.
     assert {(arm.ppv.low, arm.ppv.high) for arm in published} == {(0.81, 0.84)}
 
