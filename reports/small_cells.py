@@ -21,6 +21,9 @@ GRID_STEP = 0.05
 WIDEST_BAND = 0.5
 #: Exact Poisson upper 97.5% bound for ten events: divided by n, above Clopper-Pearson's for ten of any n.
 _MOST_EVENTS = 18.4
+#: Steps in which a bound over fewer patients than so many is given: one more or less moves it by 0.001 of 68 patients,
+#: by 0.005 of 25 and by 0.02 of 11. With these three sizes or more in a row have the same bounds (found by trying all).
+_BOUND_STEPS = ((28, 0.1), (68, GRID_STEP))
 #: Hidden cells that are all small hold so many patients fewer than they could: each has that many other values left.
 _ROOM = 4
 _WHOLE_PERCENTAGE = re.compile(r"(?<![\d.])\d{1,3}%")
@@ -109,12 +112,12 @@ def bound_of_nearly_all(patients: int) -> Estimate:
 
 
 def _share_of_ten(patients: int) -> float:
-    return up_to_hundredths(min(1.0, _MOST_EVENTS / patients))
+    return up_to(min(1.0, _MOST_EVENTS / patients))
 
 
-def up_to_hundredths(bound: float) -> float:
-    """Return the bound, rounded up to two decimals."""
-    return math.ceil(bound * 100 - 1e-9) / 100
+def up_to(bound: float, *, step: float = 0.01) -> float:
+    """Return the bound, rounded up to a multiple of `step`, of 0.01 or more."""
+    return round(math.ceil(bound / step - 1e-9) * step, 2)
 
 
 def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
@@ -175,17 +178,26 @@ def is_withheld(estimate: Estimate) -> bool:
     return estimate.value is None and estimate.low is None and estimate.reason == REASON
 
 
-def blur(estimate: Estimate, *, step: float = 0.01) -> Estimate:
+def blur(estimate: Estimate, *, patients: int | None = None) -> Estimate:
     """Return the estimate to two decimals and without `n`, so that `n` cannot be solved for.
 
-    Bounds are rounded outwards to multiples of `step`, which is 0.01 or more.
+    Bounds are rounded outwards. `patients`: how many the figure is over, where that is to be hidden; the fewer they
+    are, the more a bound depends on them, and the coarser it is given.
     """
+    step = coarse_step(patients)
     return Estimate(
         value=None if estimate.value is None else round(estimate.value, 2),
         low=None if estimate.low is None else round(math.floor(estimate.low / step + 1e-9) * step, 2),
-        high=None if estimate.high is None else round(math.ceil(estimate.high / step - 1e-9) * step, 2),
+        high=None if estimate.high is None else up_to(estimate.high, step=step),
         reason=estimate.reason,
     )
+
+
+def coarse_step(patients: int | None) -> float:
+    """Return the steps in which a bound leaves three numbers of `patients` or more that it may be of."""
+    if patients is None:
+        return 0.01
+    return next((step for most, step in _BOUND_STEPS if patients < most), 0.01)
 
 
 def without_numbers(reason: str | None, *, instead: str = "for a reason that names a number") -> str:

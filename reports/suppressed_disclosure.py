@@ -35,6 +35,7 @@ from clinaudit.reports.small_cells import (
     REASON,
     band,
     blur,
+    coarse_step,
     grid_cell,
     grid_width,
     hidden_range,
@@ -44,6 +45,7 @@ from clinaudit.reports.small_cells import (
     publish_count,
     publish_rate,
     published_range,
+    up_to,
     withhold,
     without_numbers,
 )
@@ -193,7 +195,7 @@ def publish_arm(
         roc=None if has_small_cell else arm.roc,
         # Zero tells of nobody; the bound tells how many there were.
         zero_bounds={
-            metric: math.ceil(bound / GRID_STEP - 1e-9) * GRID_STEP if hides_n else bound
+            metric: up_to(bound, step=coarse_step(judged // 2)) if hides_n else bound
             for metric, bound in arm.zero_bounds.items()
             if figures[metric].value == 0
         },
@@ -208,7 +210,7 @@ def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) 
     false_alarms = count_range(table.false_alarms, table.negatives, of_class)
     range_ = _ratio(exposed, false_alarms)
     # Where it follows from what is shown, so may what chance makes of it.
-    return blur(ppv, step=GRID_STEP) if range_.low == range_.high else range_
+    return blur(ppv, patients=table.exposed + table.false_alarms) if range_.low == range_.high else range_
 
 
 def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:

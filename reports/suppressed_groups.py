@@ -222,8 +222,8 @@ def publish_distribution(
         worst = withhold(worst)
     if hides_patients:
         bins = [item.model_copy(update={"patients": None}) for item in bins]
-        above = [item.model_copy(update={"share": blur(item.share)}) for item in above]
-        worst = blur(worst)
+        above = [item.model_copy(update={"share": blur(item.share, patients=patients)}) for item in above]
+        worst = blur(worst, patients=patients)
     return PatientDistribution(bins=bins, above=above, deciles=deciles, worst_tenth=worst)
 
 
@@ -317,31 +317,28 @@ def _publish_partition(
         ]
         shown = _publish_figures(groups, shows_sizes=not hides_sizes)
         if hides_sizes:
-            shown = _without_solution(shown, sum(size or 0 for size in sizes.values()))
+            shown = _without_solution(shown, groups)
         for update, estimate in zip(updates, shown, strict=True):
             update[name] = estimate
     return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
 
 
-def _without_solution(figures: Sequence[Estimate], patients: int) -> list[Estimate]:
+def _without_solution(figures: Sequence[Estimate], groups: Sequence[_Group]) -> list[Estimate]:
     """Give the figures of groups whose sizes are hidden so that the arm's figure is no equation to solve for them.
 
     One group is the arm, whose figure may be a range. Two make up its size and figure: to two decimals, both sizes
     follow where their figures differ. The grid is so wide that four patients may change sides.
     """
-    if len(figures) == 1:
-        return [blur(figure) if figure.value == 0 else withhold(figure) for figure in figures]
-    if len(figures) > 2:
-        return [blur(figure) for figure in figures]
-    width = grid_width(patients, per_patient=4 / LARGEST_HIDDEN)
-    return [
-        blur(figure)
-        if figure.value is None or figure.value == 0
-        else withhold(figure)
-        if width is None
-        else grid_cell(figure.value, width=width, centre=0.0, floor=0.0, ceiling=1.0)
-        for figure in figures
-    ]
+    width = grid_width(sum(group.patients for group in groups), per_patient=4 / LARGEST_HIDDEN)
+    published = []
+    for figure, group in zip(figures, groups, strict=True):
+        if len(groups) > 2 or figure.value is None or figure.value == 0:
+            published.append(blur(figure, patients=group.patients))
+        elif len(groups) == 1 or width is None:
+            published.append(withhold(figure))
+        else:
+            published.append(grid_cell(figure.value, width=width, centre=0.0, floor=0.0, ceiling=1.0))
+    return published
 
 
 def _contributing(estimate: Estimate, known: int | None) -> int:

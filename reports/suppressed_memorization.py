@@ -40,7 +40,7 @@ from clinaudit.reports.small_cells import (
     is_small,
     publish_count,
     publish_rate,
-    up_to_hundredths,
+    up_to,
     withhold,
 )
 from clinaudit.reports.suppressed_groups import publish_distribution, tells_bin
@@ -140,7 +140,7 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
     if hides_sizes:
         update |= dict.fromkeys(("patients", "generations", "empty", "shorter_than_ngram", "paper_view"))
         update["attributable_patients"] = None
-        estimates = {name: blur(estimate) for name, estimate in estimates.items()}
+        estimates = {name: blur(estimate, patients=figures.patients) for name, estimate in estimates.items()}
     return figures.model_copy(update={**update, **estimates, **regions.fields()})
 
 
@@ -221,7 +221,7 @@ def _at_most(mean: Estimate, bounds: Estimate) -> Estimate:
     """Give the upper bound alone of a mean so small that it would tell how few patients have how much."""
     if not mean.value:
         return mean
-    return withhold(mean) if bounds.high is None else band(0.0, up_to_hundredths(bounds.high))
+    return withhold(mean) if bounds.high is None else band(0.0, up_to(bounds.high))
 
 
 def _without_interval(mean: Estimate) -> Estimate:

@@ -17,7 +17,7 @@ from clinaudit.reports.small_cells import (
     bound_of_few,
     bound_of_nearly_all,
     is_small,
-    up_to_hundredths,
+    up_to,
     withhold,
 )
 
@@ -52,7 +52,8 @@ def publish_near_verbatim(
     longest, lengths = _publish_longest(near, patients)
     if hides_patients:
         # The mean of the lengths is that of the estimate, to all its decimals.
-        fraction, extra, longest, lengths = blur(fraction), blur(extra), blur(longest), _NO_LENGTHS
+        fraction, extra, longest = (blur(figure, patients=patients) for figure in (fraction, extra, longest))
+        lengths = _NO_LENGTHS
     return near.model_copy(
         update={
             "fraction": fraction,
@@ -109,7 +110,7 @@ def _range(exact: Estimate, hidden: Estimate, *, sign: int) -> Estimate:
 
 def _shares(low: float, high: float) -> Estimate:
     low, high = max(0.0, low), min(1.0, high)
-    return band(math.floor(low * 100 + 1e-9) / 100, up_to_hundredths(high))
+    return band(math.floor(low * 100 + 1e-9) / 100, up_to(high))
 
 
 def _publish_longest(near: NearVerbatim, patients: int) -> tuple[Estimate, LengthSummary]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from clinaudit.reports.outcome_table import OutcomeTable
 from clinaudit.reports.results import Estimate
-from clinaudit.reports.small_cells import GRID_STEP, LARGEST_HIDDEN, band, blur, is_small
+from clinaudit.reports.small_cells import LARGEST_HIDDEN, band, blur, is_small
 
 
 class JudgedRange(NamedTuple):
@@ -59,7 +59,7 @@ def count_range(count: int, judged: int, of: JudgedRange) -> tuple[int, int]:
 def rate_over_judged(rate: Estimate, count: int, judged: int, of: JudgedRange) -> Estimate:
     """Return the range of a rate; none and all tell of nobody and stay, but their bounds depend on `judged` alone."""
     if rate.value is None or count in (0, judged):
-        return blur(rate, step=GRID_STEP)
+        return blur(rate, patients=judged)
     if is_small(judged - count) and not is_small(count):
         return band(max(0.0, 1 - LARGEST_HIDDEN / of.least), 1 - 1 / of.asked)
     low, high = count_range(count, judged, of)

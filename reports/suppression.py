@@ -42,7 +42,6 @@ from clinaudit.reports.results import (
 )
 from clinaudit.reports.small_cells import (
     REASON,
-    blur,
     publish_breakdown,
     publish_count,
     withhold,
@@ -215,7 +214,7 @@ def _publish_rule(rule: RuleOutcome, original: Results, published: Results) -> R
     if after is None or rule.observed.value is None:
         observed = withhold(rule.observed)
     elif after.value is not None:
-        observed = blur(rule.observed)
+        observed = Estimate(value=after.value, low=after.low, high=after.high)
     else:
         observed = Estimate(value=None, low=after.low, high=after.high, reason=after.reason or REASON)
     return rule.model_copy(update={"observed": observed, "reason": reason})

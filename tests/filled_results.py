@@ -51,7 +51,7 @@ METRICS = tuple(DisclosureDelta.model_fields)
 Table = tuple[tuple[int, int, int, int, int], tuple[int, int, int, int, int]]
 
 
-def wilson(count: int, n: int, reason: str = "nobody to count") -> Estimate:
+def wilson(count: float, n: int, reason: str = "nobody to count") -> Estimate:
     if n == 0:
         return Estimate(value=None, reason=reason, n=0)
     z, share = 1.959964, count / n
