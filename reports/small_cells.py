@@ -24,6 +24,10 @@ _MOST_EVENTS = 18.4
 #: Steps in which a bound over fewer patients than so many is given: one more or less moves it by 0.001 of 68 patients,
 #: by 0.005 of 25 and by 0.02 of 11. With these three sizes or more in a row have the same bounds (found by trying all).
 _BOUND_STEPS = ((28, 0.1), (68, GRID_STEP))
+#: The same for none and all, whose bounds depend on the number of patients alone.
+_BOUND_STEPS_OF_NONE = ((68, 0.1), (math.inf, GRID_STEP))
+#: Square of the normal quantile of a two-sided 95% interval.
+_Z_SQUARED = 3.8415
 #: Hidden cells that are all small hold so many patients fewer than they could: each has that many other values left.
 _ROOM = 4
 _WHOLE_PERCENTAGE = re.compile(r"(?<![\d.])\d{1,3}%")
@@ -132,6 +136,8 @@ def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
         return withhold(estimate)
     if patients_per_unit > 1:
         largest = LARGEST_HIDDEN * patients_per_unit
+        if estimate.n <= 2 * largest and 0 < count < estimate.n:
+            return band(1 / estimate.n, 1 - 1 / estimate.n)
         if 0 < count <= largest:
             return band(1 / estimate.n, min(1.0, largest / estimate.n))
         if 0 < estimate.n - count <= largest:
@@ -184,7 +190,10 @@ def blur(estimate: Estimate, *, patients: int | None = None) -> Estimate:
     Bounds are rounded outwards. `patients`: how many the figure is over, where that is to be hidden; the fewer they
     are, the more a bound depends on them, and the coarser it is given.
     """
-    step = coarse_step(patients)
+    step = 0.01
+    if patients is not None:
+        steps = _BOUND_STEPS_OF_NONE if estimate.value in (0, 1) else _BOUND_STEPS
+        step = next((step for most, step in steps if patients < most), step)
     return Estimate(
         value=None if estimate.value is None else round(estimate.value, 2),
         low=None if estimate.low is None else round(math.floor(estimate.low / step + 1e-9) * step, 2),
@@ -193,11 +202,15 @@ def blur(estimate: Estimate, *, patients: int | None = None) -> Estimate:
     )
 
 
-def coarse_step(patients: int | None) -> float:
-    """Return the steps in which a bound leaves three numbers of `patients` or more that it may be of."""
-    if patients is None:
-        return 0.01
-    return next((step for most, step in _BOUND_STEPS if patients < most), 0.01)
+def rate_of_none(patients: int) -> Estimate:
+    """Return a rate of zero whose bound is that over `patients`: the wider of Wilson's and Clopper and Pearson's."""
+    high = max(_Z_SQUARED / (patients + _Z_SQUARED), 1 - 0.025 ** (1 / patients))
+    return Estimate(value=0.0, low=0.0, high=up_to(high))
+
+
+def bound_of_none(patients: int) -> float:
+    """Return how large a rate may be of which nobody of `patients` was found: one-sided 95%, to two decimals."""
+    return up_to(1 - 0.05 ** (1 / patients))
 
 
 def without_numbers(reason: str | None, *, instead: str = "for a reason that names a number") -> str:

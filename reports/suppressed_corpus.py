@@ -11,16 +11,10 @@ from clinaudit.reports.results import Arm, CorpusSummary, Moments, PopulationSum
 from clinaudit.reports.small_cells import is_small, publish_breakdown
 from clinaudit.reports.suppressed_cohorts import has_small_cell
 from clinaudit.reports.suppressed_groups import find_hidden_groups, find_partitions_with_few_missing, find_target_groups
-from clinaudit.reports.tier_sizes import tells_left_over
+from clinaudit.reports.tier_sizes import find_hidden_splits
 
 _PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
-
-
-def find_hidden_splits(results: Results) -> frozenset[str]:
-    """Return the splits that have 1 to 10 patients more than the targets in them."""
-    splits = () if results.corpus is None else results.corpus.splits
-    return frozenset(split for split in splits if tells_left_over(results, split))
 
 
 def _find_whole_splits(results: Results) -> frozenset[str]:
@@ -72,15 +66,17 @@ def publish_corpus(results: Results) -> CorpusSummary | None:
         }
         for partition in _PARTITION_FIELDS
     }
-    splits = {name: _publish_population(split, by_arm[_arm_of_split(name)]) for name, split in corpus.splits.items()}
+    splits = {}
+    for name, split in corpus.splits.items():
+        arm = _arm_of_split(name)
+        published = _publish_population(split, by_arm[arm])
+        if name in hidden_splits:
+            splits[name] = _without_size(published)
+        else:
+            splits[name] = _hide_groups(published, _find_lone_groups(split, arm, targets, few_missing))
     return corpus.model_copy(
         update={
-            "splits": {
-                name: _without_size(split)
-                if name in hidden_splits
-                else _without_lone_groups(split, _arm_of_split(name), targets, few_missing)
-                for name, split in splits.items()
-            },
+            "splits": splits,
             "cohorts": {
                 name: _withhold_population()
                 if name in results.cohorts and has_small_cell(results.cohorts[name])
@@ -128,35 +124,37 @@ def _without_partitions(
     return _hide_groups(population, told)
 
 
-def _without_lone_groups(
+def _find_lone_groups(
     population: PopulationSummary,
     arm: Arm,
     targets: Mapping[tuple[Arm, str], Collection[str]],
     few_missing: Collection[tuple[Arm, str]],
-) -> PopulationSummary:
-    """Hide a split's partition with few missing where all targets are of one group: its size is that of the arm."""
+) -> set[tuple[str, str]]:
+    """Return the groups of a split's partitions of which all targets are in one and few are missing: it is the arm."""
     told = set()
     for partition, counts in _partitions(population).items():
         # A split of one group is all of it.
-        is_whole = sum(bool(count) for count in counts.values()) == 1
+        is_whole = sum(count != 0 for count in counts.values()) == 1
         if len(targets[arm, partition]) == 1 and (arm, partition) in few_missing and not is_whole:
             told |= {(partition, group) for group in counts}
-    return _hide_groups(population, told)
+    return told
 
 
 def _without_size(population: PopulationSummary) -> PopulationSummary:
     """Hide how many patients a split has, and what it could be had back from."""
     every = {(partition, group) for partition, counts in _partitions(population).items() for group in counts}
     means = dict.fromkeys(("notes_per_patient", "tokens_per_patient"), _NO_MOMENTS)
-    return _hide_groups(population, every).model_copy(update={"patients": None, **means})
+    unsized = population.model_copy(update={"patients": None, **means})
+    return _hide_groups(unsized, every)
 
 
 def _hide_groups(population: PopulationSummary, told: Collection[tuple[str, str]]) -> PopulationSummary:
-    """Hide how many patients are in these groups (partition and name); nobody tells of nobody."""
+    """Hide how many patients are in these groups (partition and name), but for nobody and all."""
     return population.model_copy(
         update={
             _PARTITION_FIELDS[partition]: {
-                group: None if count and (partition, group) in told else count for group, count in counts.items()
+                group: None if count not in (0, population.patients) and (partition, group) in told else count
+                for group, count in counts.items()
             }
             for partition, counts in _partitions(population).items()
         }

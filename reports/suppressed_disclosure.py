@@ -32,10 +32,11 @@ from clinaudit.reports.results import (
 )
 from clinaudit.reports.small_cells import (
     GRID_STEP,
+    LARGEST_HIDDEN,
     REASON,
     band,
     blur,
-    coarse_step,
+    bound_of_none,
     grid_cell,
     grid_width,
     hidden_range,
@@ -45,7 +46,6 @@ from clinaudit.reports.small_cells import (
     publish_count,
     publish_rate,
     published_range,
-    up_to,
     withhold,
     without_numbers,
 )
@@ -66,6 +66,10 @@ _INTERVAL_TO_DETECTABLE = 0.83
 #: Adjusted p-values of suppressed deltas of `auroc_all` are rounded up to one of these: which side of the policies' 5%
 #: they lie on is the rule's own verdict.
 _P_STEPS = (0.05, 1.0)
+
+
+#: Of so many patients of a status asked, 11 or more judged, a reader who knows that few are missing knows how many.
+_FEWEST_ASKED = LARGEST_HIDDEN + 3
 
 
 def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
@@ -138,45 +142,31 @@ def publish_arm(
         return _withhold_arm(arm, hides_size=few_dropped or any(map(is_small, told)))
     # A matched set has one d-positive and one d-negative in each arm.
     few_dropped = few_dropped or is_small(set_count - table.generations // 2)
-    few_unjudged = has_few_unjudged(arm, table)
-    hides_n = few_dropped or few_unjudged
+    hides_n = few_dropped or has_few_unjudged(arm, table)
+    of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
+    if hides_n and of_class.asked <= _FEWEST_ASKED:
+        return _withhold_arm(arm, hides_size=True)
     judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
-    if hides_n and not table.mention_tells:
-        of_both = judged_of_both(table, sets=set_count, few_dropped=few_dropped)
-        mention_rate = rate_over_judged(arm.mention_rate, table.mentioned, judged, of_both)
-    elif mention_range is not None:
-        mention_rate = band(mention_range[0] / judged, mention_range[1] / judged)
-    elif table.mention_tells:
-        mention_rate = _mention_band(arm.mention_rate, table, judged)
-    else:
-        mention_rate = arm.mention_rate
     if hides_n:
-        of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
-        sensitivity = rate_over_judged(arm.sensitivity, table.exposed, table.positives, of_class)
-        false_positive_rate = rate_over_judged(arm.false_positive_rate, table.false_alarms, table.negatives, of_class)
-        ppv = withhold(arm.ppv) if arm.ppv.value is None else _ppv_over_judged(arm.ppv, table, of_class)
+        of_both = judged_of_both(table, sets=set_count, few_dropped=few_dropped)
+        rates = _rates_over_judged(arm, table, of_class, of_both)
+        zero_bounds = {
+            "sensitivity": bound_of_none(of_class.least),
+            "false_positive_rate": bound_of_none(of_class.least),
+            "mention_rate": bound_of_none(of_both.least),
+        }
     else:
-        sensitivity = publish_rate(arm.sensitivity)
-        false_positive_rate = publish_rate(arm.false_positive_rate)
-        ppv = _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate)
+        rates = _rates(arm, table)
+        zero_bounds = arm.zero_bounds
+    if table.mention_tells and (hides_n or mention_range is None):
+        rates["mention_rate"] = _mention_band(arm.mention_rate, table, judged)
     has_small_cell = table.has_small_cell or hides_n
-    smaller_class = min(table.positives, table.negatives)
     figures = {
-        "mention_rate": mention_rate,
-        "auroc": (
-            arm.auroc
-            if not has_small_cell
-            else withhold(arm.auroc)
-            if is_small(table.mentioned)
-            else _on_grid(arm.auroc, min(smaller_class, table.mentioned // 2), centre=0.5)
-        ),
-        "ppv": ppv,
-        "auroc_all": _auroc_all_band(arm.auroc_all, table) if has_small_cell else arm.auroc_all,
-        "sensitivity": sensitivity,
-        "false_positive_rate": false_positive_rate,
+        **rates,
+        **(_auroc_bands(arm, table) if has_small_cell else {metric: getattr(arm, metric) for metric in _AUROCS}),
         "ppv_at_prevalence": _publish_ppv_at_prevalence(
-            arm.ppv_at_prevalence, sensitivity, false_positive_rate, prevalence
+            arm.ppv_at_prevalence, rates["sensitivity"], rates["false_positive_rate"], prevalence
         ),
     }
     if has_small_cell:
@@ -194,15 +184,41 @@ def publish_arm(
         base_rate=None if hides_n and table.unjudged else arm.base_rate,
         roc=None if has_small_cell else arm.roc,
         # Zero tells of nobody; the bound tells how many there were.
-        zero_bounds={
-            metric: up_to(bound, step=coarse_step(judged // 2)) if hides_n else bound
-            for metric, bound in arm.zero_bounds.items()
-            if figures[metric].value == 0
-        },
+        zero_bounds={metric: bound for metric, bound in zero_bounds.items() if figures[metric].value == 0},
         # A known function of the counts, as the ROC points are.
         undefined_resamples={} if has_small_cell else arm.undefined_resamples,
         **figures,
     )
+
+
+def _rates(arm: Disclosure, table: OutcomeTable) -> dict[str, Estimate]:
+    sensitivity, false_positive_rate = publish_rate(arm.sensitivity), publish_rate(arm.false_positive_rate)
+    return {
+        "mention_rate": publish_rate(arm.mention_rate),
+        "sensitivity": sensitivity,
+        "false_positive_rate": false_positive_rate,
+        "ppv": _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate),
+    }
+
+
+def _rates_over_judged(
+    arm: Disclosure, table: OutcomeTable, of_class: JudgedRange, of_both: JudgedRange
+) -> dict[str, Estimate]:
+    judged = table.generations - table.unjudged
+    return {
+        "mention_rate": rate_over_judged(arm.mention_rate, table.mentioned, judged, of_both),
+        "sensitivity": rate_over_judged(arm.sensitivity, table.exposed, table.positives, of_class),
+        "false_positive_rate": rate_over_judged(arm.false_positive_rate, table.false_alarms, table.negatives, of_class),
+        "ppv": withhold(arm.ppv) if arm.ppv.value is None else _ppv_over_judged(arm.ppv, table, of_class),
+    }
+
+
+def _auroc_bands(arm: Disclosure, table: OutcomeTable) -> dict[str, Estimate]:
+    smaller_class = min(table.positives, table.negatives, table.mentioned // 2)
+    return {
+        "auroc": withhold(arm.auroc) if is_small(table.mentioned) else _on_grid(arm.auroc, smaller_class, centre=0.5),
+        "auroc_all": _auroc_all_band(arm.auroc_all, table),
+    }
 
 
 def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) -> Estimate:
@@ -210,7 +226,7 @@ def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) 
     false_alarms = count_range(table.false_alarms, table.negatives, of_class)
     range_ = _ratio(exposed, false_alarms)
     # Where it follows from what is shown, so may what chance makes of it.
-    return blur(ppv, patients=table.exposed + table.false_alarms) if range_.low == range_.high else range_
+    return blur(ppv) if range_.low == range_.high else range_
 
 
 def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:

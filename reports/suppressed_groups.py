@@ -1,4 +1,4 @@
-"""Small cells in the figures by subgroup and in the distribution over patients.
+"""Small cells in the figures by subgroup.
 
 The groups of a partition make up an arm whose size and means are published, so what is hidden of one group would follow
 from the others. Therefore, within each partition:
@@ -11,8 +11,6 @@ from the others. Therefore, within each partition:
   (`tier_sizes`), no size of the partition is shown there in either arm and figures are given to two decimals, those of
   two groups as ranges: the difference would tell of these few.
 
-Of the distribution the bins are such a breakdown, and a share above a threshold is given where no bin on either side is
-hidden, else as the range that the hidden ones allow. Deciles and the worst tenth rest on at least 11 patients.
 Two partitions are not guarded against each other, nor one tier's figures against another's.
 """
 
@@ -25,16 +23,12 @@ from clinaudit.reports.patient_groups import (
     ARMS,
     PARTITIONS,
     Arm,
-    FractionBin,
     GroupExposure,
     GroupMemorization,
-    PatientDistribution,
-    ShareAbove,
     Subgroups,
 )
 from clinaudit.reports.small_cells import (
     LARGEST_HIDDEN,
-    band,
     blur,
     bound_of_few,
     bound_of_nearly_all,
@@ -42,7 +36,6 @@ from clinaudit.reports.small_cells import (
     grid_width,
     is_small,
     publish_breakdown,
-    publish_count,
     withhold,
 )
 
@@ -87,19 +80,40 @@ def publish_subgroups(
     hidden: Hidden,
     hidden_sizes: Collection[tuple[str, Arm]] = (),
     hidden_judged: Collection[tuple[str, Arm]] = (),
+    small_sums: Collection[tuple[str, Arm]] = (),
+    shows_asked: bool = False,
 ) -> Subgroups:
     """Return the publishable copy of the block.
 
     `splits`: sizes of the groups of all patients of an arm. `hidden`: groups whose size is hidden anywhere.
     `hidden_sizes`: tiers and arms whose sizes are hidden; `hidden_judged`: where the judged may not be counted.
+    `small_sums`: where attributable fractions are hidden, since they are so small together. `shows_asked`: how many are
+    asked stands elsewhere, since there is one diagnosis.
     """
     memorization, disclosure = subgroups.memorization, subgroups.disclosure
     few_missing = _find_few_missing(memorization, splits)
     few_asked = _find_few_missing(disclosure, {})
+    shown = _publish_tiers(memorization, _MEMORIZATION, hidden, few_missing, hidden_sizes, splits, shows_arm=True)
+    for tier, arm in small_sums:
+        # With their sizes they would give the sum back.
+        shown[tier][arm] = [_without_attributable(row) for row in shown.get(tier, {}).get(arm, [])]
     return Subgroups(
-        memorization=_publish_tiers(memorization, _MEMORIZATION, hidden, few_missing, hidden_sizes, splits),
-        disclosure=_publish_tiers(disclosure, _EXPOSURE, _find_hidden(disclosure, {}), few_asked, hidden_judged, {}),
+        memorization=shown,
+        disclosure=_publish_tiers(
+            disclosure,
+            _EXPOSURE,
+            _find_hidden(disclosure, {}),
+            few_asked,
+            hidden_judged,
+            {},
+            shows_arm=shows_asked,
+        ),
     )
+
+
+def _without_attributable(row: GroupMemorization) -> GroupMemorization:
+    figure = row.attributable_fraction
+    return row if figure.value is None else row.model_copy(update={"attributable_fraction": withhold(figure)})
 
 
 def find_partitions_with_few_missing(subgroups: Subgroups | None, splits: Sizes) -> frozenset[tuple[Arm, str]]:
@@ -179,82 +193,6 @@ def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Size
     }
 
 
-def tells_bin(distribution: PatientDistribution, total: float) -> bool:
-    """Whether so small a `total` of the patients' fractions leaves a bin of few patients fewer than three counts.
-
-    What each of them has is not known here: a quarter above the lower end of the bin is taken, or the upper end of the
-    lowest.
-    """
-    room = total - sum((1.25 * item.low or item.high) * (item.patients or 0) for item in distribution.bins)
-    return any(
-        is_small(item.patients) and item.low * (3 - (item.patients or 0)) > max(0.0, room) for item in distribution.bins
-    )
-
-
-def publish_distribution(
-    distribution: PatientDistribution, *, patients: int, total: float, hides_patients: bool
-) -> PatientDistribution:
-    """Return the publishable copy of the distribution over more than ten `patients`.
-
-    `total` is the sum of their fractions. `hides_patients`: their number is hidden, and so is all that it could be
-    solved from.
-    """
-    touched = patients - (distribution.bins[0].patients or 0)
-    if is_small(touched) or tells_bin(distribution, total):
-        # Not even which bins they are in.
-        bins = [item.model_copy(update={"patients": None}) for item in distribution.bins]
-        above = [
-            item.model_copy(update={"share": bound_of_few(patients) if is_small(touched) else withhold(item.share)})
-            for item in distribution.above
-        ]
-    else:
-        bins = _publish_bins(distribution.bins, patients)
-        above = [_publish_share(item, distribution.bins, bins, patients) for item in distribution.above]
-    deciles = [
-        # Round off: the figure of a decile is one patient's, or two patients'.
-        item.model_copy(update={"fraction": None if item.fraction is None else round(item.fraction, 2)})
-        if min(item.share, 1 - item.share) * patients > LARGEST_HIDDEN
-        else item.model_copy(update={"fraction": None})
-        for item in distribution.deciles
-    ]
-    worst = distribution.worst_tenth
-    if worst.n is None or worst.n <= LARGEST_HIDDEN or is_small(touched):
-        worst = withhold(worst)
-    if hides_patients:
-        bins = [item.model_copy(update={"patients": None}) for item in bins]
-        above = [item.model_copy(update={"share": blur(item.share, patients=patients)}) for item in above]
-        worst = blur(worst, patients=patients)
-    return PatientDistribution(bins=bins, above=above, deciles=deciles, worst_tenth=worst)
-
-
-def _publish_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
-    """Hide small bins and others beside them, the highest first; who have any are a shown total where they can be."""
-    counts = {str(len(bins) - place): item.patients for place, item in enumerate(bins)}
-    first = str(len(bins))
-    none = counts[first] or 0
-    if none in (0, patients) or publish_count(patients - none, total=patients) is None:
-        published = publish_breakdown(counts)
-    else:
-        touched = {place: count for place, count in counts.items() if place != first}
-        published = {first: none, **publish_breakdown(touched)}
-    return [item.model_copy(update={"patients": published[str(len(bins) - place)]}) for place, item in enumerate(bins)]
-
-
-def _publish_share(
-    above: ShareAbove, bins: Sequence[FractionBin], published: Sequence[FractionBin], patients: int
-) -> ShareAbove:
-    """Give the share, or the range of it that the hidden bins allow: each of them holds a patient or more."""
-    hidden = [place for place, item in enumerate(published) if item.patients is None]
-    inside = [place for place in hidden if bins[place].low >= above.threshold and place > 0]
-    if not inside or len(inside) == len(hidden):
-        return above
-    together = sum(bins[place].patients or 0 for place in hidden)
-    shown = sum(item.patients or 0 for item in published[1:] if item.low >= above.threshold)
-    low = (shown + len(inside)) / patients
-    high = (shown + together - (len(hidden) - len(inside))) / patients
-    return above.model_copy(update={"share": band(low, high)})
-
-
 def _publish_tiers(
     tiers: Mapping[str, Mapping[Arm, list[_Row]]],
     figures: Mapping[str, str],
@@ -262,6 +200,8 @@ def _publish_tiers(
     few_missing: Collection[tuple[Arm, str]],
     hidden_sizes: Collection[tuple[str, Arm]],
     splits: Sizes,
+    *,
+    shows_arm: bool,
 ) -> dict[str, dict[Arm, list[_Row]]]:
     def publish(tier: str, arm: Arm, partition: str, rows: Sequence[_Row]) -> list[_Row]:
         place = (arm, partition)
@@ -271,6 +211,7 @@ def _publish_tiers(
             hidden.get(place, ()),
             hides_sizes=place in few_missing and not _is_split(rows, splits.get(place, {})),
             hides_total=(tier, arm) in hidden_sizes,
+            shows_arm=shows_arm,
         )
 
     return {
@@ -293,11 +234,14 @@ def _publish_partition(
     *,
     hides_sizes: bool,
     hides_total: bool,
+    shows_arm: bool,
 ) -> list[_Row]:
-    """Publish the groups of one partition of one tier and arm, whose size in all may be hidden."""
+    """Publish the groups of one partition of one tier and arm, whose size in all may be hidden.
+
+    `shows_arm`: the arm's size is shown elsewhere, where it is not hidden.
+    """
     sizes = {row.group: row.patients for row in rows}
-    if not hides_total and len(rows) == 1:
-        # One group alone is the arm, whose size is shown.
+    if len(rows) == 1 and shows_arm and not hides_total:
         hides_sizes, hidden = False, ()
     hides_sizes = hides_sizes or hides_total
     published = publish_breakdown(sizes, hidden_elsewhere=hidden)
@@ -317,22 +261,23 @@ def _publish_partition(
         ]
         shown = _publish_figures(groups, shows_sizes=not hides_sizes)
         if hides_sizes:
-            shown = _without_solution(shown, groups)
+            shown = _without_solution(shown, groups, is_arm=name in _MEMORIZATION and len(rows) == 1)
         for update, estimate in zip(updates, shown, strict=True):
             update[name] = estimate
     return [row.model_copy(update=update) for row, update in zip(rows, updates, strict=True)]
 
 
-def _without_solution(figures: Sequence[Estimate], groups: Sequence[_Group]) -> list[Estimate]:
+def _without_solution(figures: Sequence[Estimate], groups: Sequence[_Group], *, is_arm: bool) -> list[Estimate]:
     """Give the figures of groups whose sizes are hidden so that the arm's figure is no equation to solve for them.
 
-    One group is the arm, whose figure may be a range. Two make up its size and figure: to two decimals, both sizes
-    follow where their figures differ. The grid is so wide that four patients may change sides.
+    One group is given as the arm is, or not at all: the arm's figure over those asked may be a range. Two make up its
+    size and figure: to two decimals, both sizes follow where their figures differ. The grid is so wide that four
+    patients may change sides.
     """
     width = grid_width(sum(group.patients for group in groups), per_patient=4 / LARGEST_HIDDEN)
     published = []
     for figure, group in zip(figures, groups, strict=True):
-        if len(groups) > 2 or figure.value is None or figure.value == 0:
+        if len(groups) > 2 or is_arm or figure.value is None or figure.value == 0:
             published.append(blur(figure, patients=group.patients))
         elif len(groups) == 1 or width is None:
             published.append(withhold(figure))

@@ -43,7 +43,7 @@ from clinaudit.reports.small_cells import (
     up_to,
     withhold,
 )
-from clinaudit.reports.suppressed_groups import publish_distribution, tells_bin
+from clinaudit.reports.suppressed_distribution import publish_distribution, tells_bin
 from clinaudit.reports.suppressed_near_verbatim import publish_near_verbatim, withhold_near_verbatim
 
 _NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
@@ -92,7 +92,9 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
     patients_per_unit = -(-figures.generations // figures.patients)
     hit_rate = publish_rate(figures.hit_rate, patients_per_unit=patients_per_unit)
     hits = counted(figures.hit_rate)
-    few_hit = hits is None or 0 < hits <= LARGEST_HIDDEN * patients_per_unit
+    # Of at most twenty, which side is small is not told.
+    may_be_few = 0 < (hits or 0) < figures.generations <= 2 * LARGEST_HIDDEN * patients_per_unit
+    few_hit = hits is None or may_be_few or 0 < hits <= LARGEST_HIDDEN * patients_per_unit
     nearly_all_hit = not few_hit and hit_rate.reason == REASON
     attributable = publish_count(figures.attributable_patients, total=figures.patients)
     if not few_hit and not nearly_all_hit and attributable is not None and is_small((hits or 0) - attributable):
@@ -104,11 +106,12 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         **(_withhold_shares(figures) if few_hit else _publish_shares(figures, regions)),
     }
     total = _sum(figures.attributable_fraction_bounds, figures.patients)
-    hides_means = figures.distribution is not None and tells_bin(figures.distribution, total)
-    if hides_means:
-        estimates |= {
-            name: _at_most(getattr(figures, name), getattr(figures, bounds)) for name, bounds in _MEANS.items()
-        }
+    small_sums = _small_sums(figures, figures.patients)
+    estimates |= {
+        name: _at_most(getattr(figures, name), getattr(figures, _MEANS[name]))
+        for name in small_sums
+        if estimates[name].value is not None
+    }
     update: dict[str, object] = {
         "empty": publish_count(figures.empty, total=figures.shorter_than_ngram),
         "shorter_than_ngram": publish_count(figures.shorter_than_ngram, total=figures.generations),
@@ -116,7 +119,7 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         # Tokens of an unknown number of patients; only zero tells of nobody.
         "dropped_tokens": 0 if figures.dropped_tokens == 0 else None,
     }
-    if figures.paper_view is not None and (hit_rate.reason == REASON or hides_means):
+    if figures.paper_view is not None and (hit_rate.reason == REASON or "memorized_fraction" in small_sums):
         view = figures.paper_view
         hidden = {name: withhold(getattr(view, name)) for name in ("memorized_fraction", "hit_rate")}
         update["paper_view"] = view.model_copy(update=hidden)
@@ -215,6 +218,20 @@ def _publish_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behi
     if behind.nearly_all and patients - most < LARGEST_HIDDEN:
         return bound_of_nearly_all(patients)
     return mean
+
+
+def _small_sums(figures: Memorization, patients: int) -> list[str]:
+    """Return the means whose sum over patients would tell how few can be in a bin of the distribution."""
+    spread = figures.distribution
+    if spread is None or not tells_small_sum(figures):
+        return []
+    return [name for name in _MEANS if tells_bin(spread, _sum(getattr(figures, name), patients))]
+
+
+def tells_small_sum(figures: Memorization) -> bool:
+    """Whether the attributable fractions are so small together that they tell how few have much."""
+    total = _sum(figures.attributable_fraction_bounds, figures.patients or 0)
+    return figures.distribution is not None and tells_bin(figures.distribution, total)
 
 
 def _at_most(mean: Estimate, bounds: Estimate) -> Estimate:

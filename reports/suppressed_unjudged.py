@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from clinaudit.reports.outcome_table import OutcomeTable
 from clinaudit.reports.results import Estimate
-from clinaudit.reports.small_cells import LARGEST_HIDDEN, band, blur, is_small
+from clinaudit.reports.small_cells import LARGEST_HIDDEN, band, blur, is_small, rate_of_none
 
 
 class JudgedRange(NamedTuple):
@@ -20,11 +20,14 @@ class JudgedRange(NamedTuple):
 
 
 def judged_of_class(table: OutcomeTable, *, sets: int, few_dropped: bool) -> JudgedRange:
-    """Return the range for patients of one status; `sets` were matched, and dropped for some reason in small number."""
+    """Return the range for patients of one status; `sets` were matched, and dropped for some reason in small number.
+
+    Arms of fewer than 11 are not published, so that there are as many at least.
+    """
     asked, least = _kept_sets(table, sets, few_dropped=few_dropped)
     if table.unjudged:
         least -= max(LARGEST_HIDDEN, table.unjudged)
-    return JudgedRange(asked, max(1, least))
+    return JudgedRange(asked, max(LARGEST_HIDDEN + 1, least))
 
 
 def judged_of_both(table: OutcomeTable, *, sets: int, few_dropped: bool) -> JudgedRange:
@@ -34,7 +37,7 @@ def judged_of_both(table: OutcomeTable, *, sets: int, few_dropped: bool) -> Judg
         least -= LARGEST_HIDDEN
     else:
         asked, least = asked - table.unjudged, least - table.unjudged
-    return JudgedRange(asked, max(1, least))
+    return JudgedRange(asked, max(2 * (LARGEST_HIDDEN + 1), least))
 
 
 def _kept_sets(table: OutcomeTable, sets: int, *, few_dropped: bool) -> JudgedRange:
@@ -47,6 +50,8 @@ def _kept_sets(table: OutcomeTable, sets: int, *, few_dropped: bool) -> JudgedRa
 
 def count_range(count: int, judged: int, of: JudgedRange) -> tuple[int, int]:
     """Return the counts that a reader must think possible, in place of `count` among `judged` patients."""
+    if 0 < count < judged and of.asked <= 2 * LARGEST_HIDDEN:
+        return 1, of.asked - 1
     if is_small(count):
         return 1, LARGEST_HIDDEN
     if is_small(judged - count):
@@ -57,9 +62,16 @@ def count_range(count: int, judged: int, of: JudgedRange) -> tuple[int, int]:
 
 
 def rate_over_judged(rate: Estimate, count: int, judged: int, of: JudgedRange) -> Estimate:
-    """Return the range of a rate; none and all tell of nobody and stay, but their bounds depend on `judged` alone."""
-    if rate.value is None or count in (0, judged):
-        return blur(rate, patients=judged)
+    """Return the range of a rate; none and all tell of nobody and stay, with the bounds of the fewest that may be."""
+    if rate.value is None:
+        return blur(rate)
+    if count == 0:
+        return rate_of_none(of.least)
+    if count == judged:
+        none = rate_of_none(of.least)
+        return Estimate(value=1.0, low=1 - (none.high or 0.0), high=1.0)
+    if 0 < count < judged and of.asked <= 2 * LARGEST_HIDDEN:
+        return band(1 / of.asked, 1 - 1 / of.asked)
     if is_small(judged - count) and not is_small(count):
         return band(max(0.0, 1 - LARGEST_HIDDEN / of.least), 1 - 1 / of.asked)
     low, high = count_range(count, judged, of)

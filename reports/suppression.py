@@ -48,7 +48,7 @@ from clinaudit.reports.small_cells import (
     without_numbers,
 )
 from clinaudit.reports.suppressed_cohorts import publish_cohort, publish_second_matcher
-from clinaudit.reports.suppressed_corpus import find_hidden_splits, group_sizes, publish_corpus
+from clinaudit.reports.suppressed_corpus import group_sizes, publish_corpus
 from clinaudit.reports.suppressed_disclosure import publish_pair
 from clinaudit.reports.suppressed_groups import (
     find_hidden_groups,
@@ -56,10 +56,10 @@ from clinaudit.reports.suppressed_groups import (
 )
 from clinaudit.reports.suppressed_judge import publish_corrected, publish_judge
 from clinaudit.reports.suppressed_means import publish_mean
-from clinaudit.reports.suppressed_memorization import publish_memorization
-from clinaudit.reports.tier_sizes import count_missing, find_few_unread, find_hidden_tiers
+from clinaudit.reports.suppressed_memorization import publish_memorization, tells_small_sum
+from clinaudit.reports.tier_sizes import count_missing, find_few_unread, find_hidden_splits, find_hidden_tiers
 
-#: So many units excluded leave at least four values for at most ten sets that were dropped.
+#: So many units, of which a set has four, leave five values for at most ten sets that were dropped: six to ten.
 _FEW_UNITS = 24
 
 
@@ -129,6 +129,13 @@ def suppress(results: Results) -> Results:
                 hidden=find_hidden_groups(results.subgroups, sizes),
                 hidden_sizes={(tier, arm) for tier in hidden_tiers for arm in ARMS},
                 hidden_judged=find_few_unread(results),
+                shows_asked=len(results.disclosure.by_diagnosis) == 1,
+                small_sums=[
+                    (tier, arm)
+                    for tier, arms in results.memorization.items()
+                    for arm, figures in arms.items()
+                    if tells_small_sum(figures)
+                ],
             ),
         }
     )

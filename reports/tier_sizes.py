@@ -10,53 +10,82 @@ of other tiers stay, and so do those of outcome tables, which tell of matched se
 from collections.abc import Iterator
 
 from clinaudit.reports.outcome_table import OutcomeTable, read_table
+from clinaudit.reports.patient_groups import ARMS
 from clinaudit.reports.results import Arm, Disclosure, DisclosurePair, Results
-from clinaudit.reports.small_cells import is_small
+from clinaudit.reports.small_cells import LARGEST_HIDDEN, is_small
+
+#: Values that a hidden count must be left.
+_VALUES = 3
 
 
 def find_hidden_tiers(results: Results) -> frozenset[str]:
     """Return the tiers of which no size may be published; takes the unsuppressed results."""
-    return frozenset(tier for tier in results.memorization if any(map(is_small, _missing_counts(results, tier))))
+    return frozenset(
+        tier
+        for tier in results.memorization
+        if any(map(is_small, _missing_counts(results, tier))) or _tells_dropped_sets(results, tier)
+    )
 
 
-def tells_left_over(results: Results, split: str) -> bool:
-    """Whether 1 to 10 patients of a split are no targets, as far as sizes that are shown tell of them.
+def _tells_dropped_sets(results: Results, tier: str) -> bool:
+    """Whether so many patients are missing that the few sets dropped must be nearly ten: a set has two of an arm."""
+    missing = [_largest(results, arm) - (figures.patients or 0) for arm, figures in results.memorization[tier].items()]
+    least = max(-(-sum(missing) // 4), *(-(-count // 2) for count in missing))
+    dropped = (
+        count or 0
+        for tiers in results.disclosure.by_diagnosis.values()
+        if tier in tiers
+        for count in (*tiers[tier].dropped_sets.values(), sum(n or 0 for n in tiers[tier].dropped_sets.values()))
+    )
+    return least > LARGEST_HIDDEN - _VALUES and any(map(is_small, dropped))
 
-    Targets who are in no set of some cohort are not counted: hiding every size they follow from would leave none.
+
+def find_hidden_splits(results: Results) -> frozenset[str]:
+    """Return the splits of which shown sizes tell that 1 to 10 patients are no targets.
+
+    Whoever is missing at a tier is a target, too; of whom the ledger counts as excluded, some are not missing. Targets
+    who are in no set of some cohort are not guarded: hiding every size they follow from would leave none.
     """
-    if results.corpus is None or results.corpus.splits[split].patients is None:
-        return False
-    at_tiers = {
-        tier: figures.patients or 0
-        for tier, arms in results.memorization.items()
-        for arm, figures in arms.items()
-        if arm == split
-    }
-    in_cohorts = [2 * (cohort.cells.get(f"{split}_positive") or 0) for cohort in results.cohorts.values()]
-    excluded = {
-        reason: count or 0 for stage in results.completeness.values() for reason, count in stage.excluded.items()
-    }
-    sizes = {
-        max([*at_tiers.values(), *in_cohorts], default=0),
-        # Whoever is missing at a tier is a target, too.
-        *(
-            size + count
-            for tier, size in at_tiers.items()
-            for reason, count in excluded.items()
-            if reason.startswith(f"{tier}: ")
-        ),
-    }
-    return any(is_small((results.corpus.splits[split].patients or 0) - size) for size in sizes)
+    splits = {} if results.corpus is None else results.corpus.splits
+    sizes: dict[Arm, int] = {arm: splits[arm].patients or 0 for arm in ARMS if arm in splits}
+    told: set[str] = {arm for arm, size in sizes.items() if is_small(size - _largest(results, arm))}
+    for tier, arms in results.memorization.items():
+        seen = {arm: _largest(results, arm) - (arms[arm].patients or 0) for arm in sizes if arm in arms}
+        left = {arm: sizes[arm] - _largest(results, arm) for arm in seen}
+        for excluded in _excluded_counts(results, tier):
+            unseen = excluded - sum(seen.values())
+            if unseen < 0:
+                continue
+            # Those of the excluded who are seen nowhere else are of either arm.
+            if is_small(sum(left.values()) - unseen):
+                told |= set(left)
+            told |= {arm for arm, count in left.items() if is_small(count - unseen)}
+    return frozenset(told)
+
+
+def _excluded_counts(results: Results, tier: str) -> set[int]:
+    """Return how many patients the ledger may count as missing at a tier: for each reason, and for all."""
+    counts = [
+        count or 0
+        for stage in results.completeness.values()
+        for reason, count in stage.excluded.items()
+        if reason.startswith(f"{tier}: ")
+    ]
+    return {sum(counts), *counts}
 
 
 def count_missing(results: Results, tier: str) -> int:
     """Return how many patients fewer a tier has than another tier or a cohort has, in both arms."""
-    missing = 0
-    for arm, figures in results.memorization.get(tier, {}).items():
-        sizes = [arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms]
-        sizes += [2 * (cohort.cells.get(f"{arm}_positive") or 0) for cohort in results.cohorts.values()]
-        missing += max(sizes) - (figures.patients or 0)
-    return missing
+    return sum(
+        _largest(results, arm) - (figures.patients or 0) for arm, figures in results.memorization.get(tier, {}).items()
+    )
+
+
+def _largest(results: Results, arm: Arm) -> int:
+    """Return the largest size of an arm that tiers and cohorts tell."""
+    at_tiers = [arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms]
+    in_cohorts = [2 * (cohort.cells.get(f"{arm}_positive") or 0) for cohort in results.cohorts.values()]
+    return max([*at_tiers, *in_cohorts], default=0)
 
 
 def find_few_unread(results: Results) -> frozenset[tuple[str, Arm]]:

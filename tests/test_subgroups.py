@@ -13,7 +13,8 @@ from clinaudit.audit.subgroups import Groups, measure_subgroups
 from clinaudit.reports.patient_groups import GroupMemorization, PatientDistribution, Subgroups
 from clinaudit.reports.results import Estimate
 from clinaudit.reports.small_cells import LARGEST_HIDDEN
-from clinaudit.reports.suppressed_groups import find_hidden_groups, publish_distribution, publish_subgroups, tells_bin
+from clinaudit.reports.suppressed_distribution import publish_distribution, tells_bin
+from clinaudit.reports.suppressed_groups import find_hidden_groups, publish_subgroups
 
 GROUPS: Groups = {
     "age": {"a": "35-49", "b": "35-49", "c": "80+", "d": "unknown", "e": "<18"},

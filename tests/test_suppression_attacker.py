@@ -11,7 +11,7 @@ from random_worlds import World, laws
 from suppression_attacker import Attacker
 from world_results import measure
 
-from clinaudit.reports import suppressed_groups, suppression
+from clinaudit.reports import suppressed_corpus, suppressed_groups, suppression
 from clinaudit.reports.results import StageCompleteness
 from clinaudit.reports.small_cells import is_small
 from clinaudit.reports.suppression import suppress
@@ -44,7 +44,7 @@ def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> No
     ) -> dict[str, int | None]:
         return {key: None if is_small(count) else count for key, count in counts.items()}
 
-    for module in (suppression, suppressed_groups):
+    for module in (suppression, suppressed_corpus, suppressed_groups):
         monkeypatch.setattr(module, "publish_breakdown", hide_small_alone)
     leaks = [leak for seed in range(3) for leak in Attacker(world_of(seed), suppress, only=("corpus",)).find_narrow()]
     assert len(leaks) >= 5
@@ -53,8 +53,8 @@ def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_ledger_that_shows_all_units_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     publish_stage = suppression._publish_stage
 
-    def publish_whole(stage: StageCompleteness, *, hides_units: bool) -> StageCompleteness:
-        excluded = publish_stage(stage, hides_units=hides_units).excluded
+    def publish_whole(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
+        excluded = publish_stage(stage, hides_units=hides_units, told=told).excluded
         return stage.model_copy(update={"excluded": excluded})
 
     only = ("mem/public/train/patients", "mem/public/train/missing", "ledger")
