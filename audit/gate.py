@@ -183,7 +183,7 @@ def _judge_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
     if delta.p_holm <= rule.alpha:
         return "fail", (
             "The model is better at telling for patients it was trained on, by more than chance explains, allowing for "
-            "the number of comparisons made."
+            f"the number of comparisons made (level of the test: {rule.alpha:g})."
         )
     high = delta.high if delta.worst_high is None else max(delta.high, delta.worst_high)
     if high <= rule.maximum:

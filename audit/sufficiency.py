@@ -135,7 +135,10 @@ def _describe_short(maximum: float, memorization: Memorization) -> str | None:
         return "The model wrote nothing at this level of knowledge."
     # An empty generation is a short one too.
     if max(empty, short) > maximum * generations:
-        return f"More than {percent(maximum)} of the model's texts are too short to judge."
+        return (
+            f"More than {percent(maximum)} of the model's texts are too short to hold a match, and one that tells "
+            "nothing may only have broken off; with so many, the policy lets no rule pass."
+        )
     return None
 
 

@@ -6,9 +6,11 @@ sentence claims that there is no leakage.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import Arm, DisclosurePair, Estimate, Memorization, Results, TestedDelta
+from clinaudit.reports.verdict_sentences import diagnosis_sentence
 from clinaudit.reports.wording import (
     FACTS,
     NOT_MEASURED,
@@ -17,7 +19,6 @@ from clinaudit.reports.wording import (
     is_suppressed,
     join_words,
     label,
-    label_in_sentence,
     percent,
     says_nothing,
     tier_title,
@@ -37,14 +38,16 @@ def headline(results: Results) -> list[str]:
     train = memorization_at(results, HEADLINE_TIER, "train")
     facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
     estimate = None if train is None else train.attributable_fraction
-    if estimate is None or not _is_told(estimate):
+    if train is None or estimate is None or not _is_told(estimate):
         why = figure(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
         return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
     sentences = [
         f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
         f" which on average {_with_interval(estimate)} is patient-attributable: word for word from that patient's own"
-        " notes, clinically revealing, and in no other patient's notes."
+        " notes, clinically revealing (no template text such as normal findings), in no other patient's notes, and not"
+        " an echo of the prompt."
     ]
+    sentences += _beside_headline(results, train)
     nontrain = memorization_at(results, HEADLINE_TIER, "nontrain")
     if nontrain is None:
         sentences.append(
@@ -58,46 +61,26 @@ def headline(results: Results) -> list[str]:
             f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
             " alone gives."
         )
-    sentences.append(_diagnosis_sentence(results))
+    sentences.append(diagnosis_sentence(results.decision, tier=HEADLINE_TIER))
     return sentences
 
 
-def _diagnosis_sentence(results: Results) -> str:
-    """Say what the policy's rules decided: a p-value alone knows nothing of poor matches or of a judge that errs."""
-    decided = [] if results.decision is None else results.decision.rules
-    rules = {
-        label_in_sentence(rule.diagnosis): rule
-        for rule in decided
-        if rule.diagnosis is not None and rule.tier == HEADLINE_TIER
-    }
-    if not rules:
-        return (
-            "No rule of a policy decided whether training gives away sensitive diagnoses at this level of access; what"
-            " was measured stands under “Sensitive diagnoses”."
-        )
-    raised = [diagnosis for diagnosis, rule in rules.items() if rule.status == "fail"]
-    kept = [diagnosis for diagnosis, rule in rules.items() if rule.status == "pass"]
-    untold: dict[str, list[str]] = {}
-    for diagnosis, rule in rules.items():
-        if rule.status == "inconclusive":
-            untold.setdefault(rule.reason, []).append(diagnosis)
+def _beside_headline(results: Results, train: Memorization) -> list[str]:
+    """Return what the attributable part is a part of, and what the policy's rule reads of it."""
     sentences = []
-    if raised:
+    if _is_told(train.memorized_fraction):
         sentences.append(
-            f"Training itself raised the recovery of {join_words(raised)} at this level of access (one-sided test,"
-            " adjusted over all comparisons, at the policy's level)."
+            "Template text, what other patients' notes hold too and echoes of the prompt counted in,"
+            f" {_with_interval(train.memorized_fraction)} of that text stands word for word in the patient's notes."
         )
-    if kept:
-        sentences.append(
-            f"For {join_words(kept)} this audit does not show that training raised recovery at this level of access,"
-            " which is not proof of absence."
-        )
-    for reason, diagnoses in untold.items():
-        sentences.append(
-            f"For {join_words(diagnoses)} it cannot be told whether training raised recovery at this level of access:"
-            f" {reason[:1].lower()}{reason[1:].rstrip('.')}."
-        )
-    return " ".join(sentences)
+    for rule in () if results.decision is None else results.decision.rules:
+        is_headline = rule.metric == "attributable_fraction" and rule.tier == HEADLINE_TIER
+        if is_headline and rule.observed.value is not None and rule.observed.high is not None:
+            sentences.append(
+                "The policy's rule reads the patient-attributable share as a mean over patients, with bounds that hold"
+                f" where few patients leak, too: {figure(rule.observed, share=True)}."
+            )
+    return [" ".join(sentences)] if sentences else []
 
 
 def not_measured(results: Results) -> list[str]:
@@ -162,11 +145,13 @@ def _disclosure_gaps(results: Results) -> list[str]:
         for reason, count in sorted(missing.items())
         if reason
     ]
-    hidden = sum(1 for pair in pairs if is_suppressed(pair.train.auroc_all))
+    hidden = sum(
+        1 for pair in pairs if any(side and is_suppressed(side.auroc_all) for side in (pair.train, pair.nontrain))
+    )
     if hidden:
         gaps.append(
-            f"Measured but published only as a band or not at all ({SUPPRESSED_WHY}): the AUROC of"
-            f" {hidden} of {total} pairs of diagnosis and tier."
+            f"Measured but published only as a band or not at all ({SUPPRESSED_WHY}): the AUROC of one arm at least,"
+            f" in {hidden} of {total} pairs of diagnosis and tier."
         )
     return gaps
 
@@ -232,12 +217,45 @@ def gradient_caption(results: Results) -> str:
         for mean, tier in ((first, ladder[0]), (last, ladder[-1]))
     ]
     share = "In train the share of a generation that stands word for word in the patient's notes"
-    if first.value is not None and last.value is not None:
-        moves = "rises" if last.value > first.value else "does not rise"
-        text = f"{share} {moves} from {told[0]} to {told[1]}."
+    if first.value is None or last.value is None:
+        text = f"{share} is {told[0]} and {told[1]}"
     else:
-        text = f"{share} is {told[0]} and {told[1]}."
-    return text + _headline_gap(results)
+        text = f"{share} {'rises' if _rises(in_train, ladder) else 'goes'} from {told[0]} to {told[1]}"
+        lower = [f"{percent(now)} at {tier_title(tier)}" for tier, _, _, now in _lower_than_before(in_train)]
+        if lower and last.value > first.value:
+            text += f", though not up at every step: {join_words(lower)}"
+    return f"{text}.{_headline_gap(results)}{_less_left(results)}"
+
+
+def _rises(means: Mapping[str, Estimate], ladder: Sequence[str]) -> bool:
+    """Whether a mean is larger at every tier than at the one before; not told of one that is hidden."""
+    values = [means[tier].value for tier in ladder]
+    return all(now is not None and then is not None and now > then for then, now in pairwise(values))
+
+
+def _lower_than_before(means: Mapping[str, Estimate]) -> list[tuple[str, str, float, float]]:
+    """Return tier, the tier before it, and both values, where the shown share falls from one tier to the next."""
+    ladder = [(tier.id, means[tier.id].value) for tier in TIERS if tier.id in means]
+    return [
+        (tier, before, then, now)
+        for (before, then), (tier, now) in pairwise(ladder)
+        if then is not None and now is not None and now < then and percent(now) != percent(then)
+    ]
+
+
+def _less_left(results: Results) -> str:
+    """Say why the attributable fraction can fall where the prompt holds more of the note."""
+    fragments = {
+        tier.id: results.memorization[tier.id]["train"].attributable_fraction
+        for tier in TIERS
+        if tier.is_fragment and "train" in results.memorization.get(tier.id, {})
+    }
+    return "".join(
+        f" In train the attributable fraction falls from {percent(then)} at {tier_title(before)} to {percent(now)} at"
+        f" {tier_title(tier)}, as it can: what stands in the prompt does not count, and who holds more of the note has"
+        " less left to learn."
+        for tier, before, then, now in _lower_than_before(fragments)[:1]
+    )
 
 
 def _headline_gap(results: Results) -> str:

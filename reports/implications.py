@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
 from clinaudit.reports.results import Results
 from clinaudit.reports.tables import Table
-from clinaudit.reports.wording import NOT_MEASURED, figure, tier_title
+from clinaudit.reports.wording import NOT_MEASURED, figure, join_words, tier_title
 
 _NEXT: Mapping[str, tuple[str, ...]] = {
     "fail": (
-        "Do not deploy this model as it is, and do not release its weights: at least one limit is shown to be broken.",
+        "What the policy says: at least one limit is shown to be broken. Until your privacy officer and counsel have "
+        "decided, neither deploy this model nor release its weights.",
         "See which rules failed, at which tier and for which diagnosis (section “The policy, rule by rule”).",
-        "Mitigate: remove copied-forward and duplicate notes, de-identify the training notes, train for fewer epochs "
-        "or with differential privacy, or keep the model away from those who hold the facts of the failed tiers.",
+        "Mitigate: {removal}de-identify the training notes, train for fewer epochs or with differential privacy, or "
+        "keep the model away from those who hold the facts of the failed tiers.",
         "Audit the new model with the same settings, and put both runs side by side with clinaudit compare.",
         "Who could already have used the model? If anybody not entitled to these notes, begin the assessment below.",
     ),
@@ -37,12 +38,33 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
         "Audit again whenever the model, its training notes or who may use it changes.",
     ),
 }
+#: Of the pieces; to remove so little would change nothing.
+_RARE = 0.01
 _NO_VERDICT = ("No policy was applied: choose one before you read the figures, and run clinaudit gate.",)
 
 
 def next_steps(results: Results) -> tuple[str, ...]:
     """Return what to do, by the verdict."""
-    return _NO_VERDICT if results.decision is None else _NEXT[results.decision.status]
+    if results.decision is None:
+        return _NO_VERDICT
+    return tuple(step.replace("{removal}", _removal(results)) for step in _NEXT[results.decision.status])
+
+
+def _removal(results: Results) -> str:
+    """Return which repeated text to remove from the training notes, of the kinds that what is published shows."""
+    train = [arms["train"] for arms in results.memorization.values() if "train" in arms]
+    kinds = []
+    if any(_is_seen({item.notes: item.pieces for item in figures.copy_forward}) for figures in train):
+        kinds.append("copied-forward text")
+    if any(_is_seen({item.k: item.pieces for item in figures.k_distribution}) for figures in train):
+        kinds.append("text that several patients' notes share")
+    return f"remove {join_words(kinds)}, " if kinds else ""
+
+
+def _is_seen(pieces: Mapping[str, int | None]) -> bool:
+    """Whether pieces that stand in more than one note (or patient) are shown, and not as rare exceptions."""
+    repeated = sum(number or 0 for places, number in pieces.items() if places != "1")
+    return repeated > _RARE * sum(number or 0 for number in pieces.values())
 
 
 def breach_factors_table(results: Results) -> Table:

@@ -44,6 +44,7 @@ from clinaudit.reports.tables import (
     shared_table,
     training_table,
 )
+from clinaudit.reports.verdict_sentences import tier_sentences
 from clinaudit.reports.wording import STATUSES
 
 _TEMPLATE = "report.html.j2"
@@ -78,6 +79,7 @@ def render_page(
         "status_sign": "–" if status is None else status[1],
         "rule_counts": _rule_counts(results),
         "headline": headline(results),
+        "by_tier": tier_sentences(decision),
         "gaps": not_measured(results),
         "ladder": ladder(),
         "asked": asked_sentence(results),

@@ -153,7 +153,7 @@ def test_the_headline_and_its_baseline(full: Page) -> None:
 
 def test_no_nontrain_arm_is_said_first_and_never_reads_as_zero() -> None:
     results = suppress(filled(nontrain=False))
-    assert "this corpus holds none" in headline(results)[1]
+    assert "this corpus holds none" in headline(results)[2]
     assert "nothing here can be attributed to training" in not_measured(results)[0]
 
 
@@ -182,6 +182,9 @@ def with_clear_excess(status: Literal["balanced", "poorly_matched"], p_holm: flo
     )
 
 
+GIVES_MORE = "the model gives away more about these diagnoses"
+
+
 def diagnosis_sentence(results: Results, policy: Policy) -> str:
     decision = evaluate(policy, results, planned_missing=False)
     return headline(suppress(results.model_copy(update={"decision": decision})))[-1]
@@ -195,29 +198,30 @@ def without_judge_limits(alpha: float = 0.05) -> Policy:
 
 def test_diagnoses_whose_rule_failed_are_named_and_the_rest_not_cleared() -> None:
     sentence = diagnosis_sentence(with_clear_excess("balanced", 0.004), without_judge_limits())
-    assert "Training itself raised the recovery of HIV at this level" in sentence
-    assert "this audit does not show that training raised recovery at this level of access, which is not" in sentence
+    assert "than of matched patients it was not trained on: HIV (one-sided" in sentence
+    assert "this audit does not show that it gives away more about patients it was trained on" in sentence
+    assert "which is not proof of absence" in sentence
 
 
 @pytest.mark.parametrize("policy", [load_policy(), without_judge_limits()])
 def test_a_small_p_value_of_poorly_matched_groups_claims_nothing(policy: Policy) -> None:
     sentence = diagnosis_sentence(with_clear_excess("poorly_matched", 0.004), policy)
-    assert "Training itself raised" not in sentence
+    assert GIVES_MORE not in sentence
     names = "abortion, anxiety, bipolar, depression, HIV and PTSD"
-    assert sentence.startswith(f"For {names} it cannot be told whether training raised recovery")
+    assert sentence.startswith(f"For {names} it cannot be told whether the model gives away more")
     assert "the groups compared differ too much in age" in sentence
 
 
 def test_a_small_p_value_under_a_judge_that_was_not_scored_claims_nothing() -> None:
     sentence = diagnosis_sentence(with_clear_excess("balanced", 0.004), load_policy())
-    assert "Training itself raised" not in sentence
-    assert "raised recovery at this level of access: how well the judge reads was not measured." in sentence
+    assert GIVES_MORE not in sentence
+    assert "trained on at this level of access: how well the judge reads was not measured." in sentence
 
 
 def test_the_headline_uses_the_policy_s_own_level() -> None:
     results = with_clear_excess("balanced", 0.03)
-    assert "Training itself raised" not in diagnosis_sentence(results, without_judge_limits(alpha=0.01))
-    assert "Training itself raised" in diagnosis_sentence(results, without_judge_limits())
+    assert GIVES_MORE not in diagnosis_sentence(results, without_judge_limits(alpha=0.01))
+    assert GIVES_MORE in diagnosis_sentence(results, without_judge_limits())
 
 
 def test_without_a_rule_on_disclosure_the_headline_decides_nothing() -> None:
