@@ -277,7 +277,7 @@ def _without_solution(figures: Sequence[Estimate], groups: Sequence[_Group], *, 
     width = grid_width(sum(group.patients for group in groups), per_patient=4 / LARGEST_HIDDEN)
     published = []
     for figure, group in zip(figures, groups, strict=True):
-        if len(groups) > 2 or is_arm or figure.value is None or figure.value == 0:
+        if len(groups) > 2 or is_arm or figure.value in (None, 0, 1):
             published.append(blur(figure, patients=group.patients))
         elif len(groups) == 1 or width is None:
             published.append(withhold(figure))

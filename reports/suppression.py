@@ -108,11 +108,16 @@ def suppress(results: Results) -> Results:
         for diagnosis, tiers in pairs.items()
     }
     sizes = group_sizes(results.corpus)
-    hides_units = bool(hidden_tiers) or _hides_generations(results, memorization) or _hides_sets(pairs)
+    hides_sizes = bool(hidden_tiers) or _hides_generations(results, memorization)
     published = results.model_copy(
         update={
             "completeness": {
-                stage: _publish_stage(units, hides_units=hides_units, told=_find_told_reasons(units, results, pairs))
+                stage: _publish_stage(
+                    units,
+                    # The judge reads the sets that were not dropped; priors and generations are of all targets.
+                    hides_units=hides_sizes or (stage == "judgements" and _hides_sets(pairs)),
+                    told=_find_told_reasons(units, results, pairs),
+                )
                 for stage, units in results.completeness.items()
             },
             "corpus": publish_corpus(results),
@@ -148,16 +153,17 @@ def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collect
     `told`: reasons that tell how many sets were dropped.
     """
     missing = None if stage.planned is None or stage.done is None else stage.planned - stage.done - stage.failed
-    if missing == sum(count or 0 for count in stage.excluded.values()):
+    counts_excluded = missing == sum(count or 0 for count in stage.excluded.values())
+    if counts_excluded:
         excluded = publish_breakdown(stage.excluded, hidden_elsewhere=told)
     else:
         excluded = {
             reason: None if count and reason in told else publish_count(count)
             for reason, count in stage.excluded.items()
         }
-    if not hides_units and None not in excluded.values():
-        return stage
-    return stage.model_copy(update={"planned": None, "done": None, "missing": missing, "excluded": excluded})
+    if hides_units or (counts_excluded and None in excluded.values()):
+        return stage.model_copy(update={"planned": None, "done": None, "missing": missing, "excluded": excluded})
+    return stage.model_copy(update={"excluded": excluded})
 
 
 def _find_told_reasons(
