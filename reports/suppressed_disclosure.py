@@ -5,12 +5,7 @@ What may be published of it:
 
 - counts, sensitivity, false-positive rate and mention rate each by its own count and complement;
 - PPVs are recomputed from the two published rates, so they tell nothing that those do not;
-- AUROCs and the mention rate depend on every cell. Where one is hidden, a band is published in two steps. First the
-  hidden exposed counts are taken out: the figure is moved to where it would stand with each at the middle of its
-  range, so the band does not depend on them (without this step a reader who knows that no verdict was ambiguous or
-  negative could tell a hidden 10 from a hidden 9 at the edge of a grid cell: tried, and found by test). Then the grid
-  cell that holds the result, wide enough for ten patients to change their outcome, is widened by what was moved.
-  Rounding the interval outwards instead was rejected: bounds rounded at two phases pin the value down;
+- AUROCs and the mention rate depend on every cell: where one is hidden, they are bands (`suppressed_bands`);
 - ROC points are the cells themselves: all or none;
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
   excludes zero can still be seen; p-values are rounded up to 0.05 or 1.
@@ -37,8 +32,6 @@ from clinaudit.reports.small_cells import (
     band,
     blur,
     bound_of_none,
-    grid_cell,
-    grid_width,
     hidden_range,
     is_small,
     is_withheld,
@@ -49,6 +42,7 @@ from clinaudit.reports.small_cells import (
     withhold,
     without_numbers,
 )
+from clinaudit.reports.suppressed_bands import auroc_bands, auroc_delta, least_class_size, mention_band
 from clinaudit.reports.suppressed_unjudged import (
     JudgedRange,
     count_range,
@@ -77,23 +71,22 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
 
     `set_count` is the cohort's number of matched sets (its cell size), `prevalence` as published.
     """
-    dropped = sum(count or 0 for count in pair.dropped_sets.values())
+    if set_count is None:
+        set_count = (pair.train.generations or 0) // 2 + sum(count or 0 for count in pair.dropped_sets.values())
+    few_dropped = has_few_dropped(pair)
 
     def publish(arm: Disclosure) -> Disclosure:
-        kept = (arm.generations or 0) // 2
-        return publish_arm(
-            arm,
-            set_count=kept + dropped if set_count is None else set_count,
-            prevalence=prevalence,
-            few_dropped=has_few_dropped(pair),
-        )
+        return publish_arm(arm, set_count=set_count, prevalence=prevalence, few_dropped=few_dropped)
 
     train = publish(pair.train)
     nontrain = None if pair.nontrain is None else publish(pair.nontrain)
     delta = None
     if pair.delta is not None and pair.nontrain is not None and nontrain is not None:
         delta = DisclosureDelta.model_validate(
-            {metric: _publish_delta(metric, getattr(pair.delta, metric), pair, train, nontrain) for metric in METRICS}
+            {
+                metric: _publish_delta(metric, getattr(pair.delta, metric), pair, (train, nontrain), set_count)
+                for metric in METRICS
+            }
         )
     detectable = _publish_detectable(pair, delta)
     if delta is not None:
@@ -146,10 +139,11 @@ def publish_arm(
     of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
     if hides_n and of_class.asked <= _FEWEST_ASKED:
         return _withhold_arm(arm, hides_size=True)
+    class_size = least_class_size(arm, table, set_count=set_count, few_dropped=few_dropped)
     judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
+    of_both = judged_of_both(table, sets=set_count, few_dropped=few_dropped)
     if hides_n:
-        of_both = judged_of_both(table, sets=set_count, few_dropped=few_dropped)
         rates = _rates_over_judged(arm, table, of_class, of_both)
         zero_bounds = {
             "sensitivity": bound_of_none(of_class.least),
@@ -160,11 +154,15 @@ def publish_arm(
         rates = _rates(arm, table)
         zero_bounds = arm.zero_bounds
     if table.mention_tells and (hides_n or mention_range is None):
-        rates["mention_rate"] = _mention_band(arm.mention_rate, table, judged)
+        rates["mention_rate"] = mention_band(arm.mention_rate, table, of_both.least if hides_n else judged)
     has_small_cell = table.has_small_cell or hides_n
     figures = {
         **rates,
-        **(_auroc_bands(arm, table) if has_small_cell else {metric: getattr(arm, metric) for metric in _AUROCS}),
+        **(
+            auroc_bands(arm, table, class_size)
+            if has_small_cell
+            else {metric: getattr(arm, metric) for metric in _AUROCS}
+        ),
         "ppv_at_prevalence": _publish_ppv_at_prevalence(
             arm.ppv_at_prevalence, rates["sensitivity"], rates["false_positive_rate"], prevalence
         ),
@@ -213,14 +211,6 @@ def _rates_over_judged(
     }
 
 
-def _auroc_bands(arm: Disclosure, table: OutcomeTable) -> dict[str, Estimate]:
-    smaller_class = min(table.positives, table.negatives, table.mentioned // 2)
-    return {
-        "auroc": withhold(arm.auroc) if is_small(table.mentioned) else _on_grid(arm.auroc, smaller_class, centre=0.5),
-        "auroc_all": _auroc_all_band(arm.auroc_all, table),
-    }
-
-
 def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) -> Estimate:
     exposed = count_range(table.exposed, table.positives, of_class)
     false_alarms = count_range(table.false_alarms, table.negatives, of_class)
@@ -241,60 +231,10 @@ def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:
     )
 
 
-def _on_grid(estimate: Estimate, smaller_class: int, *, centre: float, floor: float = 0.0) -> Estimate:
-    width = grid_width(smaller_class)
-    if estimate.value is None or width is None:
-        return withhold(estimate)
-    return grid_cell(estimate.value, width=width, centre=centre, floor=floor, ceiling=1.0)
-
-
 def _without_cause(figure: Estimate, table: OutcomeTable) -> Estimate:
     """Withhold why there is no figure where it would tell of hidden counts: which of them are zero."""
     is_null = figure.value is None and figure.low is None
     return Estimate(value=None, reason=REASON) if is_null and table.mentioned else figure
-
-
-def _hidden_exposures(table: OutcomeTable) -> list[tuple[float, float, int, int]]:
-    """Return, for each exposed count that is hidden: its distance from the middle of its range, half that range,
-    the size of its class, and the sign with which it enters an AUROC.
-    """
-    hidden = []
-    for count, size, sign in ((table.exposed, table.positives, 1), (table.false_alarms, table.negatives, -1)):
-        range_ = hidden_range(count, size)
-        if range_ is not None:
-            low, high = range_
-            hidden.append((count - (low + high) / 2, (high - low) / 2, size, sign))
-    return hidden
-
-
-def _mention_band(rate: Estimate, table: OutcomeTable, judged: int) -> Estimate:
-    width = grid_width(judged)
-    if rate.value is None or width is None:
-        return withhold(rate)
-    hidden = _hidden_exposures(table)
-    value = rate.value - sum(distance for distance, *_ in hidden) / judged
-    slack = sum(half for _, half, *_ in hidden) / judged
-    return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
-
-
-def _without_hidden_exposures(auroc_all: float, table: OutcomeTable) -> tuple[float, float]:
-    """Return `auroc_all` with hidden exposed counts at their middles, and how far that may be from the figure.
-
-    Moving one of n patients from no mention (½) to positive (1) changes it by at most ½/n.
-    """
-    slack = 0.0
-    for distance, half, size, sign in _hidden_exposures(table):
-        auroc_all -= sign * 0.5 * distance / size
-        slack += 0.5 * half / size
-    return auroc_all, slack
-
-
-def _auroc_all_band(auroc_all: Estimate, table: OutcomeTable) -> Estimate:
-    width = grid_width(min(table.positives, table.negatives), per_patient=0.5)
-    if auroc_all.value is None or width is None:
-        return withhold(auroc_all)
-    value, slack = _without_hidden_exposures(auroc_all.value, table)
-    return grid_cell(value, width=width, centre=0.5, floor=0.0, ceiling=1.0, slack=slack)
 
 
 def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
@@ -338,9 +278,13 @@ def _ratio(true: tuple[float, float], false: tuple[float, float]) -> Estimate:
 
 
 def _publish_delta(
-    metric: str, delta: TestedDelta, pair: DisclosurePair, train: Disclosure, nontrain: Disclosure
+    metric: str,
+    delta: TestedDelta,
+    pair: DisclosurePair,
+    published: tuple[Disclosure, Disclosure],
+    set_count: int,
 ) -> TestedDelta:
-    arms = (getattr(train, metric), getattr(nontrain, metric))
+    arms = (getattr(published[0], metric), getattr(published[1], metric))
     if any(is_withheld(arm) for arm in arms):
         return TestedDelta(value=None, reason=REASON)
     if delta.value is None:
@@ -350,7 +294,7 @@ def _publish_delta(
     if all(arm.value is not None for arm in arms):
         figure = blur(Estimate(value=delta.value, low=delta.low, high=delta.high))
     elif metric in _AUROCS:
-        figure = _auroc_delta(delta, metric, pair, arms)
+        figure = auroc_delta(delta, metric, pair, arms, set_count)
     else:
         figure = _difference(delta, arms)
     return TestedDelta(
@@ -360,25 +304,6 @@ def _publish_delta(
         reason=figure.reason,
         p_holm=_coarse_p(delta.p_holm) if metric == "auroc_all" else None,
     )
-
-
-def _auroc_delta(delta: TestedDelta, metric: str, pair: DisclosurePair, arms: tuple[Estimate, Estimate]) -> Estimate:
-    tables = (read_table(pair.train), None if pair.nontrain is None else read_table(pair.nontrain))
-    train, nontrain = tables
-    if delta.value is None or train is None or nontrain is None or any(published_range(arm) is None for arm in arms):
-        return withhold(delta)
-    if metric == "auroc":
-        smallest = min(min(table.positives, table.negatives, table.mentioned // 2) for table in (train, nontrain))
-        return _on_grid(delta, smallest, centre=0.0, floor=-1.0)
-    smallest = min(min(table.positives, table.negatives) for table in (train, nontrain))
-    width = grid_width(smallest, per_patient=0.5)
-    if width is None:
-        return withhold(delta)
-    moved_train, slack_train = _without_hidden_exposures(0.0, train)
-    moved_nontrain, slack_nontrain = _without_hidden_exposures(0.0, nontrain)
-    value = delta.value + moved_train - moved_nontrain
-    slack = slack_train + slack_nontrain
-    return grid_cell(value, width=width, centre=0.0, floor=-1.0, ceiling=1.0, slack=slack)
 
 
 def _difference(delta: TestedDelta, arms: tuple[Estimate, Estimate]) -> Estimate:

@@ -210,23 +210,6 @@ def test_a_tier_that_lacks_few_patients_of_another_hides_its_counts() -> None:
     assert figures.hit_rate.value == 0.68
 
 
-@pytest.mark.parametrize(("targets", "shown"), [((150,), None), ((159, 130), None), ((160, 140), 160)])
-def test_a_split_is_hidden_where_few_of_its_patients_are_no_targets(
-    targets: tuple[int, ...], shown: int | None
-) -> None:
-    results = filled()
-    assert results.corpus is not None
-    split = results.corpus.splits["train"].model_copy(update={"patients": 160})
-    corpus = results.corpus.model_copy(update={"splits": {**results.corpus.splits, "train": split}})
-    tiers = {
-        tier: {"train": memorization_of(0.5, 0.1, 100, n=n)}
-        for tier, n in zip(("public", "encounter"), targets, strict=False)
-    }
-    published = suppress(results.model_copy(update={"memorization": tiers, "corpus": corpus, "cohorts": {}})).corpus
-    assert published is not None
-    assert published.splits["train"].patients == shown
-
-
 def test_means_that_tell_how_few_patients_have_much_are_upper_bounds() -> None:
     fractions = {f"p{i}": [0.2 if i == 0 else 0.005 if i < 15 else 0.0] for i in range(60)}
     figures = memorization_of(0.5, 0.27 / 60, 15, n=60).model_copy(
@@ -239,6 +222,28 @@ def test_means_that_tell_how_few_patients_have_much_are_upper_bounds() -> None:
     assert (published.attributable_fraction.value, published.attributable_fraction.high) == (None, 0.07)
     assert published.distribution is not None
     assert {item.patients for item in published.distribution.bins} == {None}
+    # The worst tenth would be the whole sum; of the memorized fraction the sum is large.
+    assert published.distribution.worst_tenth.value is None
+    assert published.memorized_fraction == figures.memorized_fraction
+
+
+def test_a_bound_of_nearly_all_is_not_replaced_by_one_that_tells_the_sum() -> None:
+    fractions = {f"p{i}": [0.2 if i == 0 else 0.0] for i in range(40)}
+    figures = memorization_of(0.95, 0.2 / 40, 39, n=40).model_copy(
+        update={"distribution": describe_distribution(fractions, seed=0), "attributable_patients": 1}
+    )
+    published = publish_memorization(figures)
+    # 18.4 of 40, the bound for ten.
+    assert (published.memorized_fraction.low, published.memorized_fraction.high) == (pytest.approx(0.54), 1.0)
+
+
+def test_of_twelve_patients_it_is_not_told_which_side_of_the_hit_rate_is_small() -> None:
+    shown = {
+        publish_memorization(memorization_of(0.5, 0.1, hits, n=12)).hit_rate.model_dump_json() for hits in range(1, 12)
+    }
+    assert len(shown) == 1
+    for hits in (1, 11):
+        assert publish_memorization(memorization_of(0.5, 0.1, hits, n=12)).region_length["tokens"].mean is None
 
 
 def test_exact_k_of_few_patients_is_pooled() -> None:

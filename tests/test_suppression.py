@@ -337,6 +337,31 @@ def test_every_number_of_few_dropped_sets_is_published_alike_where_all_patients_
     assert {(arm.ppv.low, arm.ppv.high) for arm in published} == {(0.81, 0.84)}
 
 
+@pytest.mark.parametrize("sets", [12, 13, 14, 20, 33, 46, 78, 110])
+def test_where_nobody_is_told_of_the_bounds_do_not_tell_how_many_sets_were_dropped(sets: int) -> None:
+    published: Counter[str] = Counter()
+    for few in range(1, min(10, sets - 11) + 1):
+        kept = sets - few
+        table: Table = ((0, 0, 0, kept, 0), (0, 0, 0, kept, 0))
+        published[publish_arm(disclosure_from(table), set_count=sets, prevalence=PREVALENCE).model_dump_json()] += 1
+    assert len(published) == 1
+    # Of at most thirteen, eleven of whom must be left, few missing would be one or two.
+    is_withheld = publish_arm(
+        disclosure_from(((0, 0, 0, sets - 1, 0), (0, 0, 0, sets - 1, 0))), set_count=sets, prevalence=PREVALENCE
+    ).sensitivity == Estimate(value=None, reason=REASON)
+    assert is_withheld == (sets < 14)
+
+
+def test_of_few_asked_it_is_not_told_which_side_is_small() -> None:
+    shown = {
+        publish_arm(
+            disclosure_from(((exposed, 0, 0, 14 - exposed, 0), (0, 0, 0, 14, 0))), set_count=15, prevalence=PREVALENCE
+        ).sensitivity.model_dump_json()
+        for exposed in range(1, 14)
+    }
+    assert len(shown) == 1
+
+
 @pytest.mark.parametrize("few", range(1, 11))
 def test_a_reason_that_dropped_few_sets_cannot_be_had_back_from_the_size(few: int) -> None:
     kept = 80 - few
