@@ -17,7 +17,7 @@ from clinaudit.reports.palette import (
     MUTED_INK,
     PAPER,
     RULE,
-    TIER_DASHES,
+    TIER_SHAPES,
     TIERS,
 )
 
@@ -25,6 +25,8 @@ Row = Mapping[str, str | float | None]
 
 _PANEL_WIDTH = 190
 _BAND_OPACITY = 0.38
+#: The outline of a band: one whose ends are the same is a line, and must be seen.
+_BAND_STROKE = 1
 _ARM_NAMES = ("train", "nontrain")
 
 
@@ -50,8 +52,8 @@ def draw_tier_estimates(
     base = alt.Chart(_data(alt, rows))
     layers = alt.layer(
         base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
-        .mark_bar(height=9, opacity=_BAND_OPACITY)
-        .encode(y=y, yOffset=offset, x=low, x2="high:Q", color=colour),
+        .mark_bar(height=9, fillOpacity=_BAND_OPACITY, strokeWidth=_BAND_STROKE)
+        .encode(y=y, yOffset=offset, x=low, x2="high:Q", color=colour, stroke=_arm_stroke(alt)),
         base.transform_filter("isValid(datum.value) && isValid(datum.low)")
         .mark_rule(strokeWidth=2)
         .encode(y=y, yOffset=offset, x=low, x2="high:Q", color=colour),
@@ -70,6 +72,8 @@ def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str
     """
     import altair as alt
 
+    drawn = {row["kind"] for row in rows}
+    kinds = {kind: colour for kind, colour in COMPOSITION.items() if kind in drawn}
     chart = (
         alt.Chart(_data(alt, rows))
         .mark_bar(stroke=INK, strokeWidth=0.4)
@@ -78,7 +82,7 @@ def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str
             x=alt.X("tokens:Q", title="memorized tokens", axis=alt.Axis(format=",d", tickCount=5)),
             color=alt.Color(
                 "kind:N",
-                scale=alt.Scale(domain=list(COMPOSITION), range=list(COMPOSITION.values())),
+                scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
                 legend=alt.Legend(title=None, orient="top", columns=2, labelLimit=260, columnPadding=48),
             ),
             order=alt.Order("order:Q"),
@@ -89,9 +93,10 @@ def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str
 
 
 def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str) -> str:
-    """Figures 9 and 10: one panel a diagnosis, one line a tier.
+    """Figures 9 and 10: one panel a diagnosis, one line a tier; each tier has a mark of its own.
 
-    Rows: panel, tier, and either x, y, order (a point of a curve) or x, x2, y, y2 (the box of a suppressed curve).
+    Rows: panel, tier, and either x, y, order (a point of a curve) or x, x2, y, y2, middle_x, middle_y (the box of a
+    suppressed curve).
     """
     import altair as alt
 
@@ -100,26 +105,12 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
     x = alt.X("x:Q", title="false-positive rate", scale=alt.Scale(domain=[0, 1]), axis=rate)
     y = alt.Y("y:Q", title="true-positive rate", scale=alt.Scale(domain=[0, 1]), axis=rate)
     count = len(tiers)
-    colour = alt.Color(
-        "tier:N",
-        scale=alt.Scale(domain=list(tiers), range=list(TIERS[:count])),
-        legend=alt.Legend(
-            title=None,
-            orient="top",
-            columns=2,
-            columnPadding=48,
-            labelLimit=280,
-            symbolType="stroke",
-            symbolStrokeWidth=3,
-            symbolOpacity=1,
-            symbolSize=400,
-        ),
-    )
-    dash = alt.StrokeDash(
-        "tier:N",
-        scale=alt.Scale(domain=list(tiers), range=[list(dash) for dash in TIER_DASHES[:count]]),
-        legend=None,
-    )
+    names = list(tiers)
+    # The same legend for colour and shape makes one of both.
+    legend = alt.Legend(title=None, orient="top", columns=2, columnPadding=48, labelLimit=280, symbolOpacity=1)
+    colour = alt.Color("tier:N", scale=alt.Scale(domain=names, range=list(TIERS[:count])), legend=legend)
+    shape = alt.Shape("tier:N", scale=alt.Scale(domain=names, range=list(TIER_SHAPES[:count])), legend=legend)
+    stroke = alt.Stroke("tier:N", scale=alt.Scale(domain=names, range=list(TIERS[:count])), legend=None)
     curves = base.transform_filter("!isValid(datum.x2)")
     layers = alt.layer(
         base.transform_aggregate(rows="count()", groupby=["panel"])
@@ -127,12 +118,16 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
         .mark_rule(color=RULE, strokeDash=[2, 3])
         .encode(x=x, x2="x2:Q", y=y, y2="y2:Q"),
         base.transform_filter("isValid(datum.x2)")
-        .mark_rect(fillOpacity=0.16, strokeWidth=1.2)
-        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=colour),
+        .mark_rect(fillOpacity=0.12, strokeWidth=1.2)
+        .encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=stroke),
+        base.transform_filter("isValid(datum.x2) && !(datum.x2 == datum.x && datum.y2 == datum.y)")
+        .mark_point(filled=False, fill=PAPER, size=40, strokeWidth=1.5, opacity=1)
+        .encode(x=alt.X("middle_x:Q"), y=alt.Y("middle_y:Q"), stroke=stroke, shape=shape),
         base.transform_filter("isValid(datum.x2) && datum.x2 == datum.x && datum.y2 == datum.y")
-        .mark_point(filled=True, size=45, opacity=1)
-        .encode(x=x, y=y, color=colour),
-        curves.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("order:Q")),
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=shape),
+        curves.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, order=alt.Order("order:Q")),
+        curves.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, shape=shape),
     ).properties(width=_PANEL_WIDTH, height=_PANEL_WIDTH)
     return _svg(_wrap(alt, layers, panels), label)
 
@@ -146,14 +141,21 @@ def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[s
     import altair as alt
 
     base = alt.Chart(_data(alt, rows))
-    x = alt.X("tier:N", sort=list(tiers), title="tier", axis=alt.Axis(labelAngle=0))
+    # Every tier keeps its place on the axis, also one of which nothing is drawn.
+    x = alt.X("tier:N", scale=alt.Scale(domain=list(tiers)), title="tier", axis=alt.Axis(labelAngle=0))
     ends = ("value", "low", "high", "confidence_low", "confidence_high")
     reach = max((abs(float(row.get(end) or 0)) for row in rows for end in ends), default=0.1)
     domain = [-min(1.0, reach + 0.05), min(1.0, reach + 0.05)]
     low = alt.Y("low:Q", title=title, scale=alt.Scale(domain=domain, nice=True), axis=alt.Axis(format="+.1f"))
     layers = alt.layer(
         base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
-        .mark_bar(width=16, color=ARMS["train"], opacity=_BAND_OPACITY)
+        .mark_bar(
+            width=16,
+            color=ARMS["train"],
+            fillOpacity=_BAND_OPACITY,
+            stroke=ARMS["train"],
+            strokeWidth=_BAND_STROKE,
+        )
         .encode(x=x, y=low, y2="high:Q"),
         base.transform_filter("isValid(datum.confidence_low)")
         .mark_rule(strokeWidth=1.2, color=ARMS["train"])
@@ -262,6 +264,10 @@ def _arm_scale(alt: Any) -> Any:
     return alt.Scale(domain=list(_ARM_NAMES), range=[ARMS[arm] for arm in _ARM_NAMES])
 
 
+def _arm_stroke(alt: Any) -> Any:
+    return alt.Stroke("arm:N", scale=_arm_scale(alt), legend=None)
+
+
 def _data(alt: Any, rows: Sequence[Row]) -> Any:
     return alt.Data(values=[dict(row) for row in rows])
 
@@ -279,7 +285,7 @@ def _svg(chart: Any, label: str) -> str:
     # The theme's `aria` takes only the labels out; a mark with a role and no name is read as a picture without text.
     svg: str = re.sub(r"<\w[^>]*>", _without_roles, vl_convert.vegalite_to_svg(document))
     name = html.escape(label, quote=True)
-    return re.sub(r"<svg ", f'<svg role="img" aria-label="{name}" ', svg, count=1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
 
 
 def _without_roles(tag: re.Match[str]) -> str:

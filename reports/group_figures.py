@@ -4,14 +4,16 @@ and small cohorts leave possible.
 Owns which numbers they show and their captions. Works on suppressed results. A figure without anything to draw says so.
 """
 
+import re
 from collections.abc import Sequence
 
 from clinaudit.reports.charts import Row, draw_overlap, draw_tier_estimates
+from clinaudit.reports.drawn_ranges import Mark, ends, has_marks, is_drawn, not_drawn, rows_of
 from clinaudit.reports.figures import Figure
 from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
 from clinaudit.reports.patient_groups import GroupExposure, GroupMemorization, PatientDistribution
-from clinaudit.reports.results import Estimate, Results
-from clinaudit.reports.tables import Table, measured_memorization, numbered, tiers_of
+from clinaudit.reports.results import Results
+from clinaudit.reports.tables import Table, join_hidden, measured_memorization, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -37,7 +39,7 @@ _SERIES = {
 def subgroup_figure(results: Results) -> Figure:
     """Memorization by subgroup: all tiers as a table, the headline tier as a chart."""
     panels = {"Memorized": "memorized_fraction", "Patient-attributable": "attributable_fraction"}
-    rows: list[Row] = []
+    marks: list[Mark] = []
     listed: list[tuple[str, ...]] = []
     tiers = {} if results.subgroups is None else results.subgroups.memorization
     for tier in tiers_of(results):
@@ -47,21 +49,20 @@ def subgroup_figure(results: Results) -> Figure:
                 cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
                 listed.append((*cells, *(figure(share, share=True) for share in shares)))
                 if tier == HEADLINE_TIER:
-                    rows += [
-                        {"panel": panel, "tier": _name(group), "arm": arm, **_ends(share)}
-                        for panel, share in zip(panels, shares, strict=True)
+                    marks += [
+                        Mark(panel, _name(group), arm, share) for panel, share in zip(panels, shares, strict=True)
                     ]
-    caption = _subgroup_caption(tiers.get(HEADLINE_TIER, {}).get("train", []))
+    caption = _subgroup_caption(tiers.get(HEADLINE_TIER, {}).get("train", [])) + not_drawn(marks)
     heads = ("Tier", "Arm", "By", "Group", "Patients", *panels)
-    table = Table("Memorization by subgroup", heads, tuple(listed))
+    table = Table("Memorization by subgroup", heads, join_hidden(listed, names=3))
     title = f"Memorization by subgroup ({tier_title(HEADLINE_TIER)})"
-    return Figure("subgroups", title, caption, _draw(rows, list(panels), caption), table)
+    return Figure("subgroups", title, caption, _draw(marks, list(panels), caption), table)
 
 
 def exposure_figure(results: Results) -> Figure:
     """How often a diagnosis is stated of those who have it, by subgroup, all diagnoses together."""
     panel = "Diagnosis stated"
-    rows: list[Row] = []
+    marks: list[Mark] = []
     listed: list[tuple[str, ...]] = []
     tiers = {} if results.subgroups is None else results.subgroups.disclosure
     for tier in tiers_of(results):
@@ -70,24 +71,25 @@ def exposure_figure(results: Results) -> Figure:
                 cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
                 listed.append((*cells, figure(group.sensitivity, share=True)))
                 if tier == HEADLINE_TIER:
-                    rows.append({"panel": panel, "tier": _name(group), "arm": arm, **_ends(group.sensitivity)})
+                    marks.append(Mark(panel, _name(group), arm, group.sensitivity))
     svg = ""
     caption = f"Disclosure by subgroup was {NOT_MEASURED}."
     if listed:
         caption = (
             "Of the patients who have one of the diagnoses, the share of whom it is stated, all diagnoses together"
             " (mean over patients, with bounds that never collapse). Groups overlap between the four ways of grouping."
+            f"{not_drawn(marks)}"
         )
-        svg = _draw(rows, [panel], caption)
+        svg = _draw(marks, [panel], caption)
     heads = ("Tier", "Arm", "By", "Group", "Patients with a diagnosis", panel)
-    table = Table("Diagnosis stated, by subgroup", heads, tuple(listed))
+    table = Table("Diagnosis stated, by subgroup", heads, join_hidden(listed, names=3))
     title = f"Sensitive diagnoses by subgroup ({tier_title(HEADLINE_TIER)})"
     return Figure("subgroup-exposure", title, caption, svg, table)
 
 
 def distribution_figure(results: Results) -> Figure:
     """How the attributable fraction is spread over patients: who is worst off, not only the mean."""
-    rows: list[Row] = []
+    marks: list[Mark] = []
     listed: list[tuple[str, ...]] = []
     thresholds: dict[float, str] = {}
     for tier, arm, figures in measured_memorization(results):
@@ -96,8 +98,7 @@ def distribution_figure(results: Results) -> Figure:
             continue
         for item in spread.above:
             thresholds[item.threshold] = _threshold(item.threshold)
-            panel = thresholds[item.threshold]
-            rows.append({"panel": panel, "tier": numbered(tier), "arm": arm, **_ends(item.share)})
+            marks.append(Mark(thresholds[item.threshold], numbered(tier), arm, item.share))
         listed.append(
             (
                 numbered(tier),
@@ -108,12 +109,12 @@ def distribution_figure(results: Results) -> Figure:
                 "; ".join(f"{_bin(item.low, item.high)}: {count(item.patients)}" for item in spread.bins),
             )
         )
-    caption = _distribution_caption(results)
+    caption = _distribution_caption(results) + not_drawn(marks)
     panels = [thresholds[threshold] for threshold in sorted(thresholds)]
-    tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {row["tier"] for row in rows}]
+    tiers = [tier for tier in map(numbered, tiers_of(results)) if tier in {mark.line for mark in marks}]
     svg = ""
-    if any(row["value"] is not None or row["low"] is not None for row in rows):
-        svg = draw_tier_estimates(rows, panels=panels, tiers=tiers, label=caption, columns=2)
+    if has_marks(marks):
+        svg = draw_tier_estimates(rows_of(marks), panels=panels, tiers=tiers, label=caption, columns=2)
     heads = ("Tier", "Arm", *panels, "Median", "90th percentile", "Mean of the worst-off tenth", "Patients by fraction")
     table = Table("The patient-attributable fraction, patient by patient", heads, tuple(listed))
     return Figure("distribution", "Who is worst off: patients by attributable fraction", caption, svg, table)
@@ -187,7 +188,11 @@ def power_table(results: Results) -> Table:
             zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
             rows.append((label(diagnosis), numbered(tier), shown, *zeros))
     heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
-    return Table("What this audit could have shown, and what its zeros leave possible", heads, tuple(rows))
+    note = (
+        "“At most” is a one-sided 95% bound. The two-sided 95% interval that stands beside the same zero elsewhere"
+        " reaches a little higher."
+    )
+    return Table("What this audit could have shown, and what its zeros leave possible", heads, tuple(rows), note)
 
 
 def memorization_zeros_table(results: Results) -> Table:
@@ -198,7 +203,8 @@ def memorization_zeros_table(results: Results) -> Table:
         if bound.value == 0 and bound.high is not None:
             rows.append((numbered(tier), arm, count(bound.n), f"at most {percent(bound.high)}"))
     heads = ("Tier", "Arm", "Patients", "What the mean may still be")
-    return Table("Where no attributable text was found", heads, tuple(rows))
+    note = "“At most” is the upper end of the two-sided 95% interval."
+    return Table("Where no attributable text was found", heads, tuple(rows), note)
 
 
 def _zeros(bounds: dict[str, float] | None) -> str:
@@ -215,15 +221,18 @@ def _name(row: GroupMemorization | GroupExposure) -> str:
     return f"{_PARTITIONS[row.partition]}: {_group(row)}"
 
 
-def _ends(estimate: Estimate) -> dict[str, float | None]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+def _place(line: str) -> tuple[int, int]:
+    """Return where a group stands: by the way of grouping, then by its first number."""
+    grouping, _, group = line.partition(": ")
+    first = re.match(r"\d+", group)
+    return list(_PARTITIONS.values()).index(grouping), int(first[0]) if first else 0
 
 
-def _draw(rows: list[Row], panels: Sequence[str], caption: str) -> str:
-    if not any(row["value"] is not None or row["low"] is not None for row in rows):
-        return ""
-    names = list(dict.fromkeys(str(row["tier"]) for row in rows))
-    return draw_tier_estimates(rows, panels=panels, tiers=names, label=caption)
+def _draw(marks: Sequence[Mark], panels: Sequence[str], caption: str) -> str:
+    shown = [mark for mark in marks if is_drawn(ends(mark.estimate))]
+    order = list(dict.fromkeys(mark.line for mark in marks))
+    names = sorted({mark.line for mark in shown}, key=lambda line: (_place(line), order.index(line)))
+    return draw_tier_estimates(rows_of(shown), panels=panels, tiers=names, label=caption) if shown else ""
 
 
 def _subgroup_caption(groups: Sequence[GroupMemorization]) -> str:

@@ -4,10 +4,10 @@ Owns what stands in which column, and the sentence without which the corrected f
 suppressed results.
 """
 
-from clinaudit.reports.judge_quality import VERDICT_CLASSES, JudgeQuality
+from clinaudit.reports.judge_quality import VERDICT_CLASSES, CorrectedPair, JudgeQuality
 from clinaudit.reports.results import DisclosurePair, Estimate, Results
 from clinaudit.reports.tables import Table, numbered, tiers_of
-from clinaudit.reports.wording import METRICS, count, figure, is_share, label
+from clinaudit.reports.wording import METRICS, count, figure, is_share, is_suppressed, label
 
 _CORRECTED = ("auroc_all", "sensitivity", "ppv")
 _SHIPPED = (
@@ -78,18 +78,57 @@ def _chance_corrected(other: str, kappa: Estimate, alpha: Estimate) -> list[tupl
 
 
 def corrected_table(results: Results) -> Table:
-    """Return raw disclosure figures beside those with the judge's errors taken out: median and 95% range."""
+    """Return raw disclosure figures beside those with the judge's errors taken out: median and 95% range.
+
+    Rows without a single corrected figure are left out; the note counts them.
+    """
     rows = []
+    planned = 0
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
         for tier in tiers_of(results):
             pair = tiers.get(tier)
             if pair is None or pair.corrected is None:
                 continue
-            rows += [(label(diagnosis), numbered(tier), METRICS[name], *_row(pair, name)) for name in _CORRECTED]
+            for name in _CORRECTED:
+                planned += 1
+                if any(estimate.value is not None for estimate in _corrected(pair.corrected, name)):
+                    rows.append((label(diagnosis), numbered(tier), METRICS[name], *_row(pair, name)))
     heads = ("Diagnosis", "Tier", "Figure")
     sides = ("train", "nontrain", "train minus nontrain")
     columns = tuple(f"{side.capitalize()}, {kind}" for side in sides for kind in ("raw", "corrected"))
-    return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows))
+    left_out = planned - len(rows)
+    note = f"Left out: {left_out} of {planned} rows, in which no corrected figure is shown." if left_out else ""
+    return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
+
+
+def corrected_sentence(results: Results) -> str:
+    """Return for how many arms corrected figures are shown, and why not for the others."""
+    arms = [
+        arm
+        for tiers in results.disclosure.by_diagnosis.values()
+        for pair in tiers.values()
+        if pair.corrected is not None
+        for arm in (pair.corrected.train, pair.corrected.nontrain)
+        if arm is not None
+    ]
+    if not arms:
+        return ""
+    estimates = [[getattr(arm, name) for name in _CORRECTED] for arm in arms]
+    shown = sum(any(estimate.value is not None for estimate in of_arm) for of_arm in estimates)
+    hidden = sum(any(map(is_suppressed, of_arm)) for of_arm in estimates)
+    text = f"Corrected figures are shown for {shown} of {len(arms)} arms (a diagnosis at a tier, in train or nontrain)."
+    if hidden:
+        text += (
+            f" In {hidden} they are suppressed: they follow from all that is counted of an arm, and are shown only"
+            " where nothing of it is hidden, neither figures nor counts; a difference, where nothing of both arms is."
+        )
+    if any(estimate.value is None and not is_suppressed(estimate) for of_arm in estimates for estimate in of_arm):
+        text += " Where the labelled texts do not show that the judge tells the four classes apart, there are none."
+    return text
+
+
+def _corrected(pair: CorrectedPair, name: str) -> list[Estimate]:
+    return [getattr(side, name) for side in (pair.train, pair.nontrain, pair.delta) if side is not None]
 
 
 def _row(pair: DisclosurePair, name: str) -> list[str]:

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 
 from clinaudit.reports.cohort_tables import cohorts_table, second_matcher_table
 from clinaudit.reports.console_text import make_harmless
+from clinaudit.reports.corpus_tables import corpus_tables
+from clinaudit.reports.disclosure_figures import delta_figure, roc_figure
+from clinaudit.reports.disclosure_tables import counts_table, disclosure_table, metric_table
 from clinaudit.reports.figures import (
     balance_figure,
     composition_figure,
     copy_forward_figure,
-    delta_figure,
     memorization_figure,
     near_verbatim_figure,
-    roc_figure,
 )
 from clinaudit.reports.findings import asked_sentence, headline, not_measured, stitched_caption
 from clinaudit.reports.group_figures import (
@@ -28,15 +29,17 @@ from clinaudit.reports.group_figures import (
 )
 from clinaudit.reports.html_page import render_html
 from clinaudit.reports.implications import breach_factors_table, next_steps, signatures_table, subject_table
-from clinaudit.reports.judge_tables import corrected_table, judge_caveat, judge_figures_table, judge_matrix_table
+from clinaudit.reports.judge_tables import (
+    corrected_sentence,
+    corrected_table,
+    judge_caveat,
+    judge_figures_table,
+    judge_matrix_table,
+)
 from clinaudit.reports.results import Arm, Results
 from clinaudit.reports.tables import (
     completeness_table,
-    corpus_tables,
-    counts_table,
-    disclosure_table,
     ladder,
-    metric_table,
     paper_view_table,
     provenance_table,
     regions_table,
@@ -106,6 +109,7 @@ def render_page(
         "judge_figures": judge_figures_table(results),
         "judge_matrix": judge_matrix_table(results),
         "corrected": corrected_table(results),
+        "corrected_sentence": corrected_sentence(results),
         "cohorts": cohorts_table(results),
         "second_matcher": second_matcher_table(results),
         "balance": balance_figure(results),

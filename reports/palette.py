@@ -13,9 +13,9 @@ GRID = "#e3e8ec"
 #: Train against nontrain.
 ARMS = {"train": "#b04a00", "nontrain": "#3c6e9f"}
 
-#: Tiers in order of access, light to dark; lines also differ by dash.
-TIERS = ("#8f8a2f", "#6f9137", "#2c8d76", "#1f7596", "#3d4f94", "#2c1e50")
-TIER_DASHES: tuple[tuple[int, ...], ...] = ((1, 2), (3, 2), (6, 2), (6, 2, 1, 2), (10, 2), (1, 0))
+#: Tiers in order of access, light to dark; each has a mark of its own besides, for prints without colour.
+TIERS = ("#b07a00", "#5a8a3a", "#00857d", "#1f6fb0", "#9c2f5a", "#1f1a2e")
+TIER_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 #: Figure 4: clinically revealing in orange, templated in blue; patient specific (K = 1) dark, shared light.
 COMPOSITION = {

@@ -9,31 +9,23 @@ from dataclasses import dataclass
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
     Arm,
-    CorpusSummary,
     Decision,
-    Disclosure,
     LengthSummary,
     Memorization,
-    Moments,
-    PopulationSummary,
     Results,
     RuleOutcome,
 )
 from clinaudit.reports.wording import (
     FACTS,
-    METRICS,
     NOT_MEASURED,
     STATUSES,
     SUPPRESSED,
     count,
     figure,
-    is_share,
-    is_suppressed,
     join_words,
     label,
     number,
     percent,
-    short_figure,
     tier_number,
     tier_title,
 )
@@ -46,6 +38,8 @@ class Table:
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    #: How to read it, or what is left out; stands below the caption, and alone where there are no rows.
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +78,28 @@ def numbered(tier: str) -> str:
     """Return a tier's number and title."""
     place = tier_number(tier)
     return tier if place == tier else f"{place} {tier_title(tier)}"
+
+
+def join_hidden(rows: Sequence[tuple[str, ...]], *, names: int = 0) -> tuple[tuple[str, ...], ...]:
+    """Join rows of which nothing is shown, where all before the column `names` is the same.
+
+    The joined row stands where the first one stood, and names all of them in that column; the rest are cells.
+    """
+    joined: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        if _shows_nothing(row[names + 1 :]):
+            joined.setdefault(row[:names], []).append(row[names])
+    told: list[tuple[str, ...]] = []
+    for row in rows:
+        if not _shows_nothing(row[names + 1 :]):
+            told.append(row)
+        elif (all_names := joined.pop(row[:names], None)) is not None:
+            told.append((*row[:names], ", ".join(all_names), *row[names + 1 :]))
+    return tuple(told)
+
+
+def _shows_nothing(cells: Sequence[str]) -> bool:
+    return all(cell == SUPPRESSED for cell in cells)
 
 
 _RULE_HEADS = ("Rule", "Tier", "Status", "Question", "Observed", "Limit", "Why")
@@ -128,10 +144,24 @@ def _decided_on(rule: RuleOutcome) -> str:
 def completeness_table(results: Results) -> Table:
     """Return the ledger of planned, done, failed and excluded units."""
     rows = []
+    is_hidden = False
     for stage, units in results.completeness.items():
         excluded = "; ".join(f"{_with_title(reason)}: {count(n)}" for reason, n in units.excluded.items()) or "none"
-        rows.append((label(stage), count(units.planned), count(units.done), f"{units.failed:,}", excluded))
-    return Table("Units of work by stage", ("Stage", "Planned", "Done", "Failed", "Excluded"), tuple(rows))
+        sizes = (count(units.planned), count(units.done), f"{units.failed:,}")
+        if units.planned is None or units.done is None:
+            is_hidden = True
+            missing = units.missing
+        else:
+            missing = units.planned - units.done - units.failed
+        rows.append((label(stage), *sizes, NOT_MEASURED if missing is None else f"{missing:,}", excluded))
+    note = "“Missing” is what was planned and is neither done nor failed; what is excluded was not planned."
+    if is_hidden:
+        note += (
+            f" How many were planned and done is {SUPPRESSED} where, with other tables, it would give back a number of"
+            " patients that is hidden: 0 failed and 0 missing say that all was done."
+        )
+    heads = ("Stage", "Planned", "Done", "Failed", "Missing", "Excluded")
+    return Table("Units of work by stage", heads, tuple(rows), note if rows else "")
 
 
 def _with_title(reason: str) -> str:
@@ -226,125 +256,6 @@ def _length(lengths: LengthSummary | None, figures: Memorization) -> str:
         return figure(figures.stitched_share) if figures.stitched_share.value is None else NOT_MEASURED
     median = "" if lengths.median is None else f", median {number(lengths.median)}"
     return f"mean {number(lengths.mean)}{median}"
-
-
-def metric_table(results: Results, metric: str) -> Table:
-    """Return one disclosure metric by tier and diagnosis with intervals, train over nontrain (the paper's Table 1)."""
-    diagnoses = list(results.disclosure.by_diagnosis)
-    rows = []
-    for tier in tiers_of(results):
-        for arm in ("train", "nontrain"):
-            cells = []
-            for diagnosis in diagnoses:
-                pair = results.disclosure.by_diagnosis[diagnosis].get(tier)
-                side: Disclosure | None = None if pair is None else getattr(pair, arm)
-                cells.append(short_figure(getattr(side, metric, None), share=is_share(metric), interval=True))
-            if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
-                rows.append((numbered(tier), arm, *cells))
-    return Table(METRICS[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))
-
-
-def disclosure_table(results: Results) -> Table:
-    """Return every disclosure figure of every diagnosis and tier, with intervals, bands and reasons."""
-    rows = []
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
-            pair = tiers.get(tier)
-            if pair is None:
-                continue
-            for metric, title in METRICS.items():
-                share = is_share(metric)
-                delta = None if pair.delta is None else getattr(pair.delta, metric)
-                holm = None if delta is None else delta.p_holm
-                no_p = "not shown" if is_suppressed(delta) else NOT_MEASURED
-                rows.append(
-                    (
-                        label(diagnosis),
-                        numbered(tier),
-                        title,
-                        figure(getattr(pair.train, metric), share=share),
-                        figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
-                        figure(delta, share=share, signed=True),
-                        no_p if delta is None or holm is None else _p_value(holm, is_exact=delta.value is not None),
-                    )
-                )
-    heads = ("Diagnosis", "Tier", "Figure", "Train", "Nontrain", "Train minus nontrain", "Adjusted p")
-    return Table("Every disclosure figure (bands of AUROCs do not subtract)", heads, tuple(rows))
-
-
-def _p_value(p: float, *, is_exact: bool) -> str:
-    if not is_exact and p >= 1:
-        return "above 0.05"  # of suppressed differences only the side of 5% is published
-    return f"{p:.3f}" if is_exact and p >= 0.001 else f"at most {max(p, 0.001):.3g}"
-
-
-def counts_table(results: Results) -> Table:
-    """Return the counts behind the disclosure figures."""
-    rows = []
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
-            pair = tiers.get(tier)
-            if pair is None:
-                continue
-            dropped = "; ".join(f"{why}: {count(n)}" for why, n in pair.dropped_sets.items()) or "none"
-            for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
-                if side is not None:
-                    counts = (count(side.generations), count(side.mentioned), count(side.unjudged))
-                    rows.append((label(diagnosis), numbered(tier), arm, *counts, dropped))
-    heads = ("Diagnosis", "Tier", "Arm", "Generations", "Mentioning", "Unjudged", "Matched sets left out")
-    return Table("Counts behind the disclosure figures", heads, tuple(rows))
-
-
-def corpus_tables(corpus: CorpusSummary) -> list[Table]:
-    """Return the paper's Tables 5, 6 and 7."""
-    populations = {**{label(s): p for s, p in corpus.splits.items()}}
-    populations |= {f"Cohort {label(d)}": p for d, p in corpus.cohorts.items()}
-    sizes = tuple(
-        (
-            name,
-            count(p.notes),
-            count(p.patients),
-            count(p.practices) if p.practices is not None or p.patients is None else NOT_MEASURED,
-            count(p.tokens) if p.tokens is not None or p.patients is None else NOT_MEASURED,
-            _moments(p.notes_per_patient, p),
-            _moments(p.tokens_per_patient, p),
-        )
-        for name, p in populations.items()
-    )
-    heads = ("Population", "Notes", "Patients", "Practices", "Tokens", "Notes a patient", "Tokens a patient")
-    return [
-        Table("Size (mean and standard deviation a patient)", heads, sizes),
-        _breakdown("Race and ethnicity", populations, "race"),
-        _breakdown("Sex", populations, "sex"),
-        _breakdown("Age", populations, "age_bands", with_age=True),
-    ]
-
-
-def _moments(moments: Moments, population: PopulationSummary) -> str:
-    if moments.mean is None:
-        return SUPPRESSED if population.patients is None else NOT_MEASURED
-    return number(moments.mean) + ("" if moments.sd is None else f" (SD {number(moments.sd)})")
-
-
-def _breakdown(
-    caption: str, populations: Mapping[str, PopulationSummary], field: str, *, with_age: bool = False
-) -> Table:
-    keys = list(dict.fromkeys(key for p in populations.values() for key in getattr(p, field)))
-    keys.sort(key=lambda key: not key.startswith("<"))
-    rows = []
-    for name, population in populations.items():
-        counts: dict[str, int | None] = getattr(population, field)
-        cells = []
-        for key in keys:
-            hidden = population.patients is None or (key in counts and counts[key] is None)
-            cells.append("suppressed" if hidden else f"{counts.get(key) or 0:,}")
-        rows.append((name, *((_moments(population.age, population),) if with_age else ()), *cells))
-    heads = (
-        "Population",
-        *(("Mean age",) if with_age else ()),
-        *(key if key[:1] in "<0123456789" else label(key) for key in keys),
-    )
-    return Table(caption, heads, tuple(rows))
 
 
 def training_table(results: Results) -> Table:

@@ -10,15 +10,14 @@ from filled_results import all_null, empty, filled
 
 from clinaudit.reports import palette
 from clinaudit.reports.charts import draw_bars, draw_composition, draw_deltas
+from clinaudit.reports.disclosure_figures import delta_figure, roc_figure
 from clinaudit.reports.figures import (
     Figure,
     balance_figure,
     composition_figure,
     copy_forward_figure,
-    delta_figure,
     memorization_figure,
     near_verbatim_figure,
-    roc_figure,
 )
 from clinaudit.reports.group_figures import overlap_figure
 from clinaudit.reports.results import CohortSummary, Results, RocPoint
@@ -97,6 +96,11 @@ def test_matched_patients_that_are_not_drawn_are_said_to_be_suppressed() -> None
     caption = overlap_figure(whole.model_copy(update={"cohorts": cohorts})).caption
     assert "Where the two solid lines lie together" in caption
     assert "In 2 panels the matched patients are suppressed and not drawn." in caption
+
+
+def test_a_caption_with_a_backslash_names_its_chart() -> None:
+    svg = draw_bars([{"name": "1", "value": 3}], names=["1"], x_title="x", y_title="y", label=r"\u202e \1 \g<0>")
+    assert ElementTree.fromstring(svg).get("aria-label") == r"\u202e \1 \g<0>"
 
 
 def test_a_suppressed_hit_rate_is_drawn_as_a_band(drawn: list[Figure]) -> None:
@@ -233,7 +237,13 @@ def test_colours_that_meet_stay_apart(group: Sequence[str], deficiency: str) -> 
         assert _distance(one, other, deficiency) >= 20, (one, other)
 
 
+@pytest.mark.parametrize("deficiency", list(_DEFICIENCIES))
+def test_tiers_next_to_each_other_stay_apart(deficiency: str) -> None:
+    for one, other in itertools.pairwise(palette.TIERS):
+        assert _distance(one, other, deficiency) >= 10, (one, other)
+
+
 def test_tiers_darken_with_access() -> None:
     contrasts = [_contrast(colour, palette.PAPER) for colour in palette.TIERS]
     assert contrasts == sorted(contrasts)
-    assert len(set(palette.TIER_DASHES)) == len(palette.TIERS)
+    assert len(set(palette.TIER_SHAPES)) == len(palette.TIERS)

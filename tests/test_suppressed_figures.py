@@ -5,7 +5,6 @@ from filled_results import filled, memorization_of
 from clinaudit.reports.figures import composition_figure, copy_forward_figure
 from clinaudit.reports.findings import gradient_caption, headline, not_measured
 from clinaudit.reports.results import (
-    POOLED_SECTIONS,
     CopyForwardBin,
     KBin,
     Memorization,
@@ -44,7 +43,7 @@ def test_the_composition_draws_the_pooled_row_and_says_what_is_hidden() -> None:
     ]
     train = memorization_of(0.6, 0.28, 140).model_copy(update={"sections": sections})
     figure = composition_figure(published(train))
-    assert [row[:2] for row in figure.table.rows] == [("Plan", "900"), (POOLED_SECTIONS, "133")]
+    assert [row[:2] for row in figure.table.rows] == [("Plan", "900"), ("Text of few patients, any section", "133")]
     assert figure.caption.startswith("Of the memorized tokens 100% are")
 
     thin = [section("plan", 900, 33, patients=50)]
