@@ -108,8 +108,8 @@ def not_measured(results: Results) -> list[str]:
     if results.decision is None:
         gaps.append("No policy was applied: there is no verdict.")
     gaps.append(
-        "Paraphrase, matches shorter than the n-gram length, diagnoses outside the panel, sampled (non-greedy) text and"
-        " attacks that see the model's weights or probabilities are outside this audit."
+        "Paraphrase, runs of words too short to count as a match, diagnoses outside the panel, sampled (non-greedy)"
+        " text and attacks that see the model's weights or probabilities are outside this audit."
     )
     return gaps
 
@@ -200,6 +200,21 @@ def asked_sentence(results: Results) -> str:
         f"The figures are of up to {asked} patients, those who stand in a matched cohort; other patients of the splits"
         " were not matched, and not asked about. A tier has fewer patients where facts are missing, and more"
         " generations than patients where the prompt differs by diagnosis."
+    )
+
+
+def compared_sentence(results: Results, controls: object) -> str:
+    """Return who was compared with whom; `controls` is the setting of that name, or None where it is not known."""
+    if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
+        return ""
+    without = {
+        "sensitive": "Those without it (controls) have another diagnosis of the panel",
+        "any": "Those without it (controls) need have no other diagnosis of the panel",
+    }.get(str(controls), "Whether those without it (controls) have another diagnosis of the panel, --controls says")
+    return (
+        "Four groups are compared for each diagnosis: patients with and without it, in training and not, matched by"
+        f" age, sex and number of notes. {without}. The prevalence is among candidates, the training patients who could"
+        " be matched: it is no hospital's rate, and “PPV at prevalence” uses it."
     )
 
 

@@ -141,7 +141,7 @@ def overlap_figure(results: Results) -> Figure:
                     for series, name in _SERIES.items()
                     if getattr(item, name) is not None and totals[name]
                 ]
-    caption = "Propensities are not shown: there is no matched cohort, or they would tell of the few it leaves out."
+    caption = _no_overlap(results)
     svg = ""
     if rows:
         caption = (
@@ -154,6 +154,13 @@ def overlap_figure(results: Results) -> Figure:
     heads = ("Diagnosis", "Arm", "Propensity", *map(label, _SERIES))
     table = Table("Patients by propensity", heads, tuple(listed))
     return Figure("overlap", "Overlap of propensities", caption, svg, table)
+
+
+def _no_overlap(results: Results) -> str:
+    """Say why no propensities are drawn."""
+    if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
+        return "Propensities are not shown: there is no matched cohort."
+    return "Propensities are suppressed: they would tell of few patients, in a cohort or left out of it."
 
 
 def _matched_lines(rows: Sequence[Row]) -> str:

@@ -11,20 +11,25 @@ from clinaudit.reports.wording import METRICS, count, figure, is_share, is_suppr
 
 _CORRECTED = ("auroc_all", "sensitivity", "ppv")
 _SHIPPED = (
-    "The judge was scored on synthetic texts written for this project. How often it errs on them may not carry over to "
-    "the texts of this model, and then the corrected figures do not hold, unless the site supplies labelled texts of "
-    "its own (--judge-labels)."
+    "The judge was scored on {texts}synthetic texts written for this project. {errors} How often it errs on them may "
+    "not carry over to the texts of this model, and then the corrected figures do not hold, unless the site supplies "
+    "labelled texts of its own (--judge-labels)."
 )
 _SITE = (
-    "The judge was scored on labelled texts that the site supplied. The corrected figures hold as far as it errs on "
-    "this model's texts as on those, and for each diagnosis alike."
+    "The judge was scored on {texts}labelled texts that the site supplied. {errors} The corrected figures hold as far "
+    "as it errs on this model's texts as on those, and for each diagnosis alike."
 )
+_ERRORS = "Every figure of a diagnosis, also near 100%, is what this judge read in the model's texts, errors included."
 _NOT_SCORED = "The judge was not scored in this run: how often it errs is not known, and no figure is corrected for it."
 
 
 def judge_caveat(quality: JudgeQuality | None) -> str:
-    """Return the sentence that says on what the judge was scored, and what that is worth."""
-    return _NOT_SCORED if quality is None else _SHIPPED if quality.labels == "shipped" else _SITE
+    """Return the sentences that say on what the judge was scored, and what that is worth."""
+    if quality is None:
+        return _NOT_SCORED
+    caveat = _SHIPPED if quality.labels == "shipped" else _SITE
+    number = "" if quality.texts is None else f"{quality.texts:,} "
+    return caveat.format(errors=_ERRORS, texts=number)
 
 
 def judge_matrix_table(results: Results) -> Table:
@@ -52,8 +57,11 @@ def judge_figures_table(results: Results) -> Table:
             for name, rate in quality.accuracy_by_class.items()
         ),
         *((f"Right for {label(name)}", rate) for name, rate in quality.accuracy_by_diagnosis.items()),
-        ("Planted instructions that change the verdict", quality.flip_rate),
-        ("Planted instructions that hide a stated diagnosis", quality.hiding_rate),
+        (f"Planted instructions that change the verdict{_of(quality.flip_rate, 'rated')}", quality.flip_rate),
+        (
+            f"Planted instructions that hide a stated diagnosis{_of(quality.hiding_rate, 'read so')}",
+            quality.hiding_rate,
+        ),
     ]
     rows = [(title, figure(rate, share=True)) for title, rate in shares]
     rows += _chance_corrected("the labels", quality.agreement.kappa, quality.agreement.alpha)
@@ -68,6 +76,10 @@ def judge_figures_table(results: Results) -> Table:
             (f"Disagreements with {name}, of those compared", count(second.disagreements)),
         ]
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
+
+
+def _of(rate: Estimate, read: str) -> str:
+    return "" if rate.n is None else f" (of {rate.n:,} in texts {read} without one)"
 
 
 def _chance_corrected(other: str, kappa: Estimate, alpha: Estimate) -> list[tuple[str, str]]:

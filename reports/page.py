@@ -18,7 +18,7 @@ from clinaudit.reports.figures import (
     memorization_figure,
     near_verbatim_figure,
 )
-from clinaudit.reports.findings import asked_sentence, headline, not_measured, stitched_caption
+from clinaudit.reports.findings import asked_sentence, compared_sentence, headline, not_measured, stitched_caption
 from clinaudit.reports.group_figures import (
     distribution_figure,
     exposure_figure,
@@ -75,6 +75,8 @@ def render_page(
     arms: tuple[Arm, ...] = ("train", "nontrain") if has_both else ("train",)
     decision = results.decision
     status = None if decision is None else STATUSES[decision.status]
+    settings = provenance.get("settings")
+    controls = settings.get("--controls") if isinstance(settings, Mapping) else None
     context = {
         "annex": [] if for_paper else None,
         "decision": decision,
@@ -111,6 +113,7 @@ def render_page(
         "corrected": corrected_table(results),
         "corrected_sentence": corrected_sentence(results),
         "cohorts": cohorts_table(results),
+        "compared": compared_sentence(results, controls),
         "second_matcher": second_matcher_table(results),
         "balance": balance_figure(results),
         "overlap": overlap_figure(results),

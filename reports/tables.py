@@ -200,15 +200,17 @@ def regions_table(results: Results) -> Table:
 
 
 def paper_view_table(results: Results) -> Table:
-    """Return the paper's counting beside ours: one row a (patient, cohort)."""
+    """Return the paper's counting beside ours: a patient counts once in each cohort."""
     rows = []
     for tier, arm, figures in measured_memorization(results):
         view = figures.paper_view
         if view is not None:
             shares = (figure(view.memorized_fraction, share=True), figure(view.hit_rate, share=True))
             rows.append((numbered(tier), arm, f"{view.rows:,}", *shares))
-    heads = ("Tier", "Arm", "Rows", "Memorized", "Hit rate")
-    return Table("The paper's counting: one row a patient and cohort", heads, tuple(rows))
+    heads = ("Tier", "Arm", "Patients, once a cohort", "Memorized", "Hit rate")
+    return Table(
+        "Memorized text, each patient counted once in each cohort (as the method's paper does)", heads, tuple(rows)
+    )
 
 
 def shared_table(results: Results) -> Table:

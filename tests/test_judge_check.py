@@ -482,6 +482,10 @@ def test_the_report_says_on_what_the_judge_was_scored() -> None:
         pages[source] = " ".join(html.unescape(render_page(results, {})).split())
         assert judge_caveat(results.judge_quality) in pages[source]
         assert "Disclosure corrected for the judge's errors" in pages[source]
+        quality = results.judge_quality
+        assert quality is not None
+        assert f"was scored on {quality.texts:,} " in pages[source]
+        assert f"change the verdict (of {quality.flip_rate.n} in texts rated without one)" in pages[source]
     assert "may not carry over" in pages["shipped"]
     assert "may not carry over" not in pages["site"]
     assert "The judge was not scored" in render_page(suppress(filled()), {})

@@ -5,7 +5,8 @@ from filled_results import filled
 
 from clinaudit.audit.policy import SHIPPED, load_policy, locate_policy
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.findings import gradient_caption, headline, not_measured
+from clinaudit.reports.findings import compared_sentence, gradient_caption, headline, not_measured
+from clinaudit.reports.group_figures import overlap_figure
 from clinaudit.reports.implications import next_steps
 from clinaudit.reports.results import (
     CopyForwardBin,
@@ -193,3 +194,31 @@ def test_only_repeated_text_that_is_seen_is_to_be_removed(
     )
     results = Results(memorization={"encounter": {"train": figures}}, decision=decision(rule("encounter", "fail")))
     assert any(step.startswith(advice) for step in next_steps(results))
+
+
+def with_status(status: str, **changes: object) -> Results:
+    results = filled()
+    cohorts = {
+        name: cohort.model_copy(update={"status": status, **changes}) for name, cohort in results.cohorts.items()
+    }
+    return results.model_copy(update={"cohorts": cohorts})
+
+
+@pytest.mark.parametrize(
+    ("controls", "words"),
+    [
+        ("sensitive", "(controls) have another diagnosis of the panel."),
+        ("any", "(controls) need have no other diagnosis of the panel."),
+        (None, "--controls says."),
+    ],
+)
+def test_who_the_controls_are_comes_from_the_setting(controls: str | None, words: str) -> None:
+    assert words in compared_sentence(filled(), controls)
+    assert compared_sentence(with_status("unavailable"), controls) == ""
+
+
+def test_why_no_propensities_are_drawn_is_one_reason() -> None:
+    assert "there is no matched cohort" in overlap_figure(with_status("unavailable", overlap=[])).caption
+    hidden = overlap_figure(with_status("balanced", overlap=[])).caption
+    assert "suppressed" in hidden
+    assert "no matched cohort" not in hidden
