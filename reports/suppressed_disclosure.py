@@ -138,7 +138,7 @@ def publish_arm(
     hides_n = few_dropped or has_few_unjudged(arm, table)
     of_class = judged_of_class(table, sets=set_count, few_dropped=few_dropped)
     if hides_n and of_class.asked <= _FEWEST_ASKED:
-        return _withhold_arm(arm, hides_size=True)
+        return _withhold_arm(arm, hides_size=few_dropped)
     class_size = least_class_size(arm, table, set_count=set_count, few_dropped=few_dropped)
     judged = table.generations - table.unjudged
     mention_range = hidden_range(table.mentioned, judged)
