@@ -171,7 +171,7 @@ def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[s
         .mark_point(filled=True, size=55, color=ARMS["train"], opacity=1)
         .encode(x=x, y=alt.Y("value:Q")),
     ).properties(width=_PANEL_WIDTH, height=130)
-    return _svg(_wrap(alt, layers, panels), label)
+    return _svg(_wrap(alt, layers, panels, columns=4), label)
 
 
 def draw_bars(rows: Sequence[Row], *, names: Sequence[str], x_title: str, y_title: str, label: str) -> str:
@@ -272,9 +272,9 @@ def _data(alt: Any, rows: Sequence[Row]) -> Any:
     return alt.Data(values=[dict(row) for row in rows])
 
 
-def _wrap(alt: Any, layers: Any, panels: Sequence[str]) -> Any:
+def _wrap(alt: Any, layers: Any, panels: Sequence[str], *, columns: int = 3) -> Any:
     # Panels are sorted by their place: facets sort by name otherwise.
-    return layers.facet(facet=alt.Facet("panel:N", sort=list(panels), title=None), columns=3, spacing=18)
+    return layers.facet(facet=alt.Facet("panel:N", sort=list(panels), title=None), columns=columns, spacing=18)
 
 
 def _svg(chart: Any, label: str) -> str:

@@ -19,9 +19,8 @@ from clinaudit.reports.wording import (
 
 _HOW_TO_READ = (
     "In round brackets stand two-sided 95% intervals. The tests are one-sided and ask whether training adds anything:"
-    " a difference below zero, however large, has an adjusted p near 1. Where a difference is suppressed, so is p, or"
-    " only its side of 5% is given (“at most 0.05”, “above 0.05”). “Not tested”: an arm gave too little to test, or"
-    " there is none."
+    " a difference below zero, however far, has a large p. Where a difference is suppressed, so is p, or only its side"
+    " of 5% is given (“at most 0.05”, “above 0.05”). “Not tested”: an arm gave too little to test, or there is none."
 )
 
 

@@ -3,21 +3,26 @@
 Owns the settings of the template engine and where templates and styles lie. Knows nothing of what a page shows.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
+#: An option of the command line in a sentence: no line may end at one of its hyphens.
+_OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
+_IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
 
 
 def render_html(template: str, *, style: str, context: Mapping[str, object]) -> str:
     """Return the page of a template with a style sheet inside it, both files of this folder; it ends in a line feed."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["svg"] = Markup  # our own charts; their texts are escaped by the drawing library
+    environment.filters["options"] = lambda text: Markup(_OPTION.sub(_IN_ONE_PIECE, str(escape(text))))
     page = environment.get_template(template).render(context, style=Markup(read_part(style)))
     return page if page.endswith("\n") else page + "\n"
 
