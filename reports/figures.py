@@ -124,7 +124,7 @@ def composition_figure(results: Results) -> Figure:
     caption = composition_caption(totals, hidden=hidden)
     if _REST in drawn:
         caption += f" “{_REST}”: all after the {_SECTIONS_DRAWN} with most text."
-    if pooled is not None:
+    if any((pooled or {}).values()):
         caption += f" “{_HIDDEN_PARTS}”: what is suppressed in the sections' own rows, added up."
     if figures is not None and not rows_of and is_suppressed(figures.templated_share):
         caption = f"Composition by section is {SUPPRESSED_WHY}."

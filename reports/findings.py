@@ -70,15 +70,15 @@ def _beside_headline(results: Results, train: Memorization) -> list[str]:
     sentences = []
     if _is_told(train.memorized_fraction):
         sentences.append(
-            "Template text, what other patients' notes hold too and echoes of the prompt counted in,"
-            f" {_with_interval(train.memorized_fraction)} of that text stands word for word in the patient's notes."
+            "With template text, text of other patients' notes too and echoes of the prompt,"
+            f" {_with_interval(train.memorized_fraction)} stands word for word in the patient's notes."
         )
     for rule in () if results.decision is None else results.decision.rules:
         is_headline = rule.metric == "attributable_fraction" and rule.tier == HEADLINE_TIER
         if is_headline and rule.observed.value is not None and rule.observed.high is not None:
             sentences.append(
-                "The policy's rule reads the patient-attributable share as a mean over patients, with bounds that hold"
-                f" where few patients leak, too: {figure(rule.observed, share=True)}."
+                "The policy's rule reads the attributable share with wider bounds:"
+                f" {figure(rule.observed, share=True)}."
             )
     return [" ".join(sentences)] if sentences else []
 

@@ -102,10 +102,8 @@ def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
     sentences = []
     if more:
         sentences.append(
-            "At this level of access the model gives away more about these diagnoses of patients it was trained on than"
-            f" of matched patients it was not trained on: {join_words(more)} (one-sided test, adjusted over all"
-            " comparisons, at the policy's level). Matching is by age, sex and number of notes; other differences"
-            " between the two groups remain."
+            "The model gives away more about these diagnoses of patients it was trained on than of patients it was not,"
+            f" matched by age, sex and number of notes alone: {join_words(more)} (adjusted one-sided tests)."
         )
     if kept:
         sentences.append(

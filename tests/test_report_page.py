@@ -182,7 +182,7 @@ def with_clear_excess(status: Literal["balanced", "poorly_matched"], p_holm: flo
     )
 
 
-GIVES_MORE = "the model gives away more about these diagnoses"
+GIVES_MORE = "The model gives away more about these diagnoses"
 
 
 def diagnosis_sentence(results: Results, policy: Policy) -> str:
@@ -198,7 +198,7 @@ def without_judge_limits(alpha: float = 0.05) -> Policy:
 
 def test_diagnoses_whose_rule_failed_are_named_and_the_rest_not_cleared() -> None:
     sentence = diagnosis_sentence(with_clear_excess("balanced", 0.004), without_judge_limits())
-    assert "than of matched patients it was not trained on: HIV (one-sided" in sentence
+    assert "matched by age, sex and number of notes alone: HIV (adjusted one-sided tests)" in sentence
     assert "this audit does not show that it gives away more about patients it was trained on" in sentence
     assert "which is not proof of absence" in sentence
 

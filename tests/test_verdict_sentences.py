@@ -94,21 +94,16 @@ def with_train(results: Results, **changes: object) -> Results:
 
 
 def test_the_headline_stands_beside_all_memorized_text() -> None:
-    assert "counted in, 61% (95% interval" in headline(filled())[1]
+    assert "echoes of the prompt, 61% (95% interval" in headline(filled())[1]
     bounded = with_train(filled(), memorized_fraction=band(0.85, 1.0))
-    assert (
-        "counted in, at least 85% (exact figure suppressed) of that text stands word for word" in headline(bounded)[1]
-    )
+    assert "echoes of the prompt, at least 85% (exact figure suppressed) stands word for word" in headline(bounded)[1]
 
 
 def test_the_headline_gives_the_range_that_the_rule_reads() -> None:
     observed = Estimate(value=0.284, low=0.2, high=0.4)
     outcome = rule("encounter", "fail", metric="attributable_fraction", observed=observed)
     told = filled().model_copy(update={"decision": decision(outcome)})
-    assert (
-        "as a mean over patients, with bounds that hold where few patients leak, too: 28% (20% to 40%)."
-        in (headline(told)[1])
-    )
+    assert "reads the attributable share with wider bounds: 28% (20% to 40%)." in headline(told)[1]
     hidden = outcome.model_copy(update={"observed": band(0.2, 0.4)})
     assert "mean over patients" not in headline(told.model_copy(update={"decision": decision(hidden)}))[1]
 
