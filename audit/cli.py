@@ -5,7 +5,6 @@ Everything heavy is imported inside the command that needs it, so that `--help` 
 
 import os
 import signal
-import sys
 import threading
 import traceback
 import warnings
@@ -23,6 +22,7 @@ from clinaudit.audit.judge_check_command import judge_check
 from clinaudit.audit.judge_options import judge_options
 from clinaudit.audit.policy_option import policy_option
 from clinaudit.audit.purge_command import purge
+from clinaudit.audit.streams import note, say
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.errors import ClinauditError, StorageError
 
@@ -53,32 +53,28 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError:
-        print("error[USAGE]: no command given; see clinaudit --help", file=sys.stderr)
+        note("error[USAGE]: no command given; see clinaudit --help")
         return _USAGE
     except click.ClickException as error:
-        print(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help", file=sys.stderr)
+        note(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help")
         return _USAGE
     except (KeyboardInterrupt, click.Abort):
-        print("error[INTERRUPTED]: stopped; run the same command again to go on", file=sys.stderr)
+        note("error[INTERRUPTED]: stopped; run the same command again to go on")
         return _INTERRUPTED
     except ClinauditError as error:
         from clinaudit.reports.console_text import harmless
 
         # A setting that a run recorded may be named, whatever it holds.
-        print(*map(harmless, error.render().split("\n")), sep="\n", file=sys.stderr)
+        note("\n".join(map(harmless, error.render().split("\n"))))
         return error.status
-    except BrokenPipeError:
-        # The reader of our output went away (as `head` does): nothing is wrong with the run.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        print(f"error[STORAGE]: {reason}; mend it and run the same command again", file=sys.stderr)
+        note(f"error[STORAGE]: {reason}; mend it and run the same command again")
         return StorageError.status
     except Exception as error:  # noqa: BLE001 (a traceback could hold note text; its last place tells where)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        print(f"error[BUG]: {type(error).__name__} at {where}; please report this line", file=sys.stderr)
+        note(f"error[BUG]: {type(error).__name__} at {where}; please report this line")
         return _BUG
     return status if isinstance(status, int) else 0
 
@@ -252,7 +248,7 @@ def check(corpus: Path, template: Path | None) -> int:
     """
     from clinaudit.audit.coverage import describe_coverage
 
-    click.echo(describe_coverage(corpus, template=template), nl=False)
+    say(describe_coverage(corpus, template=template), nl=False)
     return 0
 
 
@@ -323,7 +319,7 @@ def report(run_directory: Path, pdf: bool) -> int:
     # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
     verify(finished, but=(REPORT, PDF) if pdf else (REPORT,))
     render_again(finished, pdf=pdf)
-    click.echo(f"report: {run_directory / (PDF if pdf else REPORT)}")
+    say(f"report: {run_directory / (PDF if pdf else REPORT)}")
     return 0
 
 
@@ -347,7 +343,7 @@ def show(run_directory: Path, as_json: bool) -> int:
     verify(finished, but=(REPORT,))
     results = read_results(finished)
     if as_json:
-        click.echo(escape_in_json(to_json(results)), nl=False)
+        say(escape_in_json(to_json(results)), nl=False)
     else:
         say_summary(results, run_directory / REPORT)
     return 0
@@ -366,5 +362,5 @@ def verify(run_directory: Path) -> int:
     from clinaudit.audit.manifest import verify as verify_files
 
     count = verify_files(require_finished_run(run_directory))
-    click.echo(f"verified: {count} files are what the audit wrote")
+    say(f"verified: {count} files are what the audit wrote")
     return 0

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.streams import say
+
 _DIRECTORY = click.Path(path_type=Path, readable=False)
 
 
@@ -67,9 +69,9 @@ def compare(
         comparison = comparison.model_copy(update={"forgetting": forgetting})
     if out is not None:
         write_comparison(out, comparison, certificate)
-    click.echo(comparison_json(comparison) if as_json else comparison_summary(comparison), nl=False)
+    say(comparison_json(comparison) if as_json else comparison_summary(comparison), nl=False)
     if out is not None and not as_json:
-        click.echo(f"comparison: {out / 'compare.html'}")
+        say(f"comparison: {out / 'compare.html'}")
         if certificate is not None:
-            click.echo(f"certificate by patient (PHI): {out / 'evidence' / 'certificate.html'}")
+            say(f"certificate by patient (PHI): {out / 'evidence' / 'certificate.html'}")
     return 0 if certificate is None else EXIT_STATUS[certificate.verdict]

@@ -4,8 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-import click
-
+from clinaudit.audit.streams import say
 from clinaudit.reports.console_text import wants_colour
 from clinaudit.reports.results import Decision, Results
 from clinaudit.reports.rule_lines import rule_lines
@@ -16,13 +15,13 @@ def say_summary(results: Results, report: Path, *, quiet: bool = False) -> None:
     """Print the summary table (`quiet`: the verdict alone) and the path of the report."""
     colour = wants_colour(sys.stdout, os.environ)
     if quiet:
-        click.echo(verdict_line(results, colour=colour), color=colour)
+        say(verdict_line(results, colour=colour), color=colour)
     else:
-        click.echo(summary_table(results, colour=colour), color=colour)
-    click.echo(f"report: {report}")
+        say(summary_table(results, colour=colour), color=colour)
+    say(f"report: {report}")
 
 
 def say_rules(decision: Decision) -> None:
     """Print a verdict rule by rule."""
     colour = wants_colour(sys.stdout, os.environ)
-    click.echo(rule_lines(decision, colour=colour), color=colour)
+    say(rule_lines(decision, colour=colour), color=colour)

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.streams import say
+
 _DIRECTORY = click.Path(path_type=Path)
 
 
@@ -34,6 +36,6 @@ def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: in
 
     page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
     if len(page.leaks) < page.found:
-        click.echo(f"{len(page.leaks):,} of {page.found:,} generations shown; the others stand in the tables")
-    click.echo(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
+        say(f"{len(page.leaks):,} of {page.found:,} generations shown; the others stand in the tables")
+    say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
     return 0

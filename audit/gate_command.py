@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.policy_option import policy_option
+from clinaudit.audit.streams import say
 
 _DIRECTORY = click.Path(path_type=Path, readable=False)
 
@@ -58,7 +59,7 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
             make_private_directory(out)
         write_verdict(out, published)
     if as_json and not quiet:
-        click.echo(gate_json(published), nl=False)
+        say(gate_json(published), nl=False)
     elif not quiet:
         say_rules(decision)
     return EXIT_STATUS[decision.status]

@@ -7,6 +7,7 @@ import click
 from clinaudit.audit.judge.usage import Price
 from clinaudit.audit.judge_options import price_option
 from clinaudit.audit.policy_option import policy_option
+from clinaudit.audit.streams import say
 
 _DIRECTORY = click.Path(path_type=Path)
 
@@ -114,10 +115,10 @@ def judge_check(
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         drop_cache_file(answers)
-    click.echo(judge_summary(quality))
+    say(judge_summary(quality))
     policy_name = harmless(limits.name)
-    click.echo(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
+    say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
     if complaint is None and limits.to_pass.judge is not None:
         lack = why_not_accepted(limits.to_pass.judge, quality)
-        click.echo(f"For a pass, too: {lack or 'the judge is accepted.'}")
+        say(f"For a pass, too: {lack or 'the judge is accepted.'}")
     return 0

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.streams import say
+
 _DIRECTORY = click.Path(path_type=Path, readable=False)
 _CAVEAT = (
     "Removed is not erased: file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay."
@@ -33,7 +35,7 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
 
     with prepare_purge(run_directory, unfinished=unfinished) as planned:
         if planned is None:
-            click.echo("nothing to remove: this run was purged before")
+            say("nothing to remove: this run was purged before")
             return 0
         count = planned.contents.files
         what = f"{count:,} {'file' if count == 1 else 'files'} ({_size(planned.contents.size_bytes)})"
@@ -45,10 +47,10 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
                 click.echo("nothing was removed", err=True)
                 return 130
         planned.carry_out()
-    click.echo(f"purged: {what} removed, {goes}")
+    say(f"purged: {what} removed, {goes}")
     if not unfinished:
-        click.echo(f"report: {run_directory / 'report.html'}")
-    click.echo(_CAVEAT)
+        say(f"report: {run_directory / 'report.html'}")
+    say(_CAVEAT)
     return 0
 
 

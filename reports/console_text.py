@@ -37,16 +37,16 @@ def escape_in_json(text: str) -> str:
     return _STEERING_IN_JSON.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
-def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
     """Whether to write colour: never with NO_COLOR, else always with FORCE_COLOR, else on a terminal that knows it.
 
-    Both variables count when they are not empty; FORCE_COLOR=0 forces nothing.
+    Both variables count when they are not empty; FORCE_COLOR=0 forces nothing. `stream` is None where it is closed.
     """
     if environment.get("NO_COLOR"):
         return False
     if environment.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
-    return stream.isatty() and environment.get("TERM") != "dumb"
+    return stream is not None and stream.isatty() and environment.get("TERM") != "dumb"
 
 
 def paint(word: str, status: Status, *, colour: bool) -> str:

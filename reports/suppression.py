@@ -13,9 +13,9 @@ where at least 11 patients are known to stand behind it, dropped tokens only whe
 hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
 
 What is not guaranteed. tests/suppression_attacker.py attacks random result sets by integer programming. Against all
-that is linear in 500 of them, three of 234,716 hidden counts keep fewer than three values (docs/results.md). Areas under
-curves, tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second run of
-the same corpus not at all.
+that is linear in 500 of them, three of 234,716 hidden counts keep fewer than three values (docs/results.md). Areas
+under curves, tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second
+run of the same corpus not at all.
 How many targets are in no set of a cohort follows from sizes that are shown, however few they are.
 Generations stand for patients, scaled by generations a patient, where one patient has several prompts. Shares of
 regions and means of region lengths are shown where more than ten patients have a region, however few of them the
