@@ -314,11 +314,13 @@ def report(run_directory: Path, pdf: bool) -> int:
     """
     from clinaudit.audit.manifest import require_finished_run, verify
     from clinaudit.audit.publication import PDF, REPORT, render_again
+    from clinaudit.audit.store import hold_lock_of_finished
 
     finished = require_finished_run(run_directory)
-    # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
-    verify(finished, but=(REPORT, PDF) if pdf else (REPORT,))
-    render_again(finished, pdf=pdf)
+    with hold_lock_of_finished(finished):
+        # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
+        verify(finished, but=(REPORT, PDF) if pdf else (REPORT,))
+        render_again(finished, pdf=pdf)
     say(f"report: {run_directory / (PDF if pdf else REPORT)}")
     return 0
 
@@ -334,7 +336,7 @@ def show(run_directory: Path, as_json: bool) -> int:
       clinaudit show run/ --json
     """
     from clinaudit.audit.console import say_summary
-    from clinaudit.audit.manifest import require_finished_run, verify
+    from clinaudit.audit.manifest import is_as_written, require_finished_run, verify
     from clinaudit.audit.publication import REPORT, read_results
     from clinaudit.reports.console_text import escape_in_json
     from clinaudit.reports.results import to_json
@@ -346,6 +348,8 @@ def show(run_directory: Path, as_json: bool) -> int:
         say(escape_in_json(to_json(results)), nl=False)
     else:
         say_summary(results, run_directory / REPORT)
+    if not is_as_written(finished, REPORT):
+        note(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
 
 

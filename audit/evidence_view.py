@@ -11,10 +11,10 @@ from typing import Any
 
 from clinaudit.audit.composition import NoteReader, NoteText
 from clinaudit.audit.evidence import read_table
-from clinaudit.audit.manifest import drop_manifest, require_finished_run, verify, write_manifest
+from clinaudit.audit.manifest import replace_files, require_finished_run, verify
 from clinaudit.audit.publication import read_record
-from clinaudit.audit.storage import sha256_of, write_atomically
-from clinaudit.audit.store import RunDirectory
+from clinaudit.audit.storage import sha256_of
+from clinaudit.audit.store import RunDirectory, hold_lock_of_finished
 from clinaudit.priors.corpus import Corpus, read_corpus
 from clinaudit.reports.evidence_page import (
     EvidencePage,
@@ -40,12 +40,17 @@ def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None 
     Raises `BadInputError` where the run has no evidence, or corpus or template are not those of the audit.
     """
     run = require_finished_run(root)
+    with hold_lock_of_finished(run):
+        return _write_page(run, corpus_path, template=template, limit=limit)
+
+
+def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
     place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
     verify(run, but=(place,))
     needed = ("generations", "generation_metrics", "regions", "segments", "judgements")
     if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):
         raise BadInputError(
-            f"{root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
+            f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
             "there is nothing to show"
         )
     corpus = read_corpus(corpus_path, scratch=run.evidence)
@@ -53,12 +58,11 @@ def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None 
     digests, settings = record.get("digests"), record.get("settings")
     if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
         raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
+    profile = load_profile(template)
     if not isinstance(settings, dict) or settings.get("--template") != sha256_of(template or DEFAULT_PROFILE):
         raise BadInputError("this run used another note template; give the same one with --template")
-    page = collect_evidence(run, corpus, NoteReader(load_profile(template)), limit=limit)
-    drop_manifest(run)
-    write_atomically(run.evidence / EVIDENCE_PAGE, render_evidence(page))
-    write_manifest(run)
+    page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
+    replace_files(run, {place: render_evidence(page).encode("utf-8")})
     return page
 
 

@@ -26,6 +26,9 @@ VERDICTS: Final[tuple[ForgettingVerdict, ...]] = ("still leaks", "not shown", "f
 
 PURGED: Final = "the evidence of a run was purged"
 NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"
+OTHER_CORPUS: Final = (
+    "the runs had different corpora: text of the run after was not matched with the patient's notes of before"
+)
 NOT_TRAINED: Final = "the patient was not in the training data of the run before"
 COLLAPSED: Final = "the run after does not write as the run before did"
 UNCHECKED: Final = "whether the run after still writes could not be checked"
@@ -62,6 +65,9 @@ def judge_patient(
     reasons = {row.reason for row in rows if row.reason is not None}
     if arms[0] != "train":
         reasons.add(NOT_TRAINED)
+    if not runs.same_prompts:
+        # Text that de-identified notes no longer hold may come back as it was.
+        reasons.add(OTHER_CORPUS)
     if collapsed is not False:
         reasons.add(COLLAPSED if collapsed else UNCHECKED)
     if own_collapsed is not False:

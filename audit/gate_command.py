@@ -31,7 +31,7 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
     from clinaudit.audit.assembly import misses_planned_units
     from clinaudit.audit.console import say_rules
     from clinaudit.audit.gate import EXIT_STATUS, evaluate
-    from clinaudit.audit.manifest import require_finished_run, verify
+    from clinaudit.audit.manifest import is_run, require_finished_run, verify
     from clinaudit.audit.policy import load_policy
     from clinaudit.audit.publication import (
         gate_json,
@@ -47,6 +47,8 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
     finished = require_finished_run(run_directory)
     if out is not None and out.resolve().is_relative_to(run_directory.resolve()):
         raise UsageError("--out names a directory of RUN, whose files are fixed; name one outside it")
+    if out is not None and any(map(is_run, (out.resolve(), *out.resolve().parents))):
+        raise UsageError("--out names a directory of another run, whose files are fixed; name one outside it")
     if out is not None and out.exists() and not out.is_dir():
         raise UsageError("--out names something that is not a directory; name a new or an existing directory")
     unsuppressed = has_unsuppressed_results(finished)

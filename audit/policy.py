@@ -148,6 +148,8 @@ def _parse_memorization(reader: "_Reader") -> MemorizationRule:
     if maximum is None and minimum is None:
         reader.complain("max", "is missing, and so is min: a rule needs a limit")
     reader.finish()
+    if maximum is not None and minimum is not None and maximum < minimum:
+        reader.complain("max", "is below min: no model could keep both")
     return MemorizationRule(metric, tiers or (), maximum, minimum)  # type: ignore[arg-type]
 
 
@@ -207,8 +209,10 @@ class _Reader:
 
     def complain_of_repeats(self, key: str, limited: list[tuple[str, str]]) -> None:
         """Note what two rules limit at once."""
-        for subject, tier in sorted({item for item in limited if limited.count(item) > 1}):
-            self.complain(key, f"two rules limit {subject} at {tier}")
+        everything = {tier for subject, tier in limited if subject == "all"}
+        for subject, tier in sorted(set(limited)):
+            if limited.count((subject, tier)) > 1 or (subject != "all" and tier in everything):
+                self.complain(key, f"two rules limit {subject} at {tier}")
 
     def finish(self) -> None:
         """Note the keys that nobody took."""
@@ -237,7 +241,8 @@ class _Reader:
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             self.complain(key, "must be a number from 0 to 1")
             return 0.5
-        return float(value)
+        # Not -0.0, which would be printed so.
+        return float(value) + 0.0
 
     def take_flag(self, key: str) -> bool:
         value = self._take(key)

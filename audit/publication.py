@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from clinaudit.audit.manifest import drop_manifest, is_purged, write_manifest
+from clinaudit.audit.manifest import replace_files, write_manifest
 from clinaudit.audit.storage import write_atomically
 from clinaudit.audit.store import RunDirectory
 from clinaudit.reports.junit import junit_xml
@@ -47,7 +47,9 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
 
 
 def write_verdict(directory: Path, decision: Decision) -> None:
-    """Write a published verdict in the three forms that machines read."""
+    """Write a published verdict in the three forms that machines read; an earlier one never stays beside it."""
+    for name in VERDICTS:
+        (directory / name).unlink(missing_ok=True)
     for name, text in zip(VERDICTS, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
         write_atomically(directory / name, text)
 
@@ -67,16 +69,10 @@ def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool
 def render_again(run: RunDirectory, *, pdf: bool = False) -> None:
     """Render the report from the published results once more; with `pdf`, as a PDF too."""
     results, record = read_results(run), read_record(run)
-    page = render_page(results, record)
-    printed = render_pdf(render_page(results, record, for_paper=True)) if pdf else None
-    purged = is_purged(run)
-    if not purged:
-        # A purged run keeps it: without a manifest nothing would tell that this is a run.
-        drop_manifest(run)
-    write_atomically(run.root / REPORT, page)
-    if printed is not None:
-        write_atomically(run.root / PDF, printed)
-    write_manifest(run, purged=purged)
+    files = {REPORT: render_page(results, record).encode("utf-8")}
+    if pdf:
+        files[PDF] = render_pdf(render_page(results, record, for_paper=True))
+    replace_files(run, files)
 
 
 def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
@@ -84,7 +80,7 @@ def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
     path = run.evidence / RESULTS if unsuppressed else run.root / RESULTS
     try:
         return from_json(path.read_text(encoding="utf-8"))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # pydantic's own message quotes the values.
         raise IntegrityError(f"{path.name} does not follow the results schema; run the audit again") from None
 
@@ -93,7 +89,7 @@ def read_record(run: RunDirectory) -> dict[str, object]:
     """Read a run's `run.json`."""
     try:
         record = json.loads((run.root / RUN_RECORD).read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise IntegrityError(f"{RUN_RECORD} is not JSON; run the audit again") from None
     if not isinstance(record, dict):
         raise IntegrityError(f"{RUN_RECORD} is not a run record; run the audit again")

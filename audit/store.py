@@ -166,11 +166,21 @@ def hold_lock(run: RunDirectory) -> Iterator[None]:
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        raise StorageError("another audit is writing to this run; wait for it, or use another --out") from None
+        raise StorageError("another command is writing to this run; wait for it, or use another --out") from None
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def hold_lock_of_finished(run: RunDirectory) -> Iterator[None]:
+    """Keep a purge and other writers from a finished run; a purged one has no evidence, and no lock in it."""
+    if not run.work.is_dir():
+        yield
+        return
+    with hold_lock(run):
+        yield
 
 
 def require_regular(path: Path, what: str) -> None:

@@ -6,19 +6,24 @@ from typing import Any
 
 from clinaudit.templates.errors import BadInputError
 
+#: Lists and settings are far smaller; a file of gigabytes would take all memory.
+_MOST_BYTES = 256 << 20
+
 
 def read_text_file(path: Path, *, role: str) -> str:
     """Return the file's text; `role` is what messages call it ("the policy").
 
-    Raises `BadInputError` for what is missing, no regular file (a pipe would be waited for without end), not UTF-8 or
-    not to be read.
+    A byte-order mark is left out. Raises `BadInputError` for what is missing, no regular file (a pipe would be waited
+    for without end), too large, not UTF-8 or not to be read.
     """
-    if not path.exists():
-        raise BadInputError(f"{role} {path.name} does not exist; name an existing file")
-    if not path.is_file():
-        raise BadInputError(f"{role} {path.name} is not a regular file; name a text file")
     try:
-        return path.read_text(encoding="utf-8")
+        if not path.exists():
+            raise BadInputError(f"{role} {path.name} does not exist; name an existing file")
+        if not path.is_file():
+            raise BadInputError(f"{role} {path.name} is not a regular file; name a text file")
+        if path.stat().st_size > _MOST_BYTES:
+            raise BadInputError(f"{role} {path.name} is larger than {_MOST_BYTES >> 20} MiB; name a text file")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise BadInputError(f"{role} {path.name} is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
@@ -32,6 +37,8 @@ def read_toml_file(path: Path, *, role: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInputError(f"{role} {path.name} is not valid TOML: {error}") from None
+    except ValueError:
+        raise BadInputError(f"{role} {path.name} holds a number that is too long; write one of a few digits") from None
     except RecursionError:
         raise BadInputError(
             f"{role} {path.name} is nested too deeply; it has tables and lists of a few levels"

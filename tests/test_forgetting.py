@@ -12,10 +12,14 @@ from clinaudit.audit.cli import run as command
 from clinaudit.audit.patient_exposure import find_level
 
 
-def certify(planted: Planted, out: Path, *, ids: list[str] | None = None) -> tuple[int, dict]:
+def certify(
+    planted: Planted, out: Path, *, ids: list[str] | None = None, options: tuple[str, ...] = ()
+) -> tuple[int, dict]:
     listed = out.with_suffix(".txt")
     listed.write_text("\n".join(ids or planted.named) + "\n", encoding="utf-8")
-    status = command(["compare", str(planted.a), str(planted.b), "--forgotten", str(listed), "--out", str(out)])
+    status = command(
+        ["compare", str(planted.a), str(planted.b), "--forgotten", str(listed), "--out", str(out), *options]
+    )
     path = out / "evidence" / "certificate.json"
     return status, json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -33,6 +37,14 @@ def test_the_level_is_the_order_statistic_by_hand() -> None:
     assert find_level(list(range(1, 101))).value == 96
     assert find_level(list(range(1, 21))).value == 20
     assert find_level(list(range(1, 20))).value is None
+
+
+def test_nothing_is_shown_to_be_forgotten_against_another_corpus(tmp_path) -> None:
+    # De-identified notes do not hold the names that the model may still write.
+    planted = plant(tmp_path, settings_b={"CORPUS": "other"})
+    status, certificate = certify(planted, tmp_path / "out", options=("--allow-different-corpus",))
+    assert (status, verdicts(certificate)) == (8, {"not shown"})
+    assert "different corpora" in reasons(certificate)
 
 
 def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -> None:

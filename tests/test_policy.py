@@ -166,6 +166,7 @@ def test_a_site_policy(tmp_path: Path):
             "memorization[1].metric: must be one of attributable_fraction, memorized_fraction, hit_rate",
         ),
         ("max = 0.1", "", "memorization[1].max: is missing, and so is min: a rule needs a limit"),
+        ("max = 0.1", "max = 0.1\nmin = 0.5", "memorization[1].max: is below min: no model could keep both"),
         ("max = 0.1", "max = nan", "memorization[1].max: must be a number from 0 to 1"),
         ('"public", "encounter"', '"publik"', f"memorization[1].tiers: 'publik' is none of {', '.join(TIER_IDS)}"),
         ('["public", "encounter"]', "[]", 'memorization[1].tiers: must be "all" or a list of names'),
@@ -183,6 +184,18 @@ def test_one_mistake_is_told_with_its_key(tmp_path: Path, old: str, new: str, pr
 def test_all_mistakes_are_told_at_once(tmp_path: Path):
     text = GOOD.replace("= 30", '= "many"').replace("hit_rate", "x").replace("alpha = 0.01", "alfa = 1")
     assert len(problems_of(tmp_path, text)) == 3
+
+
+def test_a_diagnosis_beside_all_of_them_is_refused(tmp_path: Path):
+    rule = '[[disclosure]]\nmetric = "auroc_all"\ntiers = "all"\ndiagnoses = "all"\nmax = 0.9\nalpha = 0.05\n'
+    assert any("disclosure: two rules limit hiv at" in problem for problem in problems_of(tmp_path, GOOD + rule))
+
+
+def test_a_number_of_thousands_of_digits_is_no_fault_of_ours(tmp_path: Path):
+    path = tmp_path / "policy.toml"
+    path.write_text("minimum_patients_per_class = " + "9" * 5000)
+    with pytest.raises(BadInputError, match="a number that is too long"):
+        load_policy(path)
 
 
 def test_a_limit_set_twice_is_refused(tmp_path: Path):

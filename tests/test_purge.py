@@ -138,7 +138,7 @@ def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
     assert purge(finished) == 6
-    assert "another audit" in capsys.readouterr().err
+    assert "another command" in capsys.readouterr().err
     assert names(finished.root) == before
     holder.communicate()
     assert purge(finished) == 0

@@ -57,7 +57,7 @@ def test_changed_settings_are_refused_by_name(tmp_path: Path) -> None:
 
 def test_one_audit_at_a_time(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
-    with open_store(run), pytest.raises(StorageError, match="another audit"), open_store(run):
+    with open_store(run), pytest.raises(StorageError, match="another command"), open_store(run):
         pass
 
 
