@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
 from clinaudit.reports.results import Results
 from clinaudit.reports.tables import Table
-from clinaudit.reports.wording import NOT_MEASURED, figure, join_words, tier_title
+from clinaudit.reports.wording import NOT_MEASURED, figure, tier_title
 
 _NEXT: Mapping[str, tuple[str, ...]] = {
     "fail": (
@@ -51,18 +51,14 @@ def next_steps(results: Results) -> tuple[str, ...]:
 
 
 def _removal(results: Results) -> str:
-    """Return which repeated text to remove from the training notes, of the kinds that what is published shows."""
+    """Say to remove copied-forward text where it is seen; what patients share is no text of one of them."""
     train = [arms["train"] for arms in results.memorization.values() if "train" in arms]
-    kinds = []
-    if any(_is_seen({item.notes: item.pieces for item in figures.copy_forward}) for figures in train):
-        kinds.append("copied-forward text")
-    if any(_is_seen({item.k: item.pieces for item in figures.k_distribution}) for figures in train):
-        kinds.append("text that several patients' notes share")
-    return f"remove {join_words(kinds)}, " if kinds else ""
+    is_copied = any(_is_seen({item.notes: item.pieces for item in figures.copy_forward}) for figures in train)
+    return "remove copied-forward text, " if is_copied else ""
 
 
 def _is_seen(pieces: Mapping[str, int | None]) -> bool:
-    """Whether pieces that stand in more than one note (or patient) are shown, and not as rare exceptions."""
+    """Whether pieces that stand in more than one note are shown, and not as rare exceptions."""
     repeated = sum(number or 0 for places, number in pieces.items() if places != "1")
     return repeated > _RARE * sum(number or 0 for number in pieces.values())
 

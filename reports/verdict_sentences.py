@@ -102,8 +102,9 @@ def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
     sentences = []
     if more:
         sentences.append(
-            "The model gives away more about these diagnoses of patients it was trained on than of patients it was not,"
-            f" matched by age, sex and number of notes alone: {join_words(more)} (adjusted one-sided tests)."
+            "At this level of access the model gives away more about these diagnoses of patients it was trained on than"
+            f" of patients it was not, matched by age, sex and number of notes alone: {join_words(more)} (adjusted"
+            " one-sided tests)."
         )
     if kept:
         sentences.append(

@@ -182,7 +182,7 @@ def with_clear_excess(status: Literal["balanced", "poorly_matched"], p_holm: flo
     )
 
 
-GIVES_MORE = "The model gives away more about these diagnoses"
+GIVES_MORE = "At this level of access the model gives away more about these diagnoses"
 
 
 def diagnosis_sentence(results: Results, policy: Policy) -> str:

@@ -169,7 +169,7 @@ def test_a_fall_where_the_prompt_holds_more_of_the_note_is_explained() -> None:
         (
             {"1": None, "2": None},
             {"1": 70, "2-10": 30},
-            "Mitigate: remove text that several patients' notes share, de-",
+            "Mitigate: de-identify",
         ),
         ({}, {}, "Mitigate: de-identify"),
     ],
