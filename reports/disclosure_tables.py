@@ -4,7 +4,7 @@ Owns what stands in which column. Works on suppressed results; a figure without 
 """
 
 from clinaudit.reports.results import Disclosure, Results, TestedDelta
-from clinaudit.reports.tables import Table, numbered, tiers_of
+from clinaudit.reports.tables import Table, disclosure_pairs, numbered, tiers_of
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -43,25 +43,21 @@ def metric_table(results: Results, metric: str) -> Table:
 def disclosure_table(results: Results) -> Table:
     """Return every disclosure figure of every diagnosis and tier, with intervals, bands and reasons."""
     rows = []
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
-            pair = tiers.get(tier)
-            if pair is None:
-                continue
-            for metric, title in METRICS.items():
-                share = is_share(metric)
-                delta = None if pair.delta is None else getattr(pair.delta, metric)
-                rows.append(
-                    (
-                        label(diagnosis),
-                        numbered(tier),
-                        title,
-                        figure(getattr(pair.train, metric), share=share),
-                        figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
-                        figure(delta, share=share, signed=True),
-                        _p_value(delta),
-                    )
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        for metric, title in METRICS.items():
+            share = is_share(metric)
+            delta = None if pair.delta is None else getattr(pair.delta, metric)
+            rows.append(
+                (
+                    label(diagnosis),
+                    numbered(tier),
+                    title,
+                    figure(getattr(pair.train, metric), share=share),
+                    figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
+                    figure(delta, share=share, signed=True),
+                    _p_value(delta),
                 )
+            )
     heads = ("Diagnosis", "Tier", "Figure", "Train", "Nontrain", "Train minus nontrain", "Adjusted p")
     return Table("Every disclosure figure (bands of AUROCs do not subtract)", heads, tuple(rows), _HOW_TO_READ)
 
@@ -79,15 +75,11 @@ def _p_value(delta: TestedDelta | None) -> str:
 def counts_table(results: Results) -> Table:
     """Return the counts behind the disclosure figures."""
     rows = []
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
-            pair = tiers.get(tier)
-            if pair is None:
-                continue
-            dropped = "; ".join(f"{why}: {count(n)}" for why, n in pair.dropped_sets.items()) or "none"
-            for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
-                if side is not None:
-                    counts = (count(side.generations), count(side.mentioned), count(side.unjudged))
-                    rows.append((label(diagnosis), numbered(tier), arm, *counts, dropped))
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        dropped = "; ".join(f"{why}: {count(n)}" for why, n in pair.dropped_sets.items()) or "none"
+        for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
+            if side is not None:
+                counts = (count(side.generations), count(side.mentioned), count(side.unjudged))
+                rows.append((label(diagnosis), numbered(tier), arm, *counts, dropped))
     heads = ("Diagnosis", "Tier", "Arm", "Generations", "Mentioning", "Unjudged", "Matched sets left out")
     return Table("Counts behind the disclosure figures", heads, tuple(rows))

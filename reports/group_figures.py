@@ -13,7 +13,14 @@ from clinaudit.reports.figures import Figure
 from clinaudit.reports.findings import HEADLINE_TIER, memorization_at
 from clinaudit.reports.patient_groups import GroupExposure, GroupMemorization, PatientDistribution
 from clinaudit.reports.results import Results
-from clinaudit.reports.tables import Table, join_hidden, measured_memorization, numbered, tiers_of
+from clinaudit.reports.tables import (
+    Table,
+    disclosure_pairs,
+    join_hidden,
+    measured_memorization,
+    numbered,
+    tiers_of,
+)
 from clinaudit.reports.wording import (
     METRICS,
     NOT_MEASURED,
@@ -181,19 +188,15 @@ def _matched_lines(rows: Sequence[Row]) -> str:
 def power_table(results: Results) -> Table:
     """Return the smallest difference that each test could have shown, and what a count of zero leaves possible."""
     rows = []
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
-            pair = tiers.get(tier)
-            if pair is None:
-                continue
-            detectable = pair.detectable_delta
-            shown = NOT_MEASURED
-            if detectable is not None:
-                shown = number(detectable) if detectable <= 1 else "none: the cohort is too small"
-            elif pair.delta is not None and pair.delta.auroc_all.reason:
-                shown = figure(pair.delta.auroc_all)
-            zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
-            rows.append((label(diagnosis), numbered(tier), shown, *zeros))
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        detectable = pair.detectable_delta
+        shown = NOT_MEASURED
+        if detectable is not None:
+            shown = number(detectable) if detectable <= 1 else "none: the cohort is too small"
+        elif pair.delta is not None and pair.delta.auroc_all.reason:
+            shown = figure(pair.delta.auroc_all)
+        zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
+        rows.append((label(diagnosis), numbered(tier), shown, *zeros))
     heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
     note = (
         "“At most” is a one-sided 95% bound. The two-sided 95% interval that stands beside the same zero elsewhere"

@@ -10,6 +10,7 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.results import (
     Arm,
     Decision,
+    DisclosurePair,
     LengthSummary,
     Memorization,
     Results,
@@ -65,6 +66,12 @@ def tiers_of(results: Results) -> list[str]:
     present = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
     known = [tier.id for tier in TIERS if tier.id in present]
     return [*known, *sorted(present - set(known))]
+
+
+def disclosure_pairs(results: Results) -> Iterator[tuple[str, str, DisclosurePair]]:
+    """Yield diagnosis, tier and figures of every pair that was measured, in the order of the report."""
+    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
+        yield from ((diagnosis, tier, tiers[tier]) for tier in tiers_of(results) if tier in tiers)
 
 
 def measured_memorization(results: Results) -> Iterator[tuple[str, Arm, Memorization]]:
