@@ -13,7 +13,7 @@ where at least 11 patients are known to stand behind it, dropped tokens only whe
 hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
 
 What is not guaranteed. tests/suppression_attacker.py attacks random result sets by integer programming. Against all
-that is linear in 500 of them, three of 234,716 hidden counts keep fewer than three values (docs/results.md). Areas
+that is linear in 500 of them, three of 234,713 hidden counts keep fewer than three values (docs/results.md). Areas
 under curves, tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second
 run of the same corpus not at all.
 How many targets are in no set of a cohort follows from sizes that are shown, however few they are.
