@@ -59,7 +59,7 @@ def compare(
     os.umask(0o077)
     named = None if forgotten is None else read_ids(forgotten)
     if out is not None:
-        prepare_directory(out, runs=(run_a, run_b))
+        prepare_directory(out)
     pair = open_pair(run_a, run_b, allow_different_corpus=allow_different_corpus)
     evidence = read_evidence(pair) if pair.paired else None
     comparison = compare_runs(pair, evidence)

@@ -17,15 +17,12 @@ _PAGE: Final = "compare.html"
 _CERTIFICATES: Final = ("certificate.json", "certificate.html")
 
 
-def prepare_directory(out: Path, *, runs: tuple[Path, Path]) -> None:
-    """Raise `UsageError` where the comparison would be written into a run, or among other things."""
-    places = {run.resolve() for run in runs}
-    if places & {out.resolve(), *out.resolve().parents}:
-        raise UsageError("--out lies in one of the runs; name a directory of its own")
-    if out.exists() and not out.is_dir():
-        raise UsageError("--out names something that is not a directory; name a new or an earlier comparison's")
+def prepare_directory(out: Path) -> None:
+    """Raise `UsageError` where the comparison would be written into any run, or among other things."""
     if any(map(is_run, (out.resolve(), *out.resolve().parents))):
         raise UsageError("--out lies in a run, whose files are fixed; name a directory of its own")
+    if out.exists() and not out.is_dir():
+        raise UsageError("--out names something that is not a directory; name a new or an earlier comparison's")
     if out.is_dir() and any(not _is_ours(path) for path in out.iterdir()):
         raise UsageError("--out names a directory that holds other things; name a new or an earlier comparison's")
 

@@ -45,10 +45,8 @@ def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bo
 
     loaded = load_policy(policy)
     finished = require_finished_run(run_directory)
-    if out is not None and out.resolve().is_relative_to(run_directory.resolve()):
-        raise UsageError("--out names a directory of RUN, whose files are fixed; name one outside it")
     if out is not None and any(map(is_run, (out.resolve(), *out.resolve().parents))):
-        raise UsageError("--out names a directory of another run, whose files are fixed; name one outside it")
+        raise UsageError("--out names a directory of RUN or of another run, whose files are fixed; name one outside it")
     if out is not None and out.exists() and not out.is_dir():
         raise UsageError("--out names something that is not a directory; name a new or an existing directory")
     unsuppressed = has_unsuppressed_results(finished)

@@ -35,14 +35,17 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
     The caller has verified all other files, and holds the run's lock where there is evidence.
     """
     content = _read(run)
-    listed = content["sha256"]
+    # What an earlier stop left half replaced, and is not replaced now, is what stands there.
+    unsettled = content.pop(_REPLACED, {}).keys() - files.keys()
+    listed = {name: digest for name, digest in content["sha256"].items() if name not in unsettled}
+    listed |= {name: sha256_of(run.root / name) for name in unsettled if (run.root / name).is_file()}
     # Nothing stands at a place whose old digest is empty.
     before = {name: sha256_of(run.root / name) if (run.root / name).is_file() else "" for name in files}
     after = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     _write(run, {**content, "sha256": {**listed, **after}, _REPLACED: before})
     for name, data in files.items():
         write_atomically(run.root / name, data)
-    _write(run, {**{key: item for key, item in content.items() if key != _REPLACED}, "sha256": {**listed, **after}})
+    _write(run, {**content, "sha256": {**listed, **after}})
 
 
 def drop_manifest(run: RunDirectory) -> None:

@@ -21,6 +21,9 @@ def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
 
 def note(text: str) -> None:
     """Print a line on stderr, as far as it can be written; nothing where it is closed."""
+    if sys.stderr is None:
+        # `print` would take stdout for it.
+        return
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:

@@ -11,7 +11,7 @@ from clinaudit.reports.results import Arm, CorpusSummary, Moments, PopulationSum
 from clinaudit.reports.small_cells import is_small, publish_breakdown
 from clinaudit.reports.suppressed_cohorts import has_small_cell
 from clinaudit.reports.suppressed_groups import find_hidden_groups, find_partitions_with_few_missing, find_target_groups
-from clinaudit.reports.tier_sizes import find_hidden_splits
+from clinaudit.reports.tier_sizes import cohort_sizes, find_hidden_splits
 
 _PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
 _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
@@ -19,14 +19,8 @@ _NO_MOMENTS = Moments(mean=None, sd=None, min=None, max=None)
 
 def _find_whole_splits(results: Results) -> frozenset[str]:
     """Return the splits of which some cohort takes every patient: its groups are those of the split."""
-    return frozenset(
-        split
-        for split, population in ({} if results.corpus is None else results.corpus.splits).items()
-        if any(
-            2 * (cohort.cells.get(f"{split}_positive") or 0) == population.patients
-            for cohort in results.cohorts.values()
-        )
-    )
+    splits = {} if results.corpus is None else results.corpus.splits
+    return frozenset(name for name, split in splits.items() if split.patients in cohort_sizes(results, name))
 
 
 def group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str, int | None]]:

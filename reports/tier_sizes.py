@@ -31,13 +31,8 @@ def _tells_dropped_sets(results: Results, tier: str) -> bool:
     """Whether so many patients are missing that the few sets dropped must be nearly ten: a set has two of an arm."""
     missing = [_largest(results, arm) - (figures.patients or 0) for arm, figures in results.memorization[tier].items()]
     least = max(-(-sum(missing) // 4), *(-(-count // 2) for count in missing))
-    dropped = (
-        count or 0
-        for tiers in results.disclosure.by_diagnosis.values()
-        if tier in tiers
-        for count in (*tiers[tier].dropped_sets.values(), sum(n or 0 for n in tiers[tier].dropped_sets.values()))
-    )
-    return least > LARGEST_HIDDEN - _VALUES and any(map(is_small, dropped))
+    pairs = (tiers[tier] for tiers in results.disclosure.by_diagnosis.values() if tier in tiers)
+    return least > LARGEST_HIDDEN - _VALUES and any(map(has_few_dropped, pairs))
 
 
 def find_hidden_splits(results: Results) -> frozenset[str]:
@@ -84,8 +79,12 @@ def count_missing(results: Results, tier: str) -> int:
 def _largest(results: Results, arm: Arm) -> int:
     """Return the largest size of an arm that tiers and cohorts tell."""
     at_tiers = [arms[arm].patients or 0 for arms in results.memorization.values() if arm in arms]
-    in_cohorts = [2 * (cohort.cells.get(f"{arm}_positive") or 0) for cohort in results.cohorts.values()]
-    return max([*at_tiers, *in_cohorts], default=0)
+    return max([*at_tiers, *cohort_sizes(results, arm)], default=0)
+
+
+def cohort_sizes(results: Results, arm: str) -> list[int]:
+    """Return how many patients of an arm each cohort takes: one with the diagnosis and one without in every set."""
+    return [2 * (cohort.cells.get(f"{arm}_positive") or 0) for cohort in results.cohorts.values()]
 
 
 def find_few_unread(results: Results) -> frozenset[tuple[str, Arm]]:

@@ -56,6 +56,18 @@ def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
     assert "replaced" not in (finished.root / "manifest.json").read_text()
 
 
+def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, monkeypatch) -> None:
+    # Report and PDF are announced, the report is written, the PDF is not.
+    mend = stop_at(monkeypatch, manifest, 3)
+    monkeypatch.setattr(publication, "render_pdf", lambda _: b"%PDF-")
+    assert run(["report", str(finished.root), "--pdf"]) == 6
+    mend()
+    assert run(["verify", str(finished.root)]) == 0
+    assert run(["report", str(finished.root)]) == 0
+    assert run(["verify", str(finished.root)]) == 0
+    assert not (finished.root / "report.pdf").exists()
+
+
 def test_a_file_that_is_neither_the_old_nor_the_new_one_is_found(finished, monkeypatch, capsys) -> None:
     mend = stop_at(monkeypatch, manifest, 2)
     assert run(["report", str(finished.root)]) == 6
