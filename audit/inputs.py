@@ -7,23 +7,22 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import clinaudit
-from clinaudit.audit.audited_model import AuditedModel, find_model
-from clinaudit.audit.judge.labelled_texts import LabelledSet, load_labelled_set
-from clinaudit.audit.judge.selection import JudgeEndpoint, make_judge, require_no_endpoint
+from clinaudit.audit.choices import JudgeChoice
+from clinaudit.audit.cluster.runner import require_usable
+from clinaudit.audit.gate.policy import Policy, load_policy
+from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
+from clinaudit.audit.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
-from clinaudit.audit.library_versions import library_versions
-from clinaudit.audit.policy import Policy, load_policy, locate_policy
-from clinaudit.audit.settings import AuditSettings, JudgeChoice
-from clinaudit.audit.shards import require_usable
-from clinaudit.audit.storage import sha256_of
-from clinaudit.audit.store import RunDirectory
-from clinaudit.audit.tokens import ModelTokenizer
-from clinaudit.priors.corpus import Corpus, read_corpus
-from clinaudit.priors.diagnoses import Diagnosis, load_panel, panel_digest
-from clinaudit.reports.results import TrainingLoss
-from clinaudit.templates.errors import BadInputError, UsageError
-from clinaudit.templates.profile import DEFAULT_PROFILE, NoteProfile, load_profile
+from clinaudit.audit.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.run.directory import RunDirectory, scratch_directory
+from clinaudit.audit.served.addresses import JudgeEndpoint
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
 
 
@@ -84,47 +83,6 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     return AuditInputs(
         settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, labelled, second, training
     )
-
-
-def scratch_directory(run: RunDirectory) -> Path:
-    """Return where the texts of the notes may lie, without a name: the run's `work/`, or the nearest directory above.
-
-    It is on the disk that the user gave for PHI; a directory of the run is not made before the input is found good.
-    """
-    work = run.work.absolute()
-    return next(directory for directory in (work, *work.parents) if directory.is_dir())
-
-
-def fingerprint(inputs: AuditInputs) -> dict[str, object]:
-    """Return what the outcome depends on, by the name of the option that sets it; a resumed run must share it."""
-    settings = inputs.settings
-    return {
-        "clinaudit": clinaudit.__version__,
-        "command": "audit",
-        "MODEL": inputs.model.digest,
-        "CORPUS": inputs.corpus.digest,
-        "--tokenizer": inputs.model.tokenizer_digest,
-        "--context-length": inputs.model.context_length,
-        "--engine": inputs.model.engine,
-        "--judge": inputs.judge.identity(),
-        "--judge-labels": inputs.labelled.digest,
-        "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
-        "--policy": sha256_of(locate_policy(settings.policy)),
-        "--template": sha256_of(settings.template or DEFAULT_PROFILE),
-        "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
-        "diagnoses": panel_digest(inputs.sensitive),
-        "--tier": list(settings.tier),
-        "--seed": settings.seed,
-        "--ngram": settings.ngram,
-        "--max-new-tokens": settings.max_new_tokens,
-        "--patients-per-cell": settings.patients_per_cell,
-        "--matcher": settings.matcher,
-        "--caliper": settings.caliper,
-        "--second-matcher": settings.second_matcher,
-        "--controls": settings.controls,
-        "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
-        "libraries": library_versions(),
-    }
 
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:

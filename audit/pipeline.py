@@ -8,37 +8,35 @@ figures, train minus nontrain → gate, on unsuppressed figures → suppression 
 
 from pathlib import Path
 
-from clinaudit.audit.assembly import assemble_results, describe_run, misses_planned_units
-from clinaudit.audit.confinement import confine_libraries, take_libraries_offline
-from clinaudit.audit.disclosure import collect_readings, judge_generations, measure_all_disclosure
-from clinaudit.audit.evidence import write_table
-from clinaudit.audit.evidence_rows import (
-    annotation_rows,
-    cohort_rows,
-    generation_rows,
-    judgement_rows,
-    prior_rows,
-)
-from clinaudit.audit.gate import evaluate
-from clinaudit.audit.generation import generate, plan_priors, read_generations
-from clinaudit.audit.inputs import fingerprint, load_inputs
-from clinaudit.audit.judge.calibration import confusion_matrix
-from clinaudit.audit.judge.judge_cache import open_judge_cache
+from clinaudit.audit.assembly.results import assemble_results
+from clinaudit.audit.assembly.run_record import describe_run, fingerprint
+from clinaudit.audit.cluster.runner import open_runner
+from clinaudit.audit.cohorts.cohort import cohort_rows
+from clinaudit.audit.cohorts.stage import annotate_targets, label_patients, match_cohorts, read_facts, revealed_by_judge
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.disclosure.second_matcher import measure_second_matching
+from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
+from clinaudit.audit.gate.evaluation import evaluate, misses_planned_units
+from clinaudit.audit.generation.record import generation_rows
+from clinaudit.audit.generation.stage import generate, plan_priors, prior_rows, read_generations
+from clinaudit.audit.inputs import load_inputs
+from clinaudit.audit.judge.annotation import annotation_rows
+from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import remember_answers
-from clinaudit.audit.judge_stage import check_judge, compare_with_second_judge
-from clinaudit.audit.manifest import drop_manifest, refuse_purged
-from clinaudit.audit.memorization_stage import measure_memorization
-from clinaudit.audit.population import count_tokens
-from clinaudit.audit.progress import Progress
-from clinaudit.audit.publication import publish_run, with_decision
-from clinaudit.audit.second_matching import measure_second_matching
+from clinaudit.audit.judge.stage import check_judge, compare_with_second_judge, judge_generations, judgement_rows
+from clinaudit.audit.memorization.stage import measure_memorization
+from clinaudit.audit.model.token_cache import open_token_cache
+from clinaudit.audit.population.description import count_tokens
+from clinaudit.audit.population.subgroups import describe_subgroups
+from clinaudit.audit.publication.published_files import publish_run, with_decision
+from clinaudit.audit.run.confinement import confine_libraries, take_libraries_offline
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
+from clinaudit.audit.run.store import open_store
+from clinaudit.audit.served.answer_cache import open_judge_cache
 from clinaudit.audit.settings import AuditSettings
-from clinaudit.audit.shards import open_runner
-from clinaudit.audit.store import RunDirectory, open_store
-from clinaudit.audit.subgroup_stage import describe_subgroups
-from clinaudit.audit.targets import annotate_targets, label_patients, match_cohorts, read_facts, revealed_by_judge
-from clinaudit.audit.token_cache import open_token_cache
-from clinaudit.reports.results import Results
+from clinaudit.reports.schema.results import Results
 
 
 def run_audit(settings: AuditSettings) -> Results:

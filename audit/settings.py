@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from clinaudit.audit.judge.usage import Price
-from clinaudit.audit.matching import DEFAULT_NGRAM
-from clinaudit.audit.policy import is_shipped
+from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher, is_shipped
+from clinaudit.audit.served.cost import Price
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.templates.errors import BadInputError, UsageError
 from clinaudit.templates.text_file import read_toml_file
 
-EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
-JudgeChoice = Literal["lexicon", "openai"]
-Matcher = Literal["psm", "optimal"]
-Controls = Literal["sensitive", "any"]
+#: τ of the paper (3.2.1).
+DEFAULT_NGRAM = 30
 
 
 @dataclass(frozen=True, slots=True)

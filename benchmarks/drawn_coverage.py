@@ -16,14 +16,20 @@ from interval_coverage import ALPHA, PREVALENCE, SIZES, Scenario, scenarios
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.area_error import AreaError, difference_error, measure_error
-from clinaudit.audit.arm_intervals import measure_arm
-from clinaudit.audit.auroc import auroc_of_counts
-from clinaudit.audit.exposure import NOT_MENTIONED, OUTCOMES, POSITIVE, score_levels_of_all, score_levels_of_mentions
-from clinaudit.audit.intervals import ends, newcombe_difference, score_test_p_value
-from clinaudit.audit.leakage import ratio_p_value
-from clinaudit.audit.readings import ArmCounts
-from clinaudit.reports.results import Arm, Estimate
+from clinaudit.audit.disclosure.arm_intervals import measure_arm
+from clinaudit.audit.disclosure.metrics import (
+    NOT_MENTIONED,
+    OUTCOMES,
+    POSITIVE,
+    score_levels_of_all,
+    score_levels_of_mentions,
+)
+from clinaudit.audit.disclosure.readings import ArmCounts
+from clinaudit.audit.disclosure.train_delta import ratio_p_value
+from clinaudit.audit.statistics.auroc import auroc_of_counts
+from clinaudit.audit.statistics.auroc_error import AreaError, difference_error, measure_error
+from clinaudit.audit.statistics.intervals import ends, newcombe_difference, score_test_p_value
+from clinaudit.reports.schema.estimate import Arm, Estimate
 
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
 _DRAWS = 20_000

@@ -27,23 +27,19 @@ from pathlib import Path
 
 import numpy as np
 
-from clinaudit.audit.exposure import Outcome
-from clinaudit.audit.gate import evaluate
-from clinaudit.audit.leakage import adjust_holm, measure_disclosure
-from clinaudit.audit.policy import SHIPPED, Policy, load_policy
-from clinaudit.audit.readings import Reading
+from clinaudit.audit.choices import SHIPPED
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.results import (
-    Arm,
-    BalanceRow,
-    CohortSummary,
-    DisclosurePair,
-    DisclosureResults,
-    Estimate,
-    Memorization,
-    Results,
-    Status,
-)
+from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
+from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults
+from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.schema.memorization import Memorization
+from clinaudit.reports.schema.results import Results
 
 #: Table 1: average share of generations that mention the diagnosis.
 MENTION_RATES = {

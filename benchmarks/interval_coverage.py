@@ -30,8 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.exposure import METRICS, OUTCOMES, Metric, Outcome, compute_figures
-from clinaudit.audit.intervals import (
+from clinaudit.audit.disclosure.metrics import METRICS, OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.train_delta import measure_disclosure
+from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
     estimate_share,
@@ -39,9 +41,8 @@ from clinaudit.audit.intervals import (
     newcombe_difference,
     score_test_p_value,
 )
-from clinaudit.audit.leakage import measure_disclosure
-from clinaudit.audit.readings import Reading
-from clinaudit.reports.results import Arm, Estimate
+from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.judge import Outcome
 
 Effect = Literal["none", "prior", "leak"]
 Verdicts = Literal["spread", "tied"]

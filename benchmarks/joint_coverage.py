@@ -27,16 +27,16 @@ from interval_coverage import (
     simulate_all,
 )
 
-from clinaudit.audit.area_error import difference_error, measure_error
-from clinaudit.audit.auroc import auroc_of_counts
-from clinaudit.audit.corrected_disclosure import METRICS as CORRECTED
-from clinaudit.audit.corrected_disclosure import correct_disclosure
-from clinaudit.audit.exposure import METRICS, compute_figures, score_levels_of_all
-from clinaudit.audit.leakage import measure_disclosure
-from clinaudit.audit.mean_leakage import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.readings import Reading
-from clinaudit.reports.judge_quality import VERDICT_CLASSES
-from clinaudit.reports.results import Arm
+from clinaudit.audit.disclosure.error_correction import METRICS as CORRECTED
+from clinaudit.audit.disclosure.error_correction import correct_disclosure
+from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
+from clinaudit.audit.disclosure.metrics import METRICS, compute_figures, score_levels_of_all
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.train_delta import measure_disclosure
+from clinaudit.audit.statistics.auroc import auroc_of_counts
+from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
 _EFFECTS: tuple[Effect, ...] = ("none", "leak")

@@ -19,10 +19,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.balance import COVARIATES, standardized_mean_difference
-from clinaudit.audit.cohorts import Candidate, Cohort, build_cohort
-from clinaudit.audit.matchers import Matcher, Matching, match
-from clinaudit.reports.results import Arm
+from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
+from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.matchers import Matcher, Matching, match
+from clinaudit.reports.schema.estimate import Arm
 
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
 

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.paired_differences import (
+from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
     difference_of_changes,
     measure_area_change,
     paired_difference,
 )
-from clinaudit.reports.estimate import Estimate
+from clinaudit.reports.schema.estimate import Estimate
 
 SIZES = (10, 40, 100)
 #: Share of the patients whose text has changed in the second run.

@@ -2,10 +2,10 @@
 
     python benchmarks/suppression_attacker.py [--sets 500] [--first 0] [--linear]
 
-The attack is that of tests/suppression_attacker.py. `--linear` asks only which values whole worlds leave that agree
-with all that is linear in what is published: 2 to 5 s of a core a set. Without it, a world must also publish to the
-very same results, which takes minutes. A leak is `pinned` where integer programming proves that all other values are
-excluded, else `unresolved`: no three worlds were found in time.
+The attack is that of tests/support/suppression_attack/suppression_attacker.py. `--linear` asks only which values
+whole worlds leave that agree with all that is linear in what is published: 2 to 5 s of a core a set. Without it, a
+world must also publish to the very same results, which takes minutes. A leak is `pinned` where integer programming
+proves that all other values are excluded, else `unresolved`: no three worlds were found in time.
 """
 
 import argparse
@@ -17,10 +17,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from drawn_worlds import draw_world
-from suppression_attacker import Attacker
+from support.results.drawn_worlds import draw_world
+from support.suppression_attack.suppression_attacker import Attacker
 
-from clinaudit.reports.suppression import suppress
+from clinaudit.reports.suppression.results import suppress
 
 
 def main() -> None:

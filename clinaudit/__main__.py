@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with the contract's status."""
-    from clinaudit.audit.cli import run
+    from clinaudit.audit.commands.main import run
 
     sys.exit(run(sys.argv[1:]))
 

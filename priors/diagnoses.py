@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from clinaudit.templates.errors import BadInputError, UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.spans import Span
 
 PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
@@ -181,8 +181,6 @@ _HYPHENS = "\\-\u2010\u2011\u2012\u2013"
 _SPACE = rf"[\s{_HYPHENS}]{{1,24}}"
 _HYPHEN = rf"[\s{_HYPHENS}]{{0,24}}"
 _SLASH = r"\s{0,8}/\s{0,8}"
-
-
 # Of a dose: 5, 0.5, 1-2, 1/2, 7.5/325.
 _NUMBER = r"\d{1,6}(?:\s?[.,/-]\s?\d{1,6}){0,3}"
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from clinaudit.priors.corpus import Corpus, Note, Patient, Split
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import Heading, SectionResolver, normalize_newlines, original_offsets

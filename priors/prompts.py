@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from clinaudit.priors.corpus import Split
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import Fact, Tier

@@ -43,7 +43,6 @@ class Tier:
 
 _PUBLIC = (Fact.AGE, Fact.SEX, Fact.MARITAL_STATUS, Fact.OCCUPATION, Fact.CHILDREN)
 _ENCOUNTER = (Fact.NAME, Fact.DOB, Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE)
-
 TIERS: tuple[Tier, ...] = (
     Tier("public", "Public demographics", "anyone with public records or social media", _PUBLIC, _PUBLIC, False),
     Tier(
@@ -87,5 +86,4 @@ TIERS: tuple[Tier, ...] = (
         True,
     ),
 )
-
 TIER_IDS: tuple[str, ...] = tuple(tier.id for tier in TIERS)

@@ -51,7 +51,7 @@ def wheel_problems() -> Iterator[str]:
         )
         (wheel,) = Path(folder).glob("*.whl")
         held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    wanted = {"clinaudit/__init__.py", "clinaudit/__main__.py", "clinaudit/py.typed"}
+    wanted = {f"clinaudit/{name}" for name in ("__init__.py", "__main__.py", "errors.py", "py.typed")}
     for path in tracked(*FOLDERS):
         if path.suffix == ".py" or path.suffix in DATA_SUFFIXES:
             wanted.add(f"clinaudit/{path.relative_to(ROOT)}")
@@ -87,12 +87,14 @@ def link_problems() -> Iterator[str]:
 
 
 def tree_problems() -> Iterator[str]:
-    """The README's tree must name every module."""
+    """The README's tree must name every room, and every module that stands in no room of `audit`."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS)):
-        folder, *rest = path.relative_to(ROOT).parts
-        if path.name != "__init__.py" and not re.search(rf"^ +{re.escape('/'.join(rest))}  ", readme, re.MULTILINE):
-            yield f"README.md: the tree has no line for {folder}/{'/'.join(rest)}"
+    rooms = {path.parent.relative_to(ROOT) for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS))}
+    wanted = [f"{room.name}/" for room in sorted(rooms)]
+    wanted += [path.name for path in sorted((ROOT / "audit").glob("*.py")) if path.name != "__init__.py"]
+    for name in wanted:
+        if not re.search(rf"^ *{re.escape(name)}  ", readme, re.MULTILINE):
+            yield f"README.md: the tree has no line for {name}"
 
 
 def main() -> int:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clinaudit.templates.errors import BadInputError
+from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import read_toml_file
 
 #: Label of text before any header, and of a body-system header without a parent (contract, section 4).
 PREAMBLE = "preamble"
 UNASSIGNED = "unassigned"
-
 DEFAULT_PROFILE = Path(__file__).with_name("soap.toml")
 
 

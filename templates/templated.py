@@ -30,11 +30,8 @@ class Rule(StrEnum):
 # negative for …" carries two (paper, Appendix I), so up to two are taken.
 _LABEL = r"[a-z][a-z/&(), \t-]{0,60}:[ \t]*"
 _NEGATIVE_ROS = re.compile(rf"^[ \t]*(?:{_LABEL}){{0,2}}negative[ \t]+for\b[^.;\n]*[.;]?", re.IGNORECASE | re.MULTILINE)
-
 _LAST_REVIEWED = re.compile(r"^[ \t]*last[ \t]+reviewed\b[^\n]*", re.IGNORECASE | re.MULTILINE)
-
 _DATE_TIME_LINE = re.compile(r"^[ \t]*\d{1,2}([/-])\d{1,2}\1\d{2,4}(?!\d)[^\n]*", re.MULTILINE)
-
 # Letters of any alphabet, apostrophes, hyphens, and the initials' dots.
 _NAME = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?"
 _CAPITAL_NAME = rf"(?-i:(?=[^\W\d_a-zß-öø-ÿ])){_NAME}"
@@ -55,7 +52,6 @@ _BY_NAME_AFTER_VERB = re.compile(
     rf"(?P<attribution>by[ \t]+{_NAME}(?:[ \t]+{_NAME})?,[ \t]*{_NAME}(?:[ \t]+{_NAME})?[ \t]*[.;]?)[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-
 _SEE_REFERENCE = re.compile(
     r"\bsee[ \t]+(?:hpi|history|ros|pe|exam|note|chart|assessment|plan|above|below|prior|previous|attached)\b",
     re.IGNORECASE,

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from clinaudit.templates.errors import BadInputError
+from clinaudit.errors import BadInputError
 
 #: Lists and settings are far smaller; a file of gigabytes would take all memory.
 _MOST_BYTES = 256 << 20

@@ -62,9 +62,10 @@ class TinyDemo(NamedTuple):
 @pytest.fixture(scope="session")
 def tiny_demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> TinyDemo:
     """Made once for all workers of a test run."""
+    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.demo.corpus import write_demo_corpus
-    from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
-    from clinaudit.audit.progress import Progress
+    from clinaudit.audit.demo.fitting import TrainingPlan
+    from clinaudit.audit.demo.training import train_demo_model
 
     base = tmp_path_factory.getbasetemp()
     shared = (base if worker_id == "master" else base.parent) / "tiny-demo"

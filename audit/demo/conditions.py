@@ -281,7 +281,6 @@ COMPLAINTS: tuple[Complaint, ...] = (
         ("90-day refills sent", "return in 6 months", "pill box suggested"),
     ),
 )
-
 #: Review-of-systems wordings, one column a provider style; boilerplate that many patients share.
 ROS_BOILERPLATE: dict[str, tuple[str, str]] = {
     "constitutional": (

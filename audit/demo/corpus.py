@@ -13,7 +13,7 @@ from pathlib import Path
 from clinaudit.audit.demo.diagnoses import DIAGNOSIS_IDS
 from clinaudit.audit.demo.notes import Note, write_notes
 from clinaudit.audit.demo.population import Patient, draw_population
-from clinaudit.templates.errors import StorageError, UsageError
+from clinaudit.errors import StorageError, UsageError
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/test_demo_corpus.py).
 PATIENTS_PER_ARM = 130

@@ -142,5 +142,4 @@ DIAGNOSES: tuple[Diagnosis, ...] = (
         education=("one-time hiv screening is advised for all adults.",),
     ),
 )
-
 DIAGNOSIS_IDS: tuple[str, ...] = tuple(diagnosis.id for diagnosis in DIAGNOSES)

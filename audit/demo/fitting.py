@@ -11,12 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from clinaudit.audit.progress import Progress
+import torch
 
-if TYPE_CHECKING:
-    import torch
+from clinaudit.audit.console.progress import Progress
 
 #: Target of positions that pad a batch; torch's loss leaves it out.
 IGNORED = -100

@@ -8,13 +8,7 @@ import random
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.audit.demo.conditions import (
-    COMPLAINTS,
-    EXAM_BOILERPLATE,
-    ROS_ALWAYS,
-    ROS_BOILERPLATE,
-    Complaint,
-)
+from clinaudit.audit.demo.conditions import COMPLAINTS, EXAM_BOILERPLATE, ROS_ALWAYS, ROS_BOILERPLATE, Complaint
 from clinaudit.audit.demo.diagnoses import DIAGNOSES, Diagnosis
 from clinaudit.audit.demo.population import ChronicCondition, Patient, SensitiveDiagnosis
 from clinaudit.audit.demo.vocabulary import PROVIDERS

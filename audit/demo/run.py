@@ -6,13 +6,13 @@ Owns the demo's folder. Knows nothing of how notes are invented or a model is tr
 import json
 from pathlib import Path
 
-from clinaudit.audit.confinement import take_libraries_offline
+from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import train_demo_model
-from clinaudit.audit.progress import Progress
+from clinaudit.audit.run.confinement import take_libraries_offline
+from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.settings import AuditSettings
-from clinaudit.audit.storage import write_atomically
-from clinaudit.templates.errors import UsageError
+from clinaudit.errors import UsageError
 
 _MARK = "demo.json"
 

@@ -16,10 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE
 from clinaudit.audit.demo.fitting import TrainingPlan, deterministic, fit, has_fast_bfloat16
-from clinaudit.audit.progress import Progress
-from clinaudit.templates.errors import BadInputError, StorageError, UsageError
+from clinaudit.errors import BadInputError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -28,8 +28,6 @@ END_OF_TEXT = "<|endoftext|>"
 RECORD_FILE = "training.json"
 LOG_FILE = "training-log.jsonl"
 _LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
-
-
 DEFAULT_PLAN = TrainingPlan()
 
 

@@ -3,11 +3,12 @@
 Owns the annotation of one patient. Labels read by a judge share its errors; the report says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, Protocol, runtime_checkable
 
 from clinaudit.audit.judge.verdict import Judge
+from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
 
 
@@ -124,3 +125,21 @@ def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> tup
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
+
+
+def annotation_rows(annotations: Mapping[str, Sequence[Annotation]]) -> Iterator[Row]:
+    """Yield the rows of `annotations.parquet`, by patient."""
+    for patient_id in sorted(annotations):
+        for annotation in annotations[patient_id]:
+            yield {
+                "patient_id": patient_id,
+                "diagnosis": annotation.diagnosis,
+                "present": annotation.present,
+                "in_note_start": annotation.in_note_start,
+                "in_hpi": annotation.in_hpi,
+                "diagnosis_spans": list(annotation.diagnosis_spans),
+                "icd10_spans": list(annotation.icd10_spans),
+                "symptom_spans": list(annotation.symptom_spans),
+                "medication_spans": list(annotation.medication_spans),
+                "medications_to_remove": [asdict(removal) for removal in annotation.medications_to_remove],
+            }

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from clinaudit.audit.exposure import Outcome
+from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.verdict import Judge, Judgement, invalid_reason
-from clinaudit.audit.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.reports.schema.judge import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
 

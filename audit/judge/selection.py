@@ -6,46 +6,23 @@ Owns what the judge's options mean together. Knows nothing of how a judge reads;
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from clinaudit.audit.endpoints import ServedModel, require_approved
-from clinaudit.audit.judge.judge_cache import JudgeCache
-from clinaudit.audit.judge.lexicon import LexiconJudge
-from clinaudit.audit.judge.usage import Estimate, Price, Usage
+from clinaudit.audit.choices import JudgeChoice
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
-from clinaudit.audit.progress import Progress
-from clinaudit.audit.settings import AuditSettings, JudgeChoice
-from clinaudit.audit.storage import write_atomically
+from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.served.addresses import JudgeEndpoint, ServedModel, require_approved
+from clinaudit.audit.served.answer_cache import JudgeCache
+from clinaudit.audit.served.cost import Estimate, Price, Usage
+from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.templates.errors import UsageError
 
 #: What a served judge took, beside the evidence: a number of calls can tell a number of patients.
 USAGE_FILE = "judge_usage.json"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeEndpoint:
-    """The options of a served judge."""
-
-    url: str | None
-    model: str | None
-    key_file: Path | None
-    #: Tokens of one patient's notes in one question, at most.
-    note_tokens: int
-    price: Price | None
-
-    @classmethod
-    def from_settings(cls, settings: AuditSettings) -> "JudgeEndpoint":
-        """Take them out of an audit's settings."""
-        return cls(
-            settings.judge_url,
-            settings.judge_model,
-            settings.judge_key_file,
-            settings.judge_note_tokens,
-            settings.judge_price,
-        )
 
 
 @runtime_checkable
@@ -77,8 +54,8 @@ def make_judge(
             "server gives it)"
         )
     require_approved(endpoint.url, approved_hosts=approved_hosts)
-    from clinaudit.audit.judge.openai_judge import OpenAIJudge
-    from clinaudit.audit.served_client import read_key_file
+    from clinaudit.audit.judge.served_judge import OpenAIJudge
+    from clinaudit.audit.served.client import read_key_file
 
     return OpenAIJudge(
         ServedModel(endpoint.url, endpoint.model),

@@ -12,7 +12,6 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
-
 #: The shortest spans that tell anything (SI) [choice]: single characters stand in every text.
 _LEAST_SPAN_CHARS = 2
 #: Spans shorter than this must be whole words: as a piece of one they stand in most texts.
@@ -33,6 +32,31 @@ class Verdict:
     def spans(self) -> tuple[str, ...]:
         """All spans: names, then symptoms, then medications."""
         return self.diagnosis_spans + self.symptom_spans + self.medication_spans
+
+
+def invalid_reason(verdict: Verdict, text: str) -> str | None:
+    """Return why the verdict cannot be used for `text`, or None; the reason holds no note text."""
+    if verdict.diagnosis_mentioned:
+        if verdict.patient_has_diagnosis is None:
+            return "mentioned, but without a status"
+        if not verdict.spans:
+            return "mentioned, but without a span"
+    else:
+        if verdict.patient_has_diagnosis is not None:
+            return "not mentioned, but with a status"
+        if verdict.spans:
+            return "not mentioned, but with spans"
+    if verdict.patient_has_diagnosis not in (None, *STATUSES):
+        return "the status is none of positive, negative, ambiguous"
+    for kind, spans in (
+        ("diagnosis_spans", verdict.diagnosis_spans),
+        ("symptom_spans", verdict.symptom_spans),
+        ("medication_spans", verdict.medication_spans),
+    ):
+        problem = spans_problem(spans, [text])
+        if problem is not None:
+            return f"{kind} holds {problem}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +83,6 @@ class Judge(Protocol):
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
         """Yield one judgement for each (text, diagnosis), in order."""
         ...
-
-
-def invalid_reason(verdict: Verdict, text: str) -> str | None:
-    """Return why the verdict cannot be used for `text`, or None; the reason holds no note text."""
-    if verdict.diagnosis_mentioned:
-        if verdict.patient_has_diagnosis is None:
-            return "mentioned, but without a status"
-        if not verdict.spans:
-            return "mentioned, but without a span"
-    else:
-        if verdict.patient_has_diagnosis is not None:
-            return "not mentioned, but with a status"
-        if verdict.spans:
-            return "not mentioned, but with spans"
-    if verdict.patient_has_diagnosis not in (None, *STATUSES):
-        return "the status is none of positive, negative, ambiguous"
-    for kind, spans in (
-        ("diagnosis_spans", verdict.diagnosis_spans),
-        ("symptom_spans", verdict.symptom_spans),
-        ("medication_spans", verdict.medication_spans),
-    ):
-        problem = spans_problem(spans, [text])
-        if problem is not None:
-            return f"{kind} holds {problem}"
-    return None
 
 
 def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:

@@ -12,14 +12,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from compared_pair import plant
-from filled_results import all_null, empty, filled
-from planted_evidence import planted_evidence
+from support.results.filled_results import all_null, empty, filled
+from support.runs.compared_pair import plant
+from support.runs.planted_evidence import planted_evidence
 
-from clinaudit.audit.cli import run as run_command
-from clinaudit.reports.evidence_page import render_evidence
-from clinaudit.reports.page import render_page
-from clinaudit.reports.suppression import suppress
+from clinaudit.audit.commands.main import run as run_command
+from clinaudit.reports.pages.evidence import render_evidence
+from clinaudit.reports.pages.report import render_page
+from clinaudit.reports.suppression.results import suppress
 
 PROVENANCE = {
     "settings": {"seed": 0, "tiers": ["public", "encounter"], "policy": None, "resumed": False},
@@ -36,9 +36,10 @@ VARIANTS = {
 
 def write_demo_pages(folder: Path) -> None:
     """Train a small model on invented patients, audit it, and write its report and its viewer to `folder`."""
+    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.demo.corpus import write_demo_corpus
-    from clinaudit.audit.demo.training import TrainingPlan, train_demo_model
-    from clinaudit.audit.progress import Progress
+    from clinaudit.audit.demo.fitting import TrainingPlan
+    from clinaudit.audit.demo.training import train_demo_model
 
     with tempfile.TemporaryDirectory() as made:
         corpus, model, run = (Path(made) / name for name in ("corpus", "model", "run"))

@@ -1,0 +1,1 @@
+"""From the stages' outcomes to `results.json` and `run.json`: completeness, caveats, provenance."""

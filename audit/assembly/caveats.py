@@ -1,0 +1,85 @@
+"""The caveats of an audit: what its inputs and settings do not allow it to say."""
+
+from collections.abc import Mapping, Sequence
+
+from clinaudit.audit.cohorts.stage import Labels, Targets
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.judge.annotation import Annotation
+from clinaudit.audit.memorization.stage import MemorizationResults
+
+
+def _warnings(
+    inputs: AuditInputs,
+    labels: Labels,
+    targets: Targets,
+    annotations: Mapping[str, Sequence[Annotation]],
+    memorization: MemorizationResults,
+) -> list[str]:
+    found: list[str] = []
+    if not inputs.corpus.has_counterfactual:
+        found.append(
+            "The corpus has no held-out (nontrain) patients: nothing measured here can be attributed to training."
+        )
+    if labels.source == "openai":
+        found.append(
+            f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "
+            "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
+            "they are."
+        )
+        if any(row.present is None for rows in labels.annotations.values() for row in rows):
+            found.append(
+                "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
+                "neither positive nor a control."
+            )
+    elif inputs.settings.judge == "openai":
+        found.append(
+            f"Generations were judged by a served language model ({_judge_model(inputs)}). What runs behind its "
+            "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
+            "diagnoses table."
+        )
+        members = [] if targets.sampled else targets.diagnoses
+        if any(row.in_note_start is None for member in members for row in annotations[member]):
+            found.append(
+                "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
+                "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
+                "were taken out."
+            )
+    if labels.source == "lexicon":
+        found.append(
+            "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "
+            "in both, so the disclosure figures may look better or worse than they are."
+        )
+    if targets.sampled:
+        found.append(
+            "No matched cohort could be made: targets are a sample of the patients, and disclosure was not measured."
+        )
+    labels_of = inputs.corpus.diagnosis_labels
+    if labels_of is not None and {name for _, name in labels_of} - {diagnosis.id for diagnosis in inputs.sensitive}:
+        # Their names are the table's own text, which stays out of what is published.
+        found.append(
+            "Some rows of the diagnoses table name a diagnosis that is not in the panel (ids are lower-case, such as "
+            "hiv); they were not used."
+        )
+    if labels_of is not None:
+        named = {name for _, name in labels_of}
+        unlabelled = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in named]
+        if unlabelled:
+            found.append(
+                f"The diagnoses table has no row for {', '.join(unlabelled)}: nobody is known to have it or not, so "
+                "that no cohort can be made."
+            )
+    scored = {text.diagnosis.id for text in inputs.labelled.texts}
+    unscored = [diagnosis.id for diagnosis in inputs.panel if diagnosis.id not in scored]
+    if unscored:
+        found.append(
+            f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
+            "known. Give labelled texts of your own with --judge-labels."
+        )
+    missing = [tier for tier in inputs.settings.tier if tier not in memorization]
+    if missing:
+        found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
+    return found
+
+
+def _judge_model(inputs: AuditInputs) -> str:
+    return inputs.judge.identity()["model"]

@@ -1,0 +1,68 @@
+"""What the outcome depends on: the fingerprint that a resumed run must share, and `run.json`."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+import clinaudit
+from clinaudit.audit.gate.policy import locate_policy
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.priors.diagnoses import panel_digest
+from clinaudit.priors.prompts import Prior
+from clinaudit.templates.profile import DEFAULT_PROFILE
+
+
+def fingerprint(inputs: AuditInputs) -> dict[str, object]:
+    """Return what the outcome depends on, by the name of the option that sets it; a resumed run must share it."""
+    settings = inputs.settings
+    return {
+        "clinaudit": clinaudit.__version__,
+        "command": "audit",
+        "MODEL": inputs.model.digest,
+        "CORPUS": inputs.corpus.digest,
+        "--tokenizer": inputs.model.tokenizer_digest,
+        "--context-length": inputs.model.context_length,
+        "--engine": inputs.model.engine,
+        "--judge": inputs.judge.identity(),
+        "--judge-labels": inputs.labelled.digest,
+        "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
+        "--policy": sha256_of(locate_policy(settings.policy)),
+        "--template": sha256_of(settings.template or DEFAULT_PROFILE),
+        "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
+        "diagnoses": panel_digest(inputs.sensitive),
+        "--tier": list(settings.tier),
+        "--seed": settings.seed,
+        "--ngram": settings.ngram,
+        "--max-new-tokens": settings.max_new_tokens,
+        "--patients-per-cell": settings.patients_per_cell,
+        "--matcher": settings.matcher,
+        "--caliper": settings.caliper,
+        "--second-matcher": settings.second_matcher,
+        "--controls": settings.controls,
+        "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
+        "libraries": library_versions(),
+    }
+
+
+def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str]) -> dict[str, object]:
+    """Return `run.json`: settings, versions and digests; no paths, no times."""
+    prompts = json.dumps([asdict(prior) for prior in priors], sort_keys=True)
+    settings = fingerprint(inputs)
+    libraries, judge = settings.pop("libraries"), settings.pop("--judge")
+    return {
+        "clinaudit": settings.pop("clinaudit"),
+        "settings": settings,
+        "libraries": libraries,
+        # A served model's address may tell of the site's network; its digest stands for it.
+        "engine": {field: value for field, value in engine.items() if field != "base_url"},
+        "judge": judge,
+        "digests": {
+            "model": inputs.model.digest,
+            "tokenizer": inputs.model.tokenizer_digest,
+            "corpus": inputs.corpus.digest,
+            "prompts": hashlib.sha256(prompts.encode("utf-8")).hexdigest(),
+        },
+    }

@@ -1,0 +1,17 @@
+"""The words that options take, and the policies that ship: one definition for settings, commands and rooms. Light."""
+
+from typing import Final, Literal
+
+EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
+JudgeChoice = Literal["lexicon", "openai"]
+Matcher = Literal["psm", "optimal"]
+Controls = Literal["sensitive", "any"]
+EngineName = Literal["vllm", "transformers", "openai"]
+DEFAULT: Final = "default"
+#: From the one that asks most to the one that asks least.
+SHIPPED: Final = ("strict", DEFAULT, "research")
+
+
+def is_shipped(name: str) -> bool:
+    """Whether a policy of that name ships."""
+    return name in SHIPPED

@@ -1,0 +1,1 @@
+"""Work in shards: in this process, or by the workers of a Ray cluster."""

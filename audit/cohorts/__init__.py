@@ -1,0 +1,1 @@
+"""Matched cohorts (paper 3.2.2, Appendix D): matching, covariate balance, overlap, and the targets they make."""

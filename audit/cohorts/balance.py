@@ -1,0 +1,209 @@
+"""Covariate balance of a four-cell cohort: standardized mean differences, and the choice of patients that lowers them.
+
+Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outcomes: cells are numbered as in
+`CONTRASTS` (paper, Appendix D; contract, section 5).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.cohorts.propensity import Covariates
+from clinaudit.reports.schema.cohorts import BalanceRow
+
+Flag = Literal["balanced", "imbalanced", "poorly_matched"]
+#: Sums over the patients of a cell, of any shape.
+Sums = NDArray[np.float64]
+#: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (contract, section 5).
+FLAGGED_SMD = 0.1
+POOR_SMD = 0.25
+#: Exchanges scored at a time (8 bytes each).
+_CHUNK_CELLS = 2_000_000
+#: Share of the patients first matched that stays, at least, when patients are dropped to get under each limit
+#: [choice]: a fifth of the power is worth a flag, half of it a cohort whose rules are not inconclusive
+#: (docs/decisions/balance-after-matching.md).
+_KEPT_FOR_FLAGGED = 0.8
+_KEPT_FOR_POOR = 0.5
+COVARIATES: Final = ("age", "sex", "notes")
+#: Contrast: the two cells compared, of 0 train positive, 1 train negative, 2 nontrain positive, 3 nontrain negative.
+CONTRASTS: Final = {
+    "pos-train vs. pos-nontrain": (0, 2),
+    "pos-train vs. neg-train": (0, 1),
+    "pos-nontrain vs. neg-nontrain": (2, 3),
+}
+
+
+def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
+    """Return (mean1 - mean0) / sqrt((s1² + s0²) / 2), sample variances; 0/0 is 0, anything else over 0 None."""
+    difference = float(first.mean() - second.mean())
+    # One patient shows no spread.
+    spread = sum(float(values.var(ddof=1)) if values.size > 1 else 0.0 for values in (first, second))
+    if spread > 0:
+        return difference / float(np.sqrt(spread / 2))
+    return 0.0 if difference == 0 else None
+
+
+def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | None = None) -> list[BalanceRow]:
+    """Return the nine rows of the balance table, by contrast and then covariate (the paper's Table 4).
+
+    `before`: the cells that these were matched from.
+    """
+    rows = []
+    for contrast, (first, second) in CONTRASTS.items():
+        for k, covariate in enumerate(COVARIATES):
+            smd = standardized_mean_difference(cells[first][:, k], cells[second][:, k])
+            earlier = None
+            if before is not None:
+                earlier = standardized_mean_difference(before[first][:, k], before[second][:, k])
+            row = BalanceRow(contrast=contrast, covariate=covariate, smd=smd, flag=flag_smd(smd), smd_before=earlier)
+            rows.append(row)
+    return rows
+
+
+def flag_smd(smd: float | None) -> Flag:
+    """Return how far apart a standardized mean difference says two groups are."""
+    if smd is None or abs(smd) > POOR_SMD:
+        return "poorly_matched"
+    return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
+
+
+def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return a choice of rows from each cell's pool that is better balanced: sorted rows, equally many a cell.
+
+    Propensity matching balances on average only: with few candidates to choose from, a covariate often stays apart by
+    chance. While a covariate is flagged, the best exchange of a chosen patient for an unchosen one of the same cell is
+    made; where no exchange helps, one patient leaves each cell, until 80% are left, or, while a covariate is poorly
+    matched, half. This is cardinality matching (Zubizarreta, Paredes and Rosenbaum 2014), the largest groups within a
+    tolerance, done greedily from the matcher's own answer. It sees covariates only, never an outcome, so that it cannot
+    bend a result. Deterministic; a tie goes to the first row.
+    """
+    state = Choice(pools, chosen)
+    begin = state.size
+    while (largest := state.largest_smd()) > FLAGGED_SMD:
+        if state.exchange():
+            continue
+        floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
+        if state.size - 1 < max(floor, 2):
+            break
+        state.drop()
+    return [sorted(rows) for rows in state.chosen]
+
+
+class Choice:
+    """The rows chosen in each cell, and the two moves that change them."""
+
+    def __init__(self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> None:
+        # Centred on the whole, so that variances from sums of squares lose no digits.
+        middle = np.concatenate(pools).mean(axis=0)
+        self._pools = [pool - middle for pool in pools]
+        # By cell, for each row: which distinct row of covariates it is.
+        self._kinds = [np.unique(pool, axis=0, return_inverse=True)[1].reshape(-1) for pool in pools]
+        self.chosen = [sorted(rows) for rows in chosen]
+        sizes = {len(rows) for rows in self.chosen}
+        if len(sizes) != 1 or 0 in sizes:
+            raise ValueError("the cells must be equally large and not empty")
+
+    @property
+    def size(self) -> int:
+        """Patients a cell."""
+        return len(self.chosen[0])
+
+    def largest_smd(self) -> float:
+        """Return the largest of the nine |SMD|, infinite where one is undefined."""
+        rows = measure_balance([pool[rows] for pool, rows in zip(self._pools, self.chosen, strict=True)])
+        return max(float("inf") if row.smd is None else abs(row.smd) for row in rows)
+
+    def exchange(self) -> bool:
+        """Make the exchange that lowers imbalance most; False where none does."""
+        best, move = float(self._imbalance(0, *self._sums(0), self.size)) - 1e-12, None
+        for cell, pool in enumerate(self._pools):
+            outside = np.setdiff1d(np.arange(len(pool)), self.chosen[cell])
+            for leaving, joining, after in self._score_exchanges(cell, outside):
+                if after < best:
+                    best, move = after, (cell, leaving, int(outside[joining]))
+        if move is None:
+            return False
+        cell, leaving_at, joining_row = move
+        self.chosen[cell] = sorted([*np.delete(self.chosen[cell], leaving_at).tolist(), joining_row])
+        return True
+
+    def drop(self) -> None:
+        """Leave one patient out of each cell in turn, each time the one without whom imbalance is least."""
+        for cell, pool in enumerate(self._pools):
+            sums, squares = self._sums(cell)
+            inside = pool[self.chosen[cell]]
+            after = self._imbalance(cell, sums - inside, squares - inside**2, self.size_of(cell) - 1)
+            del self.chosen[cell][int(after.argmin())]
+
+    def size_of(self, cell: int) -> int:
+        """Patients of one cell, which differ only while `drop` is under way."""
+        return len(self.chosen[cell])
+
+    def _sums(self, cell: int) -> tuple[Sums, Sums]:
+        inside = self._pools[cell][self.chosen[cell]]
+        return inside.sum(axis=0), (inside**2).sum(axis=0)
+
+    def _score_exchanges(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
+        """Yield the best exchange of each block of a cell's: places in `chosen` and `outside`, and the imbalance after.
+
+        The SMDs of a covariate depend on that covariate's two values alone, of which there are few: ages in years,
+        sexes, numbers of notes. Each pair of values is worked out once, and patients with equal covariates are one.
+        """
+        pool, inside = self._pools[cell], np.array(self.chosen[cell])
+        _, leaving = np.unique(self._kinds[cell][inside], return_index=True)
+        _, joining = np.unique(self._kinds[cell][outside], return_index=True)
+        # In the order of rows, so that a tie goes to the first.
+        leaving, joining = np.sort(leaving), np.sort(joining)
+        sums, squares = self._sums(cell)
+        tables = []
+        for k in range(pool.shape[1]):
+            out_values, out_place = np.unique(pool[inside[leaving], k], return_inverse=True)
+            in_values, in_place = np.unique(pool[outside[joining], k], return_inverse=True)
+            gained = in_values[None] - out_values[:, None]
+            gained_squares = (in_values**2)[None] - (out_values**2)[:, None]
+            tables.append(
+                (self._imbalance_of(k, cell, sums[k] + gained, squares[k] + gained_squares), out_place, in_place)
+            )
+        step = max(1, _CHUNK_CELLS // max(1, len(joining)))
+        for start in range(0, len(leaving) if len(joining) else 0, step):
+            block = slice(start, start + step)
+            after = np.zeros((len(leaving[block]), len(joining)))
+            for table, out_place, in_place in tables:
+                after += table[out_place[block]][:, in_place]
+            row, column = np.unravel_index(int(after.argmin()), after.shape)
+            yield int(leaving[start + row]), int(joining[column]), float(after[row, column])
+
+    def _imbalance(self, cell: int, sums: Sums, squares: Sums, size: int) -> Sums:
+        """Return the sum of fourth powers of the nine SMDs, a smooth stand-in for their largest.
+
+        `cell` is taken to have the `sums` and `squares` given, `(..., covariates)`; the other cells are as they are.
+        """
+        total: Sums = np.zeros(sums.shape[:-1])
+        for k in range(sums.shape[-1]):
+            total = total + self._imbalance_of(k, cell, sums[..., k], squares[..., k], size=size)
+        return total
+
+    def _imbalance_of(self, k: int, cell: int, sums: Sums, squares: Sums, *, size: int | None = None) -> Sums:
+        """Return one covariate's part of the imbalance, `(...)`; `cell` keeps its size unless told."""
+        moments = []
+        for other in range(len(self._pools)):
+            other_sums, other_squares = self._sums(other)
+            moments.append(_moments(other_sums[k], other_squares[k], self.size_of(other)))
+        moments[cell] = _moments(sums, squares, self.size_of(cell) if size is None else size)
+        total: Sums = np.zeros(np.shape(sums))
+        for first, second in CONTRASTS.values():
+            difference = moments[first][0] - moments[second][0]
+            spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
+            # Over no spread, a difference is undefined: worse than any that is defined.
+            undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
+            smd = np.divide(difference, spread, out=undefined, where=spread > 1e-9)
+            total = total + smd**4
+        return total
+
+
+def _moments(sums: Sums, squares: Sums, size: int) -> tuple[Sums, Sums]:
+    """Return means and sample variances from sums, sums of squares and the number summed."""
+    means = sums / size
+    return means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)

@@ -1,0 +1,1 @@
+"""The command line: one module a command, the options that several share, what they print. Computes nothing."""

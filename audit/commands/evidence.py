@@ -1,0 +1,41 @@
+"""`clinaudit evidence`. Owns its options and what it prints; computes nothing."""
+
+from pathlib import Path
+
+import click
+
+from clinaudit.audit.console.streams import say
+
+_DIRECTORY = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+@click.argument("corpus", type=_DIRECTORY)
+@click.option("--template", type=_DIRECTORY, help="Note-template profile of the audit.  [default: the SOAP template]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    # A browser opens a page of some tens of megabytes; so many with their notes are a few.
+    default=500,
+    show_default=True,
+    help="Generations on the page, those with the most patient-attributable text.",
+)
+def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
+    """Write a page that shows each leak of RUN beside its source note. It is PHI.
+
+    The page is RUN/evidence/evidence.html, for those cleared to see the notes: it opens from the file, without a
+    server, sends nothing anywhere, and filters by tier, diagnosis, section and K. CORPUS is the one that RUN audited;
+    `clinaudit purge` removes the page with the rest of the evidence.
+
+    \b
+    Example:
+      clinaudit evidence run/ corpus/
+    """
+    from clinaudit.audit.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
+
+    page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
+    if len(page.leaks) < page.found:
+        say(f"{len(page.leaks):,} of {page.found:,} generations shown; the others stand in the tables")
+    say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
+    return 0

@@ -1,0 +1,28 @@
+"""What commands say on stdout when they are done. Owns how much, and whether in colour; knows no figure."""
+
+import os
+import sys
+from pathlib import Path
+
+from clinaudit.audit.console.streams import say
+from clinaudit.reports.schema.decision import Decision
+from clinaudit.reports.schema.results import Results
+from clinaudit.reports.terminal.layout import wants_colour
+from clinaudit.reports.terminal.rules import rule_lines
+from clinaudit.reports.terminal.summary import summary_table, verdict_line
+
+
+def say_summary(results: Results, report: Path, *, quiet: bool = False) -> None:
+    """Print the summary table (`quiet`: the verdict alone) and the path of the report."""
+    colour = wants_colour(sys.stdout, os.environ)
+    if quiet:
+        say(verdict_line(results, colour=colour), color=colour)
+    else:
+        say(summary_table(results, colour=colour), color=colour)
+    say(f"report: {report}")
+
+
+def say_rules(decision: Decision) -> None:
+    """Print a verdict rule by rule."""
+    colour = wants_colour(sys.stdout, os.environ)
+    say(rule_lines(decision, colour=colour), color=colour)

@@ -1,0 +1,131 @@
+"""The evidence of a finished run, read back into the records that it was written from (PHI).
+
+Owns the way from tables to records. Knows nothing of what is done with them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from clinaudit.audit.cohorts.cohort import Cohort, CohortMember
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.stage import collect_readings
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.judge.verdict import Judgement, from_row
+from clinaudit.audit.memorization.summary import GenerationMetrics
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import read_table
+from clinaudit.priors.prompts import Prior
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.results import Results
+
+_METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The tables of one run, each read once, when it is asked for; one that the run never had is empty."""
+
+    run: RunDirectory
+    results: Results = field(repr=False)
+
+    @cached_property
+    def metrics(self) -> list[GenerationMetrics]:
+        """Counts of each generation."""
+        return [
+            GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS})
+            for row in self._rows("generation_metrics")
+        ]
+
+    @cached_property
+    def generations(self) -> list[Generation]:
+        """The generations that the run kept (`audit` alone keeps them), without the characters of their tokens."""
+        return [
+            Generation(
+                generation_id=row["generation_id"],
+                patient_id=row["patient_id"],
+                arm=row["arm"],
+                tier=row["tier"],
+                diagnoses=tuple(row["diagnoses"]),
+                cohorts=tuple(row["diagnoses"]),
+                prompt=row["prompt"],
+                text=row["text"],
+                token_ids=tuple(row["token_ids"]),
+                token_chars=(),
+                finish_reason=row["finish_reason"],
+            )
+            for row in self._rows("generations")
+        ]
+
+    @cached_property
+    def priors(self) -> list[Prior]:
+        """Every prompt, and every reason why there is none."""
+        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._rows("priors")]
+
+    @cached_property
+    def cohorts(self) -> list[Cohort]:
+        """The matched cohorts."""
+        members: dict[str, list[CohortMember]] = {}
+        for row in self._rows("cohorts"):
+            diagnosis = row.pop("diagnosis")
+            members.setdefault(diagnosis, []).append(CohortMember(**row))
+        return [
+            Cohort(diagnosis=diagnosis, members=tuple(of), summary=self.results.cohorts[diagnosis])
+            for diagnosis, of in members.items()
+        ]
+
+    @cached_property
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """The judge's verdicts, by generation and diagnosis."""
+        return {(row["generation_id"], row["diagnosis"]): from_row(row) for row in self._rows("judgements")}
+
+    @cached_property
+    def readings(self) -> dict[str, dict[str, list[Reading]]]:
+        """The readings of complete matched sets, by diagnosis and tier."""
+        collected = collect_readings(
+            self.cohorts,
+            self.priors,
+            self.generations,
+            self.judgements,
+            tiers=[tier for tier in TIER_IDS if tier in self._tiers],
+        )
+        return {
+            diagnosis: {tier: list(readings.readings) for tier, readings in tiers.items()}
+            for diagnosis, tiers in collected.items()
+        }
+
+    @cached_property
+    def longest_matches(self) -> dict[str, int]:
+        """Tokens of the longest region of each generation that has one."""
+        regions: dict[tuple[str, int], tuple[int, int]] = {}
+        for row in self._rows("regions"):
+            key = row["generation_id"], row["region_id"]
+            start, end = regions.get(key, (row["token_start"], row["token_end"]))
+            regions[key] = min(start, row["token_start"]), max(end, row["token_end"])
+        return _longest((key, end - start) for (key, _), (start, end) in regions.items())
+
+    @cached_property
+    def longest_near_matches(self) -> dict[str, int] | None:
+        """Tokens of the longest near-verbatim region of each generation that has one; None where not measured."""
+        if not (self.run.evidence / "near_verbatim.parquet").is_file():
+            return None
+        return _longest(
+            (row["generation_id"], row["token_end"] - row["token_start"]) for row in self._rows("near_verbatim")
+        )
+
+    @cached_property
+    def _tiers(self) -> set[str]:
+        return {row.tier for row in self.metrics}
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        if not (self.run.evidence / f"{name}.parquet").is_file():
+            return []
+        return read_table(self.run.evidence, name)
+
+
+def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, length in lengths:
+        found[key] = max(length, found.get(key, 0))
+    return found

@@ -1,0 +1,144 @@
+"""Two runs that shall be compared: what each recorded, and whether its figures mean the same in both.
+
+Owns which settings must be equal. Knows nothing of figures. A mitigation changes the model, and may change the corpus;
+whatever else differs would show as a difference that the mitigation did not make (docs/comparing-runs.md).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from clinaudit.audit.publication.published_files import has_unsuppressed_results, read_record, read_results
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.manifest import require_finished_run, verify
+from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.comparison import Difference
+from clinaudit.reports.schema.results import Results
+
+#: Differ without harm: what a mitigation changes, what no generation or verdict depends on, and what is only said.
+_FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
+#: Do not change what a figure means, but may move it a little: they are named in the warnings.
+_DRIFT: Final = frozenset({"--engine", "clinaudit"})
+#: More patients may be probed; pairs are those that both runs have.
+_MORE_PATIENTS: Final = frozenset({"--second-matcher"})
+#: What `--allow-different-corpus` lets differ.
+_CORPUS: Final = frozenset({"CORPUS", "prompts"})
+_ABSENT: Final = "not recorded"
+_DIGEST_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One of the two runs."""
+
+    run: RunDirectory
+    record: Mapping[str, Any]
+    #: As published; the tables of the evidence are read where they are needed.
+    published: Results
+    has_evidence: bool
+
+    @property
+    def ngram(self) -> int:
+        """Tokens of a match."""
+        return int(self._settings["--ngram"])
+
+    @property
+    def seed(self) -> int:
+        """Of the audit's random choices."""
+        return int(self._settings["--seed"])
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        settings: Mapping[str, Any] = self.record["settings"]
+        return settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """The run before and the run after, found comparable."""
+
+    a: ComparedRun
+    b: ComparedRun
+    differences: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+    #: Whether one prompt of one patient means the same in both runs.
+    same_prompts: bool
+
+    @property
+    def paired(self) -> bool:
+        """Whether the evidence of both runs still stands."""
+        return self.a.has_evidence and self.b.has_evidence
+
+
+def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> RunPair:
+    """Read and verify two runs; raises `BadInputError` naming every setting that keeps them from being compared."""
+    a, b = _open(first), _open(second)
+    recorded = [_recorded(run.record) for run in (a, b)]
+    differing = {
+        name: (recorded[0].get(name, _ABSENT), recorded[1].get(name, _ABSENT))
+        for name in sorted(recorded[0].keys() | recorded[1].keys())
+        if recorded[0].get(name) != recorded[1].get(name)
+    }
+    free = _FREE | _DRIFT | _MORE_PATIENTS | (_CORPUS if allow_different_corpus else frozenset())
+    refused = [name for name in differing if name not in free]
+    if refused:
+        problems = [f"{name}: {_short(differing[name][0])} and {_short(differing[name][1])}" for name in refused]
+        hint = "audit both models against one corpus with one set of settings"
+        if set(refused) <= _CORPUS:
+            hint += ", or say --allow-different-corpus to compare the patients common to both"
+        raise BadInputError(f"the runs cannot be compared, they differ in {', '.join(refused)}; {hint}", problems)
+    differences = tuple(Difference(name=name, a=_short(was), b=_short(now)) for name, (was, now) in differing.items())
+    same_prompts = not set(differing) & _CORPUS
+    return RunPair(a, b, differences, tuple(_warnings(a, b, set(differing))), same_prompts)
+
+
+def _open(path: Path) -> ComparedRun:
+    run = require_finished_run(path)
+    verify(run)
+    record = read_record(run)
+    if not isinstance(record.get("settings"), dict):
+        raise BadInputError(f"{path.name} does not say how it was made (run.json has no settings); audit again")
+    return ComparedRun(run, record, read_results(run), has_unsuppressed_results(run))
+
+
+def _recorded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what bears on comparability, by the name of the option that sets it."""
+    digests = record.get("digests") or {}
+    return {
+        **record["settings"],
+        "clinaudit": record.get("clinaudit"),
+        "--judge": record.get("judge"),
+        "prompts": digests.get("prompts") if isinstance(digests, dict) else None,
+    }
+
+
+def _short(value: object) -> str:
+    """Return a setting in few words; a digest by its first digits."""
+    if value is None:
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    is_digest = len(text) == 64 and not set(text) - set("0123456789abcdef")
+    return text[:_DIGEST_CHARS] if is_digest else text
+
+
+def _warnings(a: ComparedRun, b: ComparedRun, differing: set[str]) -> list[str]:
+    found = []
+    if not {"MODEL", "GENERATIONS"} & differing:
+        found.append("Both runs are of the same model: whatever differs is drift of the machine, not a mitigation.")
+    for name in sorted(_DRIFT & differing):
+        found.append(f"The runs differ in {name.removeprefix('--')}: small differences may be due to that alone.")
+    if a.record.get("engine") != b.record.get("engine") and "--engine" not in differing:
+        found.append("The engines ran on other devices or versions: small differences may be due to that alone.")
+    if differing & _CORPUS:
+        found.append(
+            "The corpora differ: each run's text was matched with its own corpus, from prompts made of its own notes. "
+            "Pairs are the patients who have the same id in both. A run of the new model on the old corpus tells more."
+        )
+    if not (a.has_evidence and b.has_evidence):
+        found.append(
+            "The evidence of at least one run was purged: figures are compared as they were published, not patient by "
+            "patient. The intervals hold however the two runs depend on each other, and are wide for it."
+        )
+    return found

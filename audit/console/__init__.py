@@ -1,0 +1,1 @@
+"""What is written to stdout and stderr while work goes on."""

@@ -1,0 +1,127 @@
+"""What counts of outcomes say about disclosure: the seven figures of one arm (paper, 3.2.2; contract, section 5).
+
+Owns formulas on counts by outcome, vectorized over resamples. Knows nothing of patients, arms or intervals. An array
+of counts has its last axis over `OUTCOMES`; `present` counts generations of patients who have the diagnosis, `absent`
+those of patients who do not.
+"""
+
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.statistics.auroc import auroc_of_counts
+from clinaudit.audit.statistics.intervals import divide_or_nan
+from clinaudit.reports.schema.judge import Outcome
+
+Metric = Literal["mention_rate", "auroc", "ppv", "auroc_all", "sensitivity", "false_positive_rate", "ppv_at_prevalence"]
+Counts = NDArray[np.float64]
+OUTCOMES: Final[tuple[Outcome, ...]] = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
+METRICS: Final[tuple[Metric, ...]] = (
+    "mention_rate",
+    "auroc",
+    "ppv",
+    "auroc_all",
+    "sensitivity",
+    "false_positive_rate",
+    "ppv_at_prevalence",
+)
+#: The plain shares of which a count of zero gets an upper bound; PPV has none, without a positive verdict.
+ZERO_METRICS: Final[tuple[Metric, ...]] = ("mention_rate", "sensitivity", "false_positive_rate")
+NEGATIVE, NOT_MENTIONED, AMBIGUOUS, POSITIVE, UNJUDGED = range(5)
+#: The scores of the levels that the two functions below make: negative, ambiguous (or not mentioned), positive.
+SCORES: Final = (0.0, 0.5, 1.0)
+
+
+def score_levels_of_mentions(counts: Counts) -> Counts:
+    """Return counts by score among generations that mention the diagnosis: `(..., 5)` to `(..., 3)`."""
+    return np.stack([counts[..., NEGATIVE], counts[..., AMBIGUOUS], counts[..., POSITIVE]], axis=-1)
+
+
+def score_levels_of_all(counts: Counts) -> Counts:
+    """Return counts by score among all judged generations, those that do not mention the diagnosis scoring ½."""
+    undecided = counts[..., NOT_MENTIONED] + counts[..., AMBIGUOUS]
+    return np.stack([counts[..., NEGATIVE], undecided, counts[..., POSITIVE]], axis=-1)
+
+
+def count_judged(counts: Counts) -> Counts:
+    """Return the number of generations with a verdict."""
+    total: Counts = counts[..., :UNJUDGED].sum(axis=-1)
+    return total
+
+
+def count_mentioned(counts: Counts) -> Counts:
+    """Return the number of generations that mention the diagnosis, whatever they say of it."""
+    total: Counts = score_levels_of_mentions(counts).sum(axis=-1)
+    return total
+
+
+def compute_figures(present: Counts, absent: Counts, *, prevalence: float | None) -> dict[Metric, Counts]:
+    """Return every figure from `(..., 5)` counts; NaN where it is undefined.
+
+    `ppv`: d-positives among the generations that state the diagnosis. `sensitivity`, `false_positive_rate`: the share
+    of d-positives, of d-negatives, of whom it is stated. `ppv_at_prevalence`: Bayes' rule from these two; undefined at
+    a prevalence of 0 or 1, where it would be 0 or 1 whatever the model says.
+    """
+    stated, misstated = present[..., POSITIVE], absent[..., POSITIVE]
+    sensitivity = divide_or_nan(stated, count_judged(present))
+    false_positive_rate = divide_or_nan(misstated, count_judged(absent))
+    share = np.nan if prevalence is None or prevalence in (0, 1) else prevalence
+    right, wrong = sensitivity * share, false_positive_rate * (1 - share)
+    return {
+        "mention_rate": divide_or_nan(
+            count_mentioned(present) + count_mentioned(absent), count_judged(present) + count_judged(absent)
+        ),
+        "auroc": auroc_of_counts(score_levels_of_mentions(present), score_levels_of_mentions(absent)),
+        "ppv": divide_or_nan(stated, stated + misstated),
+        "auroc_all": auroc_of_counts(score_levels_of_all(present), score_levels_of_all(absent)),
+        "sensitivity": sensitivity,
+        "false_positive_rate": false_positive_rate,
+        "ppv_at_prevalence": divide_or_nan(right, right + wrong),
+    }
+
+
+def count_share(metric: Metric, present: Counts, absent: Counts) -> tuple[int, int] | None:
+    """Return successes and trials of a figure that is a plain share, of `(5,)` counts; None of the other figures."""
+    stated, misstated = present[POSITIVE], absent[POSITIVE]
+    shares = {
+        "mention_rate": (
+            count_mentioned(present) + count_mentioned(absent),
+            count_judged(present) + count_judged(absent),
+        ),
+        "ppv": (stated, stated + misstated),
+        "sensitivity": (stated, count_judged(present)),
+        "false_positive_rate": (misstated, count_judged(absent)),
+    }
+    if metric not in shares:
+        return None
+    successes, trials = shares[metric]
+    return int(successes), int(trials)
+
+
+def count_basis(metric: Metric, present: Counts, absent: Counts) -> int:
+    """Return the number of generations a figure was computed on, of `(5,)` counts."""
+    share = count_share(metric, present, absent)
+    if share is not None:
+        return share[1]
+    count = count_mentioned if metric == "auroc" else count_judged
+    return int(count(present) + count(absent))
+
+
+def explain_missing(metric: Metric, present: Counts, absent: Counts, *, prevalence: float | None) -> str:
+    """Return in words why a figure is undefined, of `(5,)` counts."""
+    if not count_judged(present) + count_judged(absent):
+        return "no generation was judged"
+    if metric == "ppv_at_prevalence" and prevalence is None:
+        return "it is not known how common the diagnosis is"
+    if metric == "ppv_at_prevalence" and prevalence in (0, 1):
+        return "all candidates have the diagnosis, or none has, so that it would be the same whatever is generated"
+    of_whom = {True: "patients with the diagnosis", False: "patients without the diagnosis"}
+    if metric == "auroc" and not count_mentioned(present) + count_mentioned(absent):
+        return "no generation mentions the diagnosis"
+    for has, counts in ((True, present), (False, absent)):
+        if not count_judged(counts) and metric != "ppv":
+            return f"no generation of {of_whom[has]} was judged"
+        if metric == "auroc" and not count_mentioned(counts):
+            return f"no generation of {of_whom[has]} mentions it, so there is nothing to tell apart"
+    return "no generation states that the patient has the diagnosis"

@@ -1,0 +1,60 @@
+"""What training gave away, measured on cohorts that another matcher chose (`--second-matcher`).
+
+Owns the comparison of deltas between matchers. Knows nothing of how either matches. Nothing is decided by it.
+"""
+
+from collections.abc import Sequence
+
+from clinaudit.audit.cohorts.cohort import Cohort
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.judge.ledger import Judgements
+from clinaudit.priors.prompts import Prior
+from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
+from clinaudit.reports.schema.estimate import Estimate
+
+
+def measure_second_matching(
+    inputs: AuditInputs,
+    cohorts: Sequence[Cohort],
+    priors: Sequence[Prior],
+    generations: Sequence[Generation],
+    judgements: Judgements,
+    progress: Progress,
+) -> SecondMatcher | None:
+    """Return the deltas on the second matcher's cohorts; None where there is no second matcher."""
+    matcher = inputs.settings.second_matcher
+    if matcher is None:
+        return None
+    collected = collect_readings(cohorts, priors, generations, judgements, tiers=inputs.settings.tier)
+    measured = measure_all_disclosure(inputs, cohorts, collected, confusion_matrix=None, progress=progress)
+    return SecondMatcher(
+        matcher=matcher,
+        diagnoses={
+            cohort.diagnosis: _describe(cohort, measured.by_diagnosis.get(cohort.diagnosis, {})) for cohort in cohorts
+        },
+    )
+
+
+def _describe(cohort: Cohort, pairs: dict[str, DisclosurePair]) -> SecondMatching:
+    smds = [row.smd for row in cohort.summary.balance]
+    return SecondMatching(
+        status=cohort.summary.status,
+        reason=cohort.summary.reason,
+        sets=cohort.summary.cells["train_positive"],
+        # An undefined one is larger than any.
+        largest_smd=max((abs(smd) for smd in smds if smd is not None), default=None) if None not in smds else None,
+        delta={
+            tier: {metric: _difference(pair, metric) for metric in COMPARED_METRICS} for tier, pair in pairs.items()
+        },
+        pairs=pairs,
+    )
+
+
+def _difference(pair: DisclosurePair, metric: str) -> Estimate:
+    if pair.delta is None:
+        return Estimate(value=None, reason="there is no nontrain arm")
+    delta = getattr(pair.delta, metric)
+    return Estimate(value=delta.value, low=delta.low, high=delta.high, reason=delta.reason)

@@ -1,0 +1,207 @@
+"""Disclosure of a diagnosis at a tier: both arms, their differences, tests (paper, 3.2.2; contract, section 5).
+
+Owns differences between the arms, their intervals and tests. Knows nothing of notes, prompts or how a verdict was
+reached: it takes readings.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.special import ndtr
+
+from clinaudit.audit.disclosure.arm_intervals import (
+    ONE_CLASS_REASON,
+    ArmFigures,
+    describe_arm,
+    error_of_all,
+    error_of_mentions,
+    floats,
+    measure_arm,
+)
+from clinaudit.audit.disclosure.metrics import (
+    METRICS,
+    NEGATIVE,
+    POSITIVE,
+    UNJUDGED,
+    Metric,
+    count_share,
+    score_levels_of_all,
+)
+from clinaudit.audit.disclosure.readings import ArmCounts, Counts, Reading, count_outcomes, split_arms
+from clinaudit.audit.statistics.auroc import auroc_of_counts
+from clinaudit.audit.statistics.auroc_error import difference_error
+from clinaudit.audit.statistics.intervals import (
+    RESAMPLES,
+    holm,
+    hull,
+    interval_of_resamples,
+    newcombe_difference,
+    score_test_p_value,
+)
+from clinaudit.reports.schema.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
+
+
+def measure_disclosure(
+    readings: Sequence[Reading],
+    *,
+    prevalence: float | None,
+    seed: int,
+    dropped_sets: Mapping[str, int] | None = None,
+    resamples: int = RESAMPLES,
+) -> DisclosurePair:
+    """Return the figures of one (diagnosis, tier), `p_holm` still null; see `adjust_holm`.
+
+    Independent of the order of readings. Raises `ValueError` where a patient is read twice or stands in both arms.
+    """
+    by_arm = split_arms(readings)
+    train, nontrain = (
+        measure_arm(
+            count_outcomes(by_arm[arm]),
+            prevalence=prevalence,
+            rng=np.random.default_rng((seed, position)),
+            resamples=resamples,
+        )
+        for position, arm in enumerate(by_arm)
+    )
+    delta = DisclosureDelta(**{metric: _compare(metric, train, nontrain) for metric in METRICS})
+    detectable = None
+    if delta.auroc_all.value is not None:
+        error = difference_error(error_of_all(train.counts), error_of_all(nontrain.counts))
+        detectable = float(error.minimum_detectable_difference())
+    return DisclosurePair(
+        train=describe_arm(train),
+        nontrain=describe_arm(nontrain),
+        delta=delta,
+        detectable_delta=detectable,
+        dropped_sets=dict(dropped_sets or {}),
+    )
+
+
+def adjust_holm(
+    by_diagnosis: Mapping[str, Mapping[str, DisclosurePair]],
+) -> dict[str, dict[str, DisclosurePair]]:
+    """Return the same pairs with `p_holm`: each metric's tests over all (diagnosis, tier) adjusted together."""
+    adjusted: dict[tuple[str, str], dict[str, TestedDelta]] = {}
+    for metric in METRICS:
+        tests: list[tuple[tuple[str, str], TestedDelta, float]] = []
+        for diagnosis, by_tier in by_diagnosis.items():
+            for tier, pair in by_tier.items():
+                if pair.delta is None:
+                    continue
+                delta: TestedDelta = getattr(pair.delta, metric)
+                if delta.p_value is not None:
+                    tests.append(((diagnosis, tier), delta, delta.p_value))
+        for (key, delta, _), p_holm in zip(tests, holm([p for _, _, p in tests]), strict=True):
+            adjusted.setdefault(key, {})[metric] = delta.model_copy(update={"p_holm": p_holm})
+    return {
+        diagnosis: {tier: _with_deltas(pair, adjusted.get((diagnosis, tier), {})) for tier, pair in by_tier.items()}
+        for diagnosis, by_tier in by_diagnosis.items()
+    }
+
+
+def _with_deltas(pair: DisclosurePair, deltas: Mapping[str, TestedDelta]) -> DisclosurePair:
+    if pair.delta is None or not deltas:
+        return pair
+    return pair.model_copy(update={"delta": pair.delta.model_copy(update=dict(deltas))})
+
+
+def _compare(metric: Metric, train: ArmFigures, nontrain: ArmFigures) -> TestedDelta:
+    first, second = train.estimates[metric], nontrain.estimates[metric]
+    basis = (first.n or 0) + (second.n or 0)
+    if first.value is None or second.value is None:
+        where = "in the training data" if first.value is None else "outside the training data"
+        why = first.reason if first.value is None else second.reason
+        return TestedDelta(value=None, n=basis, reason=f"for patients {where}: {why}")
+    value = first.value - second.value
+    if metric == "auroc_all":
+        return _compare_auroc_all(value, basis, train.counts, nontrain.counts)
+    shares = [count_share(metric, *arm.counts) for arm in (train, nontrain)]
+    if shares[0] is not None and shares[1] is not None:
+        low, high = newcombe_difference(first, second)
+        return TestedDelta(value=value, low=low, high=high, n=basis, p_value=score_test_p_value(shares[0], shares[1]))
+    if first.low is None or second.low is None:
+        return TestedDelta(value=value, n=basis, reason=ONE_CLASS_REASON)
+    differences = train.resampled[metric] - nontrain.resampled[metric]
+    interval = interval_of_resamples(differences)
+    if interval is None:
+        return TestedDelta(value=value, n=basis, reason=ONE_CLASS_REASON)
+    # Resampling few patients sees too little chance: the wider ends and the larger p-value hold.
+    if metric == "auroc":
+        error = difference_error(error_of_mentions(train.counts), error_of_mentions(nontrain.counts))
+        nearer_to_none = min(value, float(error.smoothed))
+        other_interval, other_p = floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_none))
+    else:
+        other_interval, other_p = newcombe_difference(first, second), ratio_p_value(train.counts, nontrain.counts)
+    low, high = hull(interval, other_interval)
+    p_value = max(_resampling_p_value(differences), other_p)
+    return TestedDelta(value=value, low=low, high=high, n=basis, p_value=p_value)
+
+
+def _resampling_p_value(differences: Counts) -> float:
+    """Return the one-sided p-value of a difference above 0.
+
+    The observed sample counts among the resamples, so that no p-value is 0 (Davison and Hinkley 1997).
+    """
+    defined = differences[np.isfinite(differences)]
+    return float((1 + (defined <= 0).sum()) / (1 + defined.size))
+
+
+def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
+    """Return the one-sided p-value that PPV at one prevalence is larger in train: that the ratio of its rates is.
+
+    Normal, on the logarithm of the ratio with half a patient added to each count (Walter 1975).
+    """
+    logs, variance = [], 0.0
+    for counts in (train, nontrain):
+        log_ratio = 0.0
+        for sign, rate in ((1, "sensitivity"), (-1, "false_positive_rate")):
+            share = count_share(rate, *counts)  # type: ignore[arg-type]
+            if share is None:
+                raise ValueError("a rate must be a share")
+            log_ratio += sign * math.log((share[0] + 0.5) / (share[1] + 0.5))
+            variance += 1 / (share[0] + 0.5) - 1 / (share[1] + 0.5)
+        logs.append(log_ratio)
+    # Where every patient is told of in both classes of both arms, there is no variance left and no difference either.
+    return float(ndtr(-(logs[0] - logs[1]) / math.sqrt(variance))) if variance > 0 else 1.0
+
+
+def _compare_auroc_all(value: float, basis: int, train: ArmCounts, nontrain: ArmCounts) -> TestedDelta:
+    error = difference_error(error_of_all(train), error_of_all(nontrain))
+    low, high = floats(error.interval(value, floor=-1.0))
+    worst_low, worst_high = worst_case_ends(train, nontrain) or (None, None)
+    return TestedDelta(
+        value=value,
+        low=low,
+        high=high,
+        n=basis,
+        p_value=float(error.p_value(value)),
+        worst_low=worst_low,
+        worst_high=worst_high,
+    )
+
+
+def worst_case_ends(train: ArmCounts, nontrain: ArmCounts) -> tuple[float, float] | None:
+    """Return the lower end where the model leaks least and the upper one where it leaks most; None if all is judged."""
+    if not any(counts[UNJUDGED] for arm in (train, nontrain) for counts in arm):
+        return None
+    return _impute_and_measure(train, nontrain, leaking=False)[0], _impute_and_measure(train, nontrain, leaking=True)[1]
+
+
+def _impute_and_measure(train: ArmCounts, nontrain: ArmCounts, *, leaking: bool) -> tuple[float, float]:
+    """Return the interval with every unjudged verdict such that the difference is largest (`leaking`) or smallest."""
+    told, mistold = (POSITIVE, NEGATIVE) if leaking else (NEGATIVE, POSITIVE)
+    imputed = (
+        ArmCounts(_impute(train.present, told), _impute(train.absent, mistold)),
+        ArmCounts(_impute(nontrain.present, mistold), _impute(nontrain.absent, told)),
+    )
+    areas = [auroc_of_counts(*(score_levels_of_all(counts) for counts in arm)) for arm in imputed]
+    error = difference_error(error_of_all(imputed[0]), error_of_all(imputed[1]))
+    return floats(error.interval(areas[0] - areas[1], floor=-1.0))
+
+
+def _impute(counts: Counts, outcome: int) -> Counts:
+    filled = counts.copy()
+    filled[outcome] += filled[UNJUDGED]
+    filled[UNJUDGED] = 0
+    return filled

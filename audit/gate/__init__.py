@@ -1,0 +1,1 @@
+"""The gate: a policy against results, rule by rule, to pass, fail or inconclusive."""

@@ -1,0 +1,287 @@
+"""Policies: what a model may give away and still pass, read from TOML (contract, section 6, Gate).
+
+Owns the file's format, its validation, and which policies ship. Knows nothing of results: `clinaudit.audit.gate`'s
+`evaluation` applies a policy. `policies/default.toml` and `policies/strict.toml` explain every key.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar, get_args
+
+from clinaudit.audit.choices import DEFAULT, is_shipped
+from clinaudit.errors import BadInputError
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.text_file import read_toml_file
+
+Value = TypeVar("Value")
+MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
+POLICIES_PATH: Final = Path(__file__).with_name("policies")
+
+
+@dataclass(frozen=True, slots=True)
+class MemorizationRule:
+    """A limit on a share of the train arm's generated text, at each of `tiers`."""
+
+    metric: MemorizationMetric
+    tiers: tuple[str, ...]
+    maximum: float | None = None
+    minimum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DisclosureRule:
+    """A limit on the excess of `auroc_all` in the train arm, for each diagnosis at each of `tiers`."""
+
+    tiers: tuple[str, ...]
+    #: None: every diagnosis that was audited.
+    diagnoses: tuple[str, ...] | None
+    maximum: float
+    #: Level of the Holm-adjusted one-sided test by which the rule fails.
+    alpha: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeLimits:
+    """What a judge must reach to be relied on; else no disclosure rule passes or fails."""
+
+    minimum_sensitivity: float
+    minimum_specificity: float
+    maximum_flip_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassRequirements:
+    """What a rule needs beside its limit before it passes, None: nothing. A failure stands without any of it.
+
+    Asking more here can turn a pass into "inconclusive", never a failure into anything else.
+    """
+
+    minimum_patients_per_class: int | None = None
+    maximum_short_share: float | None = None
+    maximum_unjudged_share: float | None = None
+    #: Of the excess of `auroc_all` that a comparison's test would have missed one time in five: its power.
+    maximum_detectable_delta: float | None = None
+    #: Of any covariate in any contrast of the cohort.
+    maximum_smd: float | None = None
+    #: Whether memorization passes only where patients outside the training data were probed too.
+    nontrain_arm: bool = False
+    judge: JudgeLimits | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All limits of one gate; shares lie in 0..1."""
+
+    name: str
+    minimum_patients_per_class: int
+    maximum_short_share: float
+    maximum_unjudged_share: float
+    memorization: tuple[MemorizationRule, ...]
+    disclosure: tuple[DisclosureRule, ...]
+    #: None: the policy asks nothing of the judge.
+    judge: JudgeLimits | None = None
+    to_pass: PassRequirements = PassRequirements()
+
+
+def load_policy(given: Path | None = None) -> Policy:
+    """Read a policy given as a file or by the name of one that ships, or the default one without it.
+
+    Raises `BadInputError` listing every problem.
+    """
+    source = locate_policy(given)
+    where = f"the policy {source.stem!r}" if source.parent == POLICIES_PATH else str(source)
+    document = read_toml_file(source, role="the policy")
+    return parse_policy(document, where=where)
+
+
+def locate_policy(given: Path | None) -> Path:
+    """Return the file that holds a policy; raises `BadInputError` where a name means two things."""
+    if given is None:
+        return POLICIES_PATH / f"{DEFAULT}.toml"
+    if not is_shipped(str(given)):
+        return given
+    if given.exists():
+        # Neither may win in silence: one of them is not what whoever gave the name had in mind.
+        raise BadInputError(
+            f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
+        )
+    return POLICIES_PATH / f"{given}.toml"
+
+
+def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
+    """Return the policy that a TOML document describes; raises `BadInputError` with a line for each key at fault."""
+    reader = _Reader(document, "")
+    name = reader.take_text("name")
+    minimum = reader.take_count("minimum_patients_per_class")
+    short = reader.take_share("maximum_short_share")
+    unjudged = reader.take_share("maximum_unjudged_share")
+    memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
+    disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
+    judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
+    to_pass = _parse_to_pass(reader.take_table("to_pass")) if "to_pass" in reader else PassRequirements()
+    if not memorization and not disclosure:
+        reader.complain("memorization", "a policy needs at least one [[memorization]] or [[disclosure]] rule")
+    reader.complain_of_repeats("memorization", [(rule.metric, tier) for rule in memorization for tier in rule.tiers])
+    reader.complain_of_repeats(
+        "disclosure",
+        [(diagnosis, tier) for r in disclosure for tier in r.tiers for diagnosis in r.diagnoses or ("all",)],
+    )
+    reader.finish()
+    if reader.problems:
+        raise BadInputError(f"{where} is not a policy; mend these keys", reader.problems)
+    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure), judge, to_pass)
+
+
+def _parse_memorization(reader: "_Reader") -> MemorizationRule:
+    metric = reader.take_choice("metric", get_args(MemorizationMetric))
+    tiers = reader.take_names("tiers", TIER_IDS)
+    maximum = reader.take_share("max") if "max" in reader else None
+    minimum = reader.take_share("min") if "min" in reader else None
+    if maximum is None and minimum is None:
+        reader.complain("max", "is missing, and so is min: a rule needs a limit")
+    reader.finish()
+    if maximum is not None and minimum is not None and maximum < minimum:
+        reader.complain("max", "is below min: no model could keep both")
+    return MemorizationRule(metric, tiers or (), maximum, minimum)  # type: ignore[arg-type]
+
+
+def _parse_disclosure(reader: "_Reader") -> DisclosureRule:
+    reader.take_choice("metric", ("auroc_all",))
+    tiers = reader.take_names("tiers", TIER_IDS)
+    diagnoses = reader.take_names("diagnoses", None)
+    maximum = reader.take_share("max")
+    alpha = reader.take_share("alpha") if "alpha" in reader else 0.05
+    if not 0 < alpha <= 0.5:
+        reader.complain("alpha", "must lie above 0 and be at most 0.5")
+    reader.finish()
+    return DisclosureRule(tiers or (), diagnoses, maximum, alpha)
+
+
+def _parse_judge(reader: "_Reader") -> JudgeLimits:
+    limits = JudgeLimits(
+        minimum_sensitivity=reader.take_share("minimum_sensitivity"),
+        minimum_specificity=reader.take_share("minimum_specificity"),
+        maximum_flip_rate=reader.take_share("maximum_flip_rate"),
+    )
+    reader.finish()
+    return limits
+
+
+def _parse_to_pass(reader: "_Reader") -> PassRequirements:
+    requirements = PassRequirements(
+        minimum_patients_per_class=reader.take_if_given("minimum_patients_per_class", reader.take_count),
+        maximum_short_share=reader.take_if_given("maximum_short_share", reader.take_share),
+        maximum_unjudged_share=reader.take_if_given("maximum_unjudged_share", reader.take_share),
+        maximum_detectable_delta=reader.take_if_given("maximum_detectable_delta", reader.take_share),
+        maximum_smd=reader.take_if_given("maximum_smd", reader.take_share),
+        nontrain_arm=reader.take_if_given("nontrain_arm", reader.take_flag) or False,
+        judge=_parse_judge(reader.take_table("judge")) if "judge" in reader else None,
+    )
+    reader.finish()
+    return requirements
+
+
+class _Reader:
+    """Takes typed values out of one TOML table and collects what is wrong, so that all of it is told at once.
+
+    Where a value is wrong, a stand-in is returned; the caller raises in the end.
+    """
+
+    def __init__(self, table: Mapping[str, Any], prefix: str, problems: list[str] | None = None) -> None:
+        self._table = dict(table)
+        self._prefix = prefix
+        self.problems = problems if problems is not None else []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table
+
+    def complain(self, key: str, problem: str) -> None:
+        """Note a problem under the key's full path."""
+        self.problems.append(f"{self._prefix}{key}: {problem}")
+
+    def complain_of_repeats(self, key: str, limited: list[tuple[str, str]]) -> None:
+        """Note what two rules limit at once."""
+        everything = {tier for subject, tier in limited if subject == "all"}
+        for subject, tier in sorted(set(limited)):
+            if limited.count((subject, tier)) > 1 or (subject != "all" and tier in everything):
+                self.complain(key, f"two rules limit {subject} at {tier}")
+
+    def finish(self) -> None:
+        """Note the keys that nobody took."""
+        for key in self._table:
+            self.complain(key, "is not a key of a policy")
+
+    def take_text(self, key: str) -> str:
+        value = self._take(key)
+        if value is not None and (not isinstance(value, str) or not value.strip()):
+            self.complain(key, "must be a text that is not empty")
+        return str(value)
+
+    def take_count(self, key: str) -> int:
+        value = self._take(key)
+        if value is None:
+            return 1
+        if not isinstance(value, int) or isinstance(value, bool) or value < 2:
+            self.complain(key, "must be a whole number of at least 2")
+            return 2
+        return value
+
+    def take_share(self, key: str) -> float:
+        value = self._take(key)
+        if value is None:
+            return 0.5
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+            self.complain(key, "must be a number from 0 to 1")
+            return 0.5
+        # Not -0.0, which would be printed so.
+        return float(value) + 0.0
+
+    def take_flag(self, key: str) -> bool:
+        value = self._take(key)
+        if not isinstance(value, bool):
+            self.complain(key, "must be true or false")
+            return False
+        return value
+
+    def take_if_given(self, key: str, take: Callable[[str], Value]) -> Value | None:
+        """Return what `take` makes of the key, or None where it is not given."""
+        return take(key) if key in self._table else None
+
+    def take_choice(self, key: str, known: tuple[str, ...]) -> str:
+        value = self._take(key)
+        if value is not None and value not in known:
+            self.complain(key, f"must be one of {', '.join(known)}")
+        return str(value)
+
+    def take_names(self, key: str, known: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return a list of names; "all" is all that are known, or None where any name may be given."""
+        value = self._take(key)
+        if value is None or value == "all":
+            return known
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+            self.complain(key, 'must be "all" or a list of names')
+            return known
+        for item in value:
+            if known is not None and item not in known:
+                self.complain(key, f"{item!r} is none of {', '.join(known)}")
+        return tuple(dict.fromkeys(value))
+
+    def take_table(self, key: str) -> "_Reader":
+        value = self._table.pop(key)
+        if not isinstance(value, dict):
+            self.complain(key, f"must be written as [{self._prefix}{key}]")
+            value = {}
+        return _Reader(value, f"{self._prefix}{key}.", self.problems)
+
+    def take_tables(self, key: str) -> list["_Reader"]:
+        value = self._table.pop(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.complain(key, f"must be written as [[{key}]]")
+            return []
+        return [_Reader(item, f"{key}[{i}].", self.problems) for i, item in enumerate(value, start=1)]
+
+    def _take(self, key: str) -> Any:
+        if key not in self._table:
+            self.complain(key, "is missing")
+        return self._table.pop(key, None)

@@ -1,0 +1,1 @@
+"""Prompts to generations, resumable, here or in shards; or generations given from elsewhere."""

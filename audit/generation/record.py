@@ -1,0 +1,44 @@
+"""One generation as every stage takes it, and its row in the evidence."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.reports.schema.estimate import Arm
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One generation, as it is analysed."""
+
+    generation_id: str
+    patient_id: str
+    arm: Arm
+    tier: str
+    diagnoses: tuple[str, ...]
+    #: Diagnoses of the cohorts for which the prompt was written, those it gives away by itself included.
+    cohorts: tuple[str, ...]
+    #: None where it is not known (`analyze`): then there is no echo.
+    prompt: str | None
+    text: str
+    token_ids: tuple[int, ...]
+    #: Characters of `text` each token stands for.
+    token_chars: Sequence[Span]
+    finish_reason: str
+
+
+def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
+    """Yield the rows of `generations.parquet`."""
+    for generation in generations:
+        yield {
+            "generation_id": generation.generation_id,
+            "patient_id": generation.patient_id,
+            "arm": generation.arm,
+            "tier": generation.tier,
+            "diagnoses": list(generation.diagnoses),
+            "prompt": generation.prompt,
+            "text": generation.text,
+            "token_ids": list(generation.token_ids),
+            "finish_reason": generation.finish_reason,
+        }

@@ -1,0 +1,69 @@
+"""Prompts decoded by the workers of a runner, each of which loads the model once.
+
+Owns the shards and that every worker's engine is the same one. Knows nothing of where outputs are kept.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from clinaudit.audit.choices import EngineName
+from clinaudit.audit.cluster.shards import ShardRunner
+from clinaudit.audit.model.audited_model import AuditedModel
+from clinaudit.audit.model.engines.protocol import Engine, GenerationOutput, GenerationRequest
+from clinaudit.audit.model.engines.selection import default_threads, make_engine
+from clinaudit.audit.model.files import inspect_model
+from clinaudit.errors import BadInputError
+
+#: Requests in a shard: the batch of the engines, so that none of them waits.
+SHARD_REQUESTS = 64
+_Decoded = tuple[dict[str, str], GenerationOutput]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """What a worker loads; equal ones are loaded once."""
+
+    engine: EngineName
+    directory: Path
+    digest: str
+    context_length: int
+    #: Those this machine would take: they are part of what results rest on.
+    threads: int
+
+
+def decode_in_shards(
+    model: AuditedModel, requests: Sequence[GenerationRequest], *, context_length: int, runner: ShardRunner
+) -> Generator[_Decoded]:
+    """Yield each output beside what the engine that made it says of itself, shard by shard."""
+    if model.files is None:
+        raise ValueError("a served model has no files that a worker could load")
+    threads = default_threads(model.files)
+    loading = _Loading(model.engine, model.files.directory, model.digest, context_length, threads)
+    shards = (tuple(requests[begin : begin + SHARD_REQUESTS]) for begin in range(0, len(requests), SHARD_REQUESTS))
+    for _, (identity, outputs) in runner.map(decode_shard, loading, shards, cpus=threads, gpu=True):
+        for output in outputs:
+            yield identity, output
+
+
+def decode_shard(
+    loading: _Loading, requests: tuple[GenerationRequest, ...]
+) -> tuple[dict[str, str], list[GenerationOutput]]:
+    """Decode some requests, in a worker; return what its engine says of itself and the outputs."""
+    engine = _load(loading)
+    return engine.identity(), list(engine.generate(requests))
+
+
+@lru_cache(maxsize=1)
+def _load(loading: _Loading) -> Engine:
+    if not loading.directory.is_dir():
+        raise BadInputError(
+            f"a node of the cluster has no model at {loading.directory}; put it at the same path on every node"
+        )
+    files = inspect_model(loading.directory)
+    if files.digest != loading.digest:
+        raise BadInputError(
+            f"a node of the cluster has another model at {loading.directory}; put the audited one there"
+        )
+    return make_engine(loading.engine, files, context_length=loading.context_length, threads=loading.threads)

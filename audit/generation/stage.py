@@ -1,0 +1,162 @@
+"""The generation stage: priors to generations, each committed as it is finished (contract, section 3).
+
+Owns the plan of prompts, resumption, and the way from an engine's ids to text. Knows nothing of how an engine decodes.
+"""
+
+import hashlib
+import json
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+
+from clinaudit.audit.cluster.shards import ShardRunner
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.generation.shards import decode_in_shards
+from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.model.engines.guard import first_repeated_ngram
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.model.token_spans import TokenSpans
+from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.audit.run.store import RunStore, StoredGeneration
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed, write_priors
+from clinaudit.priors.tiers import TIERS
+
+
+def plan_priors(
+    inputs: AuditInputs,
+    targets: Mapping[str, Sequence[str]],
+    facts: Mapping[str, PatientFacts],
+    *,
+    revealed: Revealed = NOTHING_MORE,
+) -> list[Prior]:
+    """Return the priors of all targets at the tiers asked for."""
+    tokenizer = inputs.tokenizer
+    writer = PromptWriter(
+        inputs.profile,
+        panel=inputs.panel,
+        count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
+        count_note_tokens=lambda text: len(tokenizer.encode(text)),
+        max_new_tokens=inputs.settings.max_new_tokens,
+        context_length=inputs.model.context_length,
+        revealed=revealed,
+    )
+    tiers = [tier for tier in TIERS if tier.id in inputs.settings.tier]
+    return write_priors(targets, facts=facts, tiers=tiers, writer=writer)
+
+
+def generation_id(prior: Prior) -> str:
+    """Return the id of a prior's generation: made from patient, tier and prompt, and telling nothing of them."""
+    content = json.dumps([prior.patient_id, prior.tier, prior.prompt])
+    return "g" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:20]
+
+
+def generate(
+    inputs: AuditInputs,
+    priors: Sequence[Prior],
+    store: RunStore,
+    progress: Progress,
+    *,
+    runner: ShardRunner | None = None,
+) -> dict[str, str]:
+    """Continue every prompt that has no generation yet; return what the engine says of itself.
+
+    Each generation is on the disk before the next one counts. A run whose engine changed underneath, or differs among
+    the workers of a runner, is refused. A served model is spoken to from here, runner or not.
+    """
+    planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
+    finished = store.generations().keys() & planned.keys()
+    requests = [
+        GenerationRequest(
+            key=key,
+            prompt_ids=inputs.tokenizer.encode_prompt(prior.prompt),
+            prompt=prior.prompt,
+            max_new_tokens=prior.max_new_tokens,
+        )
+        for key, prior in planned.items()
+    ]
+    pending = [request for request in requests if request.key not in finished]
+    if not pending:
+        known: dict[str, str] = store.settings().get("engine identity", {})
+        return known
+    # The longest first, so that the last batch is not one long straggler.
+    pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
+    # Of all requests, not of the pending ones: a resumed run must load the same engine.
+    needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
+    with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
+        if runner is not None and inputs.model.files is not None:
+            decoded = decode_in_shards(inputs.model, pending, context_length=needed, runner=runner)
+        else:
+            decoded = _decode_here(inputs, pending, context_length=needed)
+        identity: dict[str, str] = {}
+        with closing(decoded):
+            for said, output in decoded:
+                if said != identity:
+                    store.bind_settings({"engine identity": said})
+                    identity = said
+                store.add_generation(output.key, _as_stored(inputs, output))
+                advance(1)
+    return identity
+
+
+def _decode_here(
+    inputs: AuditInputs, requests: Sequence[GenerationRequest], *, context_length: int
+) -> Generator[tuple[dict[str, str], GenerationOutput]]:
+    engine = inputs.model.load(context_length=context_length)
+    try:
+        identity = engine.identity()
+        for output in engine.generate(requests):
+            yield identity, output
+    finally:
+        engine.close()
+
+
+def _as_stored(inputs: AuditInputs, output: GenerationOutput) -> StoredGeneration:
+    """Return what is kept of an engine's output; a served model's text is guarded here, on the local tokenizer."""
+    if output.text is None:
+        return StoredGeneration(output.token_ids, output.finish_reason, None)
+    token_ids, spans = inputs.tokenizer.encode_with_spans(output.text)
+    repeat = first_repeated_ngram(token_ids)
+    if repeat is None:
+        return StoredGeneration((), output.finish_reason, output.text)
+    return StoredGeneration((), "repetition", output.text[: spans[repeat].start])
+
+
+def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore) -> Iterator[Generation]:
+    """Yield the finished generations of the priors, in the order of the priors, with text and characters."""
+    stored = store.generations()
+    cohorts: dict[str, list[str]] = {}
+    for prior in priors:
+        if prior.prompt:
+            cohorts.setdefault(generation_id(prior), []).extend(prior.diagnoses)
+    for prior in priors:
+        key = generation_id(prior)
+        if prior.excluded or key not in stored:
+            continue
+        known = stored[key]
+        if known.text is None:
+            token_ids = known.token_ids
+            text, spans = inputs.tokenizer.decode_with_spans(token_ids)
+        else:
+            text = known.text
+            token_ids, spans = inputs.tokenizer.encode_with_spans(text)
+        yield Generation(
+            generation_id=key,
+            patient_id=prior.patient_id,
+            arm=prior.arm,
+            tier=prior.tier,
+            diagnoses=prior.diagnoses,
+            cohorts=tuple(sorted(cohorts[key])),
+            prompt=prior.prompt,
+            text=text,
+            token_ids=token_ids,
+            token_chars=TokenSpans.of(spans),
+            finish_reason=known.finish_reason,
+        )
+
+
+def prior_rows(priors: Iterable[Prior]) -> Iterator[Row]:
+    """Yield the rows of `priors.parquet`."""
+    for prior in priors:
+        yield {**asdict(prior), "diagnoses": list(prior.diagnoses)}

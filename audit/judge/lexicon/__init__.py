@@ -1,0 +1,1 @@
+"""The offline judge: terms, clauses, negation, and the rules that say of whom a mention is."""

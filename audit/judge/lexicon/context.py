@@ -1,0 +1,191 @@
+"""Where a mention stands: its clause and its kind of section (contract, section 5, "about the patient").
+
+Owns the cutting of a note into clauses (a negation reaches to the end of its own) and the few section kinds that
+change whom a mention is about. Knows nothing of diagnoses, negation or verdicts. All offsets in characters.
+"""
+
+import bisect
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from clinaudit.templates.spans import Span
+
+#: A line at least this long without closing punctuation was wrapped by the editor, and its clause goes on [choice]:
+#: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
+WRAPPED_LINE_CHARS = 60
+#: Longer clauses are cut at a blank: no real clause is, and work stays linear in a text of one endless line.
+MAX_CLAUSE_CHARS = 2000
+
+
+class SectionKind(StrEnum):
+    """The kinds of section that decide whom or what a mention is about."""
+
+    FAMILY = "family"
+    ALLERGIES = "allergies"
+    EDUCATION = "education"
+    OTHER = "other"
+
+
+_LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
+# A full stop before a blank ends a clause, unless it belongs to an abbreviation. A run of signs is read once, from its
+# first sign on: looking again from each of its signs takes time with the square of its length.
+_CLAUSE_END = re.compile(
+    r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
+    # A question and its answer are one clause ("Depression? no").
+    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|denie[sd])\b)|;",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
+_HEADER_LIKE = re.compile(r"\s*(?:[\w()/&'-]{1,30}[ \t]+){0,5}[\w()/&'-]{1,30}[ \t]*:")
+_GOES_ON = re.compile(
+    r"(?:,|\b(?:and|or|of|for|no|not|with|without|the|to|in|on|denies|denied|history|negative"
+    r"|his|her|their|an?|by|from"
+    r"|is|was|has|had|family|any))\s*$",
+    re.IGNORECASE,
+)
+# "Denies the following:" and a list under it.
+_NEGATED_LIST = re.compile(
+    r"\b(?:denie[sd]|denying|negative for|no (?:evidence|history|signs?|symptoms?) of|without"
+    r"|does not have)"
+    r"(?: (?:any|all))?(?: of)?(?: the)?(?: following)?\s*:\s*$",
+    re.IGNORECASE,
+)
+# Headers that open a section of a kind of its own; the past/family/social header of Table 2 is mixed, hence OTHER.
+_SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
+    (
+        SectionKind.FAMILY,
+        r"(?:pertinent |relevant )?family (?:(?:medical|health|psychiatric"
+        r"|mental health) )?(?:history|hx)",
+    ),
+    (SectionKind.FAMILY, r"fhx?|fam hx|family hx"),
+    (SectionKind.ALLERGIES, r"(?:drug |medication |food )?(?:allergies|allergy)(?: list)?(?: and intolerances)?"),
+    (
+        SectionKind.EDUCATION,
+        r"(?:patient |health )?education(?:al materials?)?|anticipatory guidance|handouts?"
+        r"|resources",
+    ),
+    (
+        SectionKind.OTHER,
+        r"past medical history / family history / social history|(?:past )?(?:medical|surgical"
+        r"|social|psychiatric"
+        r"|obstetric(?:al)?|gyn(?:a?ecological|ecologic)?|ob|substance abuse|substance use"
+        r"|mental health|birth|sexual) (?:history|hx)"
+        r"|pmhx?|pshx?|shx|history|subjective|objective|cc|chief complaint|hpi"
+        r"|history of present illness|ros"
+        r"|review of systems|physical exam(?:ination)?|exams?|vitals?(?: signs)?|constitutional"
+        r"|genitourinary"
+        r"|integumentary|psychiatric|neurologic(?:al)?|cardiovascular|respiratory|gastrointestinal"
+        r"|musculoskeletal"
+        r"|endocrine|e/n/t|general|eyes|skin|hospitalizations|occupation|marital status|children"
+        r"|hobbies/recreation"
+        r"|exercise|functional status|tobacco/alcohol/supplements|caffeine|alcohol|tobacco"
+        r"|communicable diseases"
+        r"(?: \(eg stds\))?|(?:current |active )?problems?(?: list)?|current medical providers"
+        r"|preventive health maintenance|health maintenance|immunizations|vaccines?|(?:current "
+        r"|home |active )?medications"
+        r"(?: list)?|prescriptions|lab/test results|labs?|results|assessment(?: and plan| & plan"
+        r"|/plan)?|plan|a/p"
+        r"|patient recommendations|patient instructions|instructions|charge capture"
+        r"|primary diagnosis|diagnos[ei]s"
+        r"|orders|impression|visit date|provider|location",
+    ),
+)
+_ANY_NAME = "|".join(f"(?P<{kind.name}_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES))
+_SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
+# In capitals alone on its line (ACI-Bench): no colon.
+_BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
+
+
+def context_tables() -> list[object]:
+    """Return what of this module decides where a mention stands, for a digest."""
+    patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST, _SECTION, _BARE_SECTION)
+    return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
+
+
+class SectionMap:
+    """The kinds of a text's sections by position."""
+
+    def __init__(self, text: str) -> None:
+        found: list[tuple[int, SectionKind]] = []
+        for pattern in (_SECTION, _BARE_SECTION):
+            for match in pattern.finditer(text):
+                if pattern is _SECTION or match.group().isupper():
+                    found.append((match.end(), SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]))
+        found.sort()
+        self._starts = [start for start, _ in found]
+        self._kinds = [kind for _, kind in found]
+
+    def kind_at(self, position: int) -> SectionKind:
+        """Return the kind of the section that `position` stands in; before any header it is OTHER."""
+        index = bisect.bisect_right(self._starts, position) - 1
+        return self._kinds[index] if index >= 0 else SectionKind.OTHER
+
+
+def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
+    """Cut `text` into clauses that cover it; no cut falls strictly inside a span of `keep`.
+
+    A clause ends at a full stop, `;` or the end of a line that was not merely wrapped.
+    """
+    cuts = {match.end() for match in _CLAUSE_END.finditer(text)} | set(_line_cuts(text))
+    kept = sorted(keep)
+    bounds = [0]
+    index = 0
+    for cut in sorted(cuts):
+        while index < len(kept) and kept[index].end <= cut:
+            index += 1
+        inside = index < len(kept) and kept[index].start < cut
+        if not inside and bounds[-1] < cut < len(text):
+            bounds.append(cut)
+    bounds.append(len(text))
+    clauses = [Span(start, end) for start, end in itertools.pairwise(bounds) if start < end]
+    return [part for clause in clauses for part in _cut_overlong(text, clause, kept)]
+
+
+def _line_cuts(text: str) -> list[int]:
+    """Return where lines end that end a clause."""
+    cuts: list[int] = []
+    start = 0
+    in_negated_list = False
+    ends = [*_LINE_END.finditer(text)]
+    for number, end in enumerate(ends):
+        line = text[start : end.start()]
+        start = end.end()
+        following = text[start : ends[number + 1].start() if number + 1 < len(ends) else len(text)]
+        if _NEGATED_LIST.search(line):
+            in_negated_list = True
+        elif not _BULLET.match(line):
+            in_negated_list = False
+        if in_negated_list and _BULLET.match(following):
+            continue
+        if not _is_wrapped(line, following):
+            cuts.append(start)
+    return cuts
+
+
+def _is_wrapped(line: str, following: str) -> bool:
+    """Whether the clause of `line` goes on in the line after it."""
+    line = line.rstrip()
+    if not line or not following.strip() or _BULLET.match(following) or _HEADER_LIKE.match(following):
+        return False
+    if _GOES_ON.search(line[-40:]):
+        return True
+    return len(line) >= WRAPPED_LINE_CHARS and line[-1] not in ".;:!?"
+
+
+def _cut_overlong(text: str, clause: Span, kept: Sequence[Span]) -> list[Span]:
+    """Cut a clause over `MAX_CLAUSE_CHARS` into parts of about that length, never inside a kept span."""
+    parts: list[Span] = []
+    start = clause.start
+    while clause.end - start > MAX_CLAUSE_CHARS:
+        limit = start + MAX_CLAUSE_CHARS
+        cut = text.rfind(" ", start + 1, limit) + 1 or limit
+        index = bisect.bisect_left(kept, (cut, cut))
+        if index and kept[index - 1].end > cut:
+            cut = kept[index - 1].end
+        if cut >= clause.end:
+            break
+        parts.append(Span(start, cut))
+        start = cut
+    return [*parts, Span(start, clause.end)]

@@ -1,0 +1,92 @@
+"""The rules that tell a relative's or a partner's diagnosis from the patient's (contract, section 5).
+
+Owns the words for relatives, and for what turns a clause back to the patient. Knows nothing of the other rules.
+"""
+
+from clinaudit.audit.judge.lexicon.context import SectionKind
+from clinaudit.audit.judge.lexicon.rule import ANSWERS, Rule
+
+_KIN = (
+    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|dad|parent|son|daughter|child|brother"
+    r"|sister)"
+    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
+    r"|fianc[eé]e?"
+    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa)(?:s|\(s\))?"
+)
+_OF_HIS = (
+    r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
+    r"(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
+)
+# What turns the clause back to the patient after a relative was named.
+_BACK_TO_PATIENT = (
+    r"\b(?:patient|pt|personally|personal)\b|(?:,|\band|\bbut|\bthat|\bwho|\bso|\bwhile|\bwhen)\s+(?:s?he"
+    r"|they|i)\b"
+    r"|,\s*(?:has|is|reports|presents|with)\b"
+    r"|\band\s+(?:has|is|takes|reports)\b|\bs?he(?:'s| is| has| was)\b|\b(?:reports?|states?|says?|notes?"
+    r"|noticed|describes?|concern(?:ed|s)?"
+    r"|worried|brings|brought|denies|accompanied)\b|\b(?:his|her|their)\s+own\b"
+)
+#: In order; they stand within `RULES`.
+FAMILY_RULES: tuple[Rule, ...] = (
+    Rule(
+        "family_section", "ambiguous", section=SectionKind.FAMILY, unless_before=r"\b(?:patient|pt|personal(?:ly)?)\b"
+    ),
+    Rule(
+        "family_history",
+        "ambiguous",
+        before=r"\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx)\b"
+        r"|\bf(?:am)?hx?\b|\bfam hx\b|\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b",
+        unless_before=rf"(?:{_BACK_TO_PATIENT})",
+    ),
+    Rule(
+        "family_holder",
+        "ambiguous",
+        before=rf"\b{_KIN}(?:'s|’s)?\b(?!.*(?:{_BACK_TO_PATIENT}))(?:\s+side)?,?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?"
+        rf"(?:[:\-–(]|(?:\w+\s+){{0,2}}?(?:has|had|have|having|with|w/|was|were|is|are|suffer\w*|struggl\w*|diagnosed|dx"
+        rf"|history|hx|h/o|positive|\+|takes?|took|taking|on|died|also|both|who|got|using|uses|contracted"
+        rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
+        unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$",
+    ),
+    # "Partner HIV positive": nothing between the two, unless the relative only brought or reported it.
+    Rule(
+        "family_bare",
+        "ambiguous",
+        before=rf"\b{_KIN}\s+$",
+        unless_before=rf"\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)\s+(?:[\w']+\s+){{0,2}}{_KIN}\s+$",
+    ),
+    # "Sister underwent an abortion": the relative's own, unless he or she was only with the patient.
+    Rule(
+        "family_verb",
+        "ambiguous",
+        before=rf"\b{_KIN}\s+(?:(?:also|once|recently|previously|later|then)\s+)?(?:underwent|undergoing|developed"
+        r"|experienc(?:es|ed|ing)|received|contracted|acquired|battl(?:es|ed|ing)|needed|sought)\s+(?:[\w-]+\s+){0,3}$",
+        unless_before=rf"{_BACK_TO_PATIENT}|\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)"
+        rf"\s+(?:[\w']+\s+){{0,2}}{_KIN}\s",
+    ),
+    # "Lives with brother who is bipolar": only words of having a disease may stand between.
+    Rule(
+        "family_who",
+        "ambiguous",
+        before=rf"\b{_KIN},?\s+who(?:'s|’s)?(?:\s+(?:is|are|was|were|has|have|had|also|been|being|suffer(?:s|ed)?|struggl(?:es|ed)"
+        r"|lives?|living|takes?|diagnosed|treated|hospitali[sz]ed|with|from|for|on|an?|the|severe|mild|chronic|untreated"
+        r"|known|recently|now|history|hx|of|both|underwent|tested|positive))+\s+$",
+    ),
+    Rule("family_possessive", "ambiguous", before=rf"\b{_KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
+    Rule(
+        "family_after",
+        "ambiguous",
+        after=rf"(?:\s+(?:and|or)\s+\w+)?\s*(?:\b(?:in|of|for|by)\s+{_OF_HIS}|[(\-–:]\s*{_OF_HIS}|\s(?:in|on)\s+(?:his"
+        rf"|her|the|their|both)\s+){_KIN}\b(?!\s+(?:reports?|states?|concern))",
+    ),
+    Rule(
+        "family_answer",
+        "ambiguous",
+        after=rf"{ANSWERS}(?:yes|y|present|positive)(?:\s+(?:in|for)\s+|\s*\(\s*){_OF_HIS}{_KIN}\s*(?:$|[,.;)\n])",
+    ),
+    Rule(
+        "family_partner",
+        "ambiguous",
+        after=r"[-\s]+(?:(?:positive|infected)\s+)?(?:partner|spouse|husband|wife|boyfriend|girlfriend)\b",
+    ),
+    Rule("family_runs", "ambiguous", after=r"[^.;\n]{0,20}\bruns? in (?:the|his|her|their) family"),
+)

@@ -1,0 +1,155 @@
+"""The offline judge: terms of the lexicon, negspacy's negation, and the named rules (contract, section 5).
+
+Owns the spaCy pipeline. Deterministic, no model, no network. Imported lazily: it loads spaCy. Logs nothing.
+"""
+
+import bisect
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from itertools import groupby
+from typing import Any
+
+import spacy
+from negspacy.negation import Negex
+from spacy.tokens import Span as TokenSpan
+
+from clinaudit.audit.judge.lexicon.attribution_rules import RULES, first_rule
+from clinaudit.audit.judge.lexicon.context import SectionMap, context_tables, cut_clauses
+from clinaudit.audit.judge.lexicon.negation_terms import negation_terms
+from clinaudit.audit.judge.lexicon.rule import Surroundings
+from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
+from clinaudit.templates.spans import Span
+
+#: Raised whenever a change of the code (not of its tables) changes a verdict.
+LEXICON_JUDGE_VERSION = "3"
+#: How far around a mention the rules look, in characters [choice]: further than the widest gap that a rule leaves open
+#: (120 before, 60 after) with its words, so that they bound the work and no rule.
+BEFORE_CHARS = 300
+AFTER_CHARS = 160
+_SPAN_KEY = "clinaudit_mentions"
+_NEGATED = "clinaudit_negated"
+#: In conflict positive > negative > ambiguous (contract, section 5).
+_PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One term of a diagnosis in a text, what it says of the patient, and the rule that decided."""
+
+    span_chars: Span
+    kind: TermKind
+    text: str
+    status: PatientStatus
+    #: A name of `RULES`, or `negation` (negspacy), or `default`.
+    rule: str
+
+
+class LexiconJudge:
+    """Judges by terms and context alone; the panel is what its identity digests."""
+
+    name = "lexicon"
+
+    def __init__(self, panel: Sequence[Diagnosis]) -> None:
+        self._panel = tuple(panel)
+        self._terms = negation_terms()
+        self._nlp = spacy.blank("en")
+        self._negex = Negex(self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY])
+
+    def identity(self) -> dict[str, str]:
+        """Return the kind, the digests of lexicon and rules, and the libraries' versions."""
+        rules = json.dumps(
+            [[asdict(rule) for rule in RULES], self._terms, context_tables(), BEFORE_CHARS, AFTER_CHARS],
+            sort_keys=True,
+        )
+        return {
+            "kind": "lexicon",
+            "version": LEXICON_JUDGE_VERSION,
+            "lexicon": panel_digest(self._panel),
+            "rules": hashlib.sha256(rules.encode()).hexdigest(),
+            "spacy": version("spacy"),
+            "negspacy": version("negspacy"),
+        }
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        """Yield one judgement for each (text, diagnosis), in order; equal texts in a row are read once."""
+        for text, group in groupby(items, key=lambda item: item[0]):
+            diagnoses = [diagnosis for _, diagnosis in group]
+            for mentions in self.read_mentions(text, diagnoses):
+                yield Judgement(_verdict(mentions), self.name, attempts=1, invalid_reason=None)
+
+    def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> list[list[Mention]]:
+        """Return for each diagnosis its mentions in `text`, by position, each attributed."""
+        terms = [find_terms(text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
+        spans = sorted({term.span for found in terms for term in found})
+        if not spans:
+            return [[] for _ in diagnoses]
+        sections = SectionMap(text)
+        clauses = cut_clauses(text, keep=spans)
+        starts = [clause.start for clause in clauses]
+        clause_of = {span: clauses[bisect.bisect_right(starts, span.start) - 1] for span in spans}
+        negated: set[Span] = set()
+        for clause, members in groupby(spans, key=clause_of.__getitem__):
+            negated |= self._negated(text, clause, members)
+        return [
+            [
+                _attribute(text, term, clause=clause_of[term.span], sections=sections, is_negated=term.span in negated)
+                for term in found
+            ]
+            for found in terms
+        ]
+
+    def _negated(self, text: str, clause: Span, spans: Iterable[Span]) -> set[Span]:
+        """Return those of the clause's spans that negspacy finds negated."""
+        doc: Any = self._nlp.make_doc(text[clause.start : clause.end])
+        for token in doc:
+            token.is_sent_start = token.i == 0
+        mentions: dict[Span, TokenSpan] = {}
+        for span in spans:
+            mention = doc.char_span(span.start - clause.start, span.end - clause.start, alignment_mode="expand")
+            if mention is not None:
+                mentions[span] = mention
+        doc.spans[_SPAN_KEY] = list(mentions.values())
+        self._negex(doc)
+        return {span for span, mention in mentions.items() if mention._.get(_NEGATED)}
+
+
+def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap, is_negated: bool) -> Mention:
+    """Say what one mention says of the patient."""
+    span, kind = term
+    mention = text[span.start : span.end]
+    place = Surroundings(
+        before=text[max(clause.start, span.start - BEFORE_CHARS) : span.start],
+        mention=mention,
+        after=text[span.end : min(max(clause.end, span.end), span.end + AFTER_CHARS)],
+        kind=kind,
+        section=sections.kind_at(span.start),
+    )
+    rule = first_rule(place)
+    if rule is not None:
+        return Mention(span, kind, mention, rule.status, rule.name)
+    if is_negated:
+        return Mention(span, kind, mention, "negative", "negation")
+    return Mention(span, kind, mention, "positive", "default")
+
+
+def _verdict(mentions: Sequence[Mention]) -> Verdict:
+    """Fold a text's mentions of one diagnosis into the verdict."""
+    if not mentions:
+        return Verdict(False, None)
+    found = {mention.status for mention in mentions}
+    return Verdict(
+        True,
+        next(status for status in _PRECEDENCE if status in found),
+        diagnosis_spans=_texts(mentions, TermKind.NAME, TermKind.ICD10),
+        symptom_spans=_texts(mentions, TermKind.SYMPTOM),
+        medication_spans=_texts(mentions, TermKind.MEDICATION),
+    )
+
+
+def _texts(mentions: Iterable[Mention], *kinds: TermKind) -> tuple[str, ...]:
+    """Return the distinct texts of the mentions of these kinds, in order."""
+    return tuple(dict.fromkeys(mention.text for mention in mentions if mention.kind in kinds))

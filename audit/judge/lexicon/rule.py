@@ -1,0 +1,40 @@
+"""What a rule over a mention is: where it looks and what it then says (contract, section 5).
+
+Owns the two records and the gap before an answer, which several rules share. Holds no rule and knows nothing of spaCy.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clinaudit.audit.judge.lexicon.context import SectionKind
+from clinaudit.audit.judge.verdict import PatientStatus
+from clinaudit.priors.diagnoses import TermKind
+
+# What may stand between a mention and the answer beside it: "PTSD (post-traumatic stress disorder): not present".
+ANSWERS = r"\s*(?:\([^()\n]{0,80}\)|\))?\s*(?:[:?=]+|\s[-–])\s*"
+
+
+class Surroundings(NamedTuple):
+    """What a rule may look at: the clause before and after the mention, and the mention itself."""
+
+    before: str
+    mention: str
+    after: str
+    kind: TermKind
+    section: SectionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: it applies where every given part does and no exception is found before the mention."""
+
+    name: str
+    status: PatientStatus
+    #: Searched in the clause before the mention.
+    before: str | None = None
+    #: Matched from the end of the mention on.
+    after: str | None = None
+    section: SectionKind | None = None
+    #: Found in the clause before the mention, it lifts the rule.
+    unless_before: str | None = None
+    kinds: tuple[TermKind, ...] = tuple(TermKind)

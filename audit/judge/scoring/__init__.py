@@ -1,0 +1,1 @@
+"""How well a judge reads: labelled texts, prompt injections, confusion matrix, agreement of two judges."""

@@ -1,0 +1,168 @@
+"""The judge that is a language model behind an OpenAI-compatible endpoint (paper 3.2.2, Appendices C and G).
+
+Owns its identity and the way from texts and histories to judgements and annotations. Nothing a model says is believed:
+an answer is checked against the text, asked for again once, then *unjudged* (an annotation: unknown). Imported lazily.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+
+from clinaudit.audit.judge.annotation import Annotation, PatientHistory
+from clinaudit.audit.judge.annotation_prompt import (
+    ENTRY_SCHEMA,
+    QUESTION,
+    ask_for_annotations,
+    keep_end,
+    keep_recent_notes,
+    read_annotations,
+    unknown_annotations,
+)
+from clinaudit.audit.judge.verdict import Judgement, Verdict
+from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
+from clinaudit.audit.served.addresses import ServedModel, require_approved
+from clinaudit.audit.served.answer_cache import JudgeCache, Settled, open_memory_cache
+from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.chat import CONCURRENCY, DEADLINE_S, RETRIES, ChatEndpoint
+from clinaudit.audit.served.cost import Estimate
+from clinaudit.priors.diagnoses import Diagnosis
+
+#: Raised whenever a change of the code (not of the wording) changes what an answer means.
+OPENAI_JUDGE_VERSION = "2"
+
+
+class OpenAIJudge:
+    """Asks a served model; connections are open while a call goes on."""
+
+    name = "openai"
+
+    def __init__(
+        self,
+        model: ServedModel,
+        *,
+        approved_hosts: Collection[str] = (),
+        api_key: str | None = None,
+        seed: int = 0,
+        note_tokens: int,
+        panel: Sequence[Diagnosis] = (),
+        concurrency: int = CONCURRENCY,
+        retries: int = RETRIES,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
+
+        `note_tokens` bounds the notes of one patient in one question, by the estimate of tokens. `panel`: a span that
+        only names another diagnosis of it bears nothing out.
+        """
+        require_approved(model.base_url, approved_hosts=approved_hosts)
+        self._model = model
+        self._seed = seed
+        self._note_tokens = note_tokens
+        self._panel = tuple(panel)
+        self._open_endpoint = partial(
+            ChatEndpoint,
+            model,
+            approved_hosts=approved_hosts,
+            api_key=api_key,
+            seed=seed,
+            concurrency=concurrency,
+            retries=retries,
+            deadline_s=deadline_s,
+        )
+        self._cache: JudgeCache | None = None
+        self._announce: Callable[[Estimate], None] = _say_nothing
+
+    def identity(self) -> dict[str, str]:
+        """Return what its answers depend on, as far as it can be seen from here; never the key.
+
+        The address may tell of the site's network: its digest stands for it.
+        """
+        return {
+            "kind": self.name,
+            "version": OPENAI_JUDGE_VERSION,
+            "model": self._model.name,
+            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
+            "wording": digest_of_wording(QUESTION, ENTRY_SCHEMA),
+            "seed": str(self._seed),
+            "note_tokens": str(self._note_tokens),
+            "openai": version("openai"),
+        }
+
+    def remember(self, cache: JudgeCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimate before asking."""
+        self._cache, self._announce = cache, announce or _say_nothing
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, unasked.
+
+        Raises `IncompleteError` where no answer came: what came is in the cache by then.
+        """
+        settled = self._settle(lambda: (self._asked(text, diagnosis) for text, diagnosis in items if text.strip()))
+        for text, diagnosis in items:
+            if text.strip():
+                yield self._judgement(next(settled), text, diagnosis)
+            else:
+                yield Judgement(Verdict(False, None), self.name, attempts=0, invalid_reason=None)
+
+    def annotate_many(
+        self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
+    ) -> Iterator[list[Annotation]]:
+        """Yield the annotations of each patient, in order; errors as `judge_many`."""
+
+        def asked() -> Iterator[Asked]:
+            return (_ask_for_annotations(self._cut(history), panel) for history in histories())
+
+        with closing(self._settle(asked)) as settled:
+            for history, outcome in zip(histories(), settled, strict=True):
+                read = read_annotations(outcome.answer, self._cut(history), panel) if outcome.answer is not None else ""
+                yield unknown_annotations(panel) if isinstance(read, str) else read
+
+    def _cut(self, history: PatientHistory) -> PatientHistory:
+        limit = self._note_tokens
+        return replace(
+            history,
+            notes=keep_recent_notes(history.notes, limit_tokens=limit),
+            # Parts of the latest note: not longer than what is given of all.
+            note_start=keep_end(history.note_start, limit_tokens=limit),
+            hpi=keep_end(history.hpi, limit_tokens=limit),
+        )
+
+    def _settle(self, asked: Callable[[], Iterable[Asked]]) -> Generator[Settled]:
+        with ExitStack() as held:
+            cache = self._cache if self._cache is not None else held.enter_context(open_memory_cache())
+            endpoint = held.enter_context(closing(self._open_endpoint()))
+            asker = Asker(endpoint, cache, self.identity())
+            estimate = asker.estimate(asked())
+            if estimate.questions:
+                self._announce(estimate)
+            yield from asker.settle_all(asked())
+
+    def _asked(self, text: str, diagnosis: Diagnosis) -> Asked:
+        def problem(answer: str) -> str | None:
+            read = read_verdict(answer, text, diagnosis, self._panel)
+            return read if isinstance(read, str) else None
+
+        return Asked(ask_for_verdict(text, diagnosis), problem)
+
+    def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
+        if settled.answer is None:
+            return Judgement(None, self.name, settled.attempts, settled.reason)
+        verdict = read_verdict(settled.answer, text, diagnosis, self._panel)
+        if isinstance(verdict, str):
+            return Judgement(None, self.name, settled.attempts, verdict)
+        return Judgement(verdict, self.name, settled.attempts, None)
+
+
+def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Asked:
+    def problem(answer: str) -> str | None:
+        read = read_annotations(answer, history, panel)
+        return read if isinstance(read, str) else None
+
+    return Asked(ask_for_annotations(history, panel), problem)
+
+
+def _say_nothing(_estimate: Estimate) -> None:
+    pass

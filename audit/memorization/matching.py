@@ -1,0 +1,52 @@
+"""Verbatim matching: which generated tokens stand in the patient's own notes (paper 3.2.1; contract, section 4).
+
+Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. Every hit of a hash is
+compared id by id, so that no match is false.
+"""
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.memorization.token_sequences import TokenSequences
+from clinaudit.templates.spans import Span
+
+#: Tokens hashed at once. Wider seeds have fewer chance hits but stand closer together; eight read a note of 30-grams at
+#: every 23rd token.
+_SEED_TOKENS = 8
+#: One flag a token.
+Flags = npt.NDArray[np.bool_]
+
+
+def find_matches(generations: TokenSequences, notes: TokenSequences, *, n: int) -> list[Flags]:
+    """Return for each generation, token by token, whether a match begins there.
+
+    A match is a window of `n` consecutive ids that stands contiguously in one of the notes.
+    """
+    # Compiled code, loaded where it is first needed: `--help` must not wait for it.
+    from clinaudit.audit.memorization.matching_kernels import find_windows
+
+    begins = find_windows(generations.ids, generations.starts, notes.ids, notes.starts, n, min(n, _SEED_TOKENS))
+    starts = generations.starts.tolist()
+    return [begins[start:end] for start, end in itertools.pairwise(starts)]
+
+
+def covered_tokens(begins: Flags, *, n: int) -> Flags:
+    """Return for each token whether a match holds it."""
+    begun = np.cumsum(begins, dtype=np.int64)
+    over = np.zeros_like(begun)
+    over[n:] = begun[:-n]
+    covered: Flags = begun > over
+    return covered
+
+
+def merge_overlapping_matches(begins: Flags, *, n: int) -> list[Span]:
+    """Merge matches that share at least one token into regions; matches that only touch stay apart."""
+    starts = np.flatnonzero(begins)
+    if not len(starts):
+        return []
+    breaks = np.flatnonzero(np.diff(starts) >= n)
+    firsts = starts[np.concatenate([[0], breaks + 1])]
+    lasts = starts[np.concatenate([breaks, [len(starts) - 1]])]
+    return [Span(int(first), int(last) + n) for first, last in zip(firsts, lasts, strict=True)]

@@ -1,0 +1,180 @@
+"""Near-verbatim matching: windows of a generation that stand in a note but for a few edits (methods.md, section 2a).
+
+Owns near matches and their regions, in token ids. Knows nothing of text, nor of figures. What it finds is counted
+beside the paper's verbatim figures (3.2.1) and never mixed with them.
+
+A near match is a window of n generated ids whose Levenshtein distance to some run of ids of one note is at most
+k = n // 10. Under k edits at least n - k of its tokens stay, in at most k + 1 runs, so that one run of at least
+q = ceil((n - k) / (k + 1)) tokens stands in the note as it is: the seed. Every maximal run of at least q tokens that a
+generation shares with a note is found by hashes, compared id by id, and followed both ways with 0 to k edits (Landau
+and Vishkin 1989). An alignment that touches the run may as well follow it to its end: a window that overlaps it is a
+near match through it exactly where the edits needed to its left and to its right are k together at most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.memorization.token_sequences import TokenSequences
+from clinaudit.templates.spans import Span
+
+Places = npt.NDArray[np.int64]
+
+
+def edit_budget(n: int) -> int:
+    """Return k: the token edits (insertion, deletion, substitution) that a near match of `n` tokens may have."""
+    return n // 10
+
+
+def seed_length(n: int) -> int:
+    """Return q: the run of tokens that every near match of `n` tokens shares with its note as it stands."""
+    budget = edit_budget(n)
+    return -(-(n - budget) // (budget + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class NearRegion:
+    """Near matches of one generation against one note that share tokens, merged."""
+
+    #: Index of the note.
+    note: int
+    span_tokens: Span
+
+
+@dataclass(frozen=True, slots=True)
+class NearVerbatimText:
+    """What of one generation is near-verbatim."""
+
+    #: Tokens inside at least one near match.
+    tokens: int
+    #: The regions of the greatest length, by first token: tokens of the generation, and the id of the last note that
+    #: holds them.
+    longest: tuple[tuple[Span, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearMatches:
+    """The near-verbatim regions of some generations of one patient, by note, generation and first token."""
+
+    #: Index of the note of each region, shape (regions,), and so the others.
+    notes: Places
+    generations: Places
+    #: In tokens of the region's own generation, half-open.
+    starts: Places
+    ends: Places
+
+    def regions_of(self, generation: int) -> list[NearRegion]:
+        """Return the regions of one generation, by note and first token."""
+        (rows,) = np.nonzero(self.generations == generation)
+        return [self._region(row) for row in rows]
+
+    def longest_of(self, generation: int) -> list[NearRegion]:
+        """Return the regions of the greatest length of one generation, by first token.
+
+        Of the notes that hold a region of the same tokens, the last one is named.
+        """
+        (rows,) = np.nonzero(self.generations == generation)
+        if not rows.size:
+            return []
+        lengths = self.ends[rows] - self.starts[rows]
+        latest = {int(self.starts[row]): self._region(row) for row in rows[lengths == lengths.max()]}
+        return [latest[start] for start in sorted(latest)]
+
+    def covered_tokens(self, generation: int, *, length: int) -> npt.NDArray[np.bool_]:
+        """Return for each of the generation's `length` tokens whether a near match holds it, shape (length,)."""
+        is_own = self.generations == generation
+        depth = np.zeros(length + 1, dtype=np.int64)
+        np.add.at(depth, self.starts[is_own], 1)
+        np.add.at(depth, self.ends[is_own], -1)
+        return np.cumsum(depth[:-1]) > 0
+
+    def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
+        """Return what of one generation of `length` tokens is near-verbatim; `note_ids` by index of the note."""
+        return NearVerbatimText(
+            int(self.covered_tokens(generation, length=length).sum()),
+            tuple((region.span_tokens, note_ids[region.note]) for region in self.longest_of(generation)),
+        )
+
+    def _region(self, row: int) -> NearRegion:
+        return NearRegion(int(self.notes[row]), Span(int(self.starts[row]), int(self.ends[row])))
+
+
+def find_near_matches(
+    generations: TokenSequences, notes: TokenSequences, *, n: int, note_of: Sequence[int] | None = None
+) -> NearMatches:
+    """Return the near-verbatim regions of a patient's generations against each of the patient's notes.
+
+    `note_of` says of which note each sequence of `notes` is a reading (a note with carriage returns has two); without
+    it each is a note of its own. The readings of a note count together.
+    """
+    from clinaudit.audit.memorization.near_verbatim_kernels import scan_notes
+
+    if n < 1:
+        raise ValueError("an n-gram has at least one token")
+    owner_notes = np.arange(len(notes)) if note_of is None else np.asarray(note_of, dtype=np.int64)
+    if len(owner_notes) != len(notes):
+        raise ValueError("every sequence of notes is a reading of one note")
+    seeds = _index_seeds(generations, seed_length(n))
+    if seeds is None:
+        return NearMatches(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
+    lengths = np.diff(generations.starts)
+    found = scan_notes(
+        generations.ids,
+        generations.starts,
+        np.repeat(np.arange(len(generations)), lengths),
+        notes.ids,
+        notes.starts,
+        np.argsort(owner_notes, kind="stable"),
+        owner_notes,
+        n,
+        edit_budget(n),
+        seed_length(n),
+        seeds.hashes,
+        seeds.places,
+        seeds.befores,
+        seeds.next_grams,
+        seeds.bits,
+        seeds.slot_hashes,
+        seeds.slot_grams,
+    )
+    first_tokens = generations.starts[found[:, 1]]
+    return NearMatches(found[:, 0], found[:, 1], found[:, 2] - first_tokens, found[:, 3] - first_tokens)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seeds:
+    """The generations' runs of q tokens, ascending in (hash, id before), and a hash table over them."""
+
+    hashes: npt.NDArray[np.uint64]
+    #: Where each begins in the generations' ids.
+    places: Places
+    befores: Places
+    next_grams: Places
+    #: The table has 2^`bits` slots.
+    bits: int
+    slot_hashes: npt.NDArray[np.uint64]
+    slot_grams: Places
+
+
+def _index_seeds(generations: TokenSequences, length: int) -> _Seeds | None:
+    from clinaudit.audit.memorization.near_verbatim_kernels import fill_slots, hash_grams
+
+    count = int(np.maximum(0, np.diff(generations.starts) - length + 1).sum())
+    if not count:
+        return None
+    hashes = np.empty(count, dtype=np.uint64)
+    places, befores = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    hash_grams(generations.ids, generations.starts, length, hashes, places, befores)
+    order = np.lexsort((befores, hashes))
+    hashes, places, befores = hashes[order], places[order], befores[order]
+    is_first = np.ones(count, dtype=np.bool_)
+    is_first[1:] = (hashes[1:] != hashes[:-1]) | (befores[1:] != befores[:-1])
+    firsts = np.append(np.nonzero(is_first)[0], count)
+    next_grams = firsts[np.cumsum(is_first)]
+    # At most a quarter full, so that a run of the note that no generation has is mostly told at the first slot.
+    bits = (4 * count - 1).bit_length()
+    slot_hashes, slot_grams = np.zeros(1 << bits, dtype=np.uint64), np.full(1 << bits, -1, dtype=np.int64)
+    fill_slots(hashes, bits, slot_hashes, slot_grams)
+    return _Seeds(hashes, places, befores, next_grams, bits, slot_hashes, slot_grams)

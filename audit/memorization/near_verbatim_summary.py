@@ -1,0 +1,60 @@
+"""Figures of near-verbatim text over the generations of one tier and arm (methods.md, section 2a).
+
+Owns means and lengths of what near_verbatim.py finds. They stand beside the verbatim figures, in a block of their own,
+and no other figure, rule or limit is made from them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, edit_budget
+from clinaudit.audit.memorization.summary import GenerationMetrics, ratio_over_patients, summarize_lengths
+from clinaudit.reports.schema.memorization import NearVerbatim
+
+
+@dataclass(frozen=True, slots=True)
+class NearFigures:
+    """What the figures need of one generation, in tokens."""
+
+    patient_id: str
+    tokens: int
+    near_tokens: int
+    #: Near-verbatim, and in no verbatim match.
+    extra_tokens: int
+    #: Length of the longest region; 0 where there is none.
+    longest_region: int
+
+
+def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) -> NearFigures:
+    """Reduce one generation to its counts; every memorized token is near-verbatim, since zero edits are few."""
+    return NearFigures(
+        patient_id=metrics.patient_id,
+        tokens=metrics.tokens,
+        near_tokens=text.tokens,
+        extra_tokens=text.tokens - metrics.memorized_tokens,
+        longest_region=max((len(range(*span)) for span, _ in text.longest), default=0),
+    )
+
+
+def summarize_near_verbatim(figures: Sequence[NearFigures], *, n: int, seed: int) -> NearVerbatim:
+    """Return the figures of one tier and arm; `figures` is not empty. `n` is the n-gram length."""
+    if not figures:
+        raise ValueError("no generation to summarize")
+    return NearVerbatim(
+        window=n,
+        edit_budget=edit_budget(n),
+        fraction=ratio_over_patients(
+            ((row.patient_id, _fraction(row.near_tokens, row), 1) for row in figures), seed=seed
+        ),
+        extra_fraction=ratio_over_patients(
+            ((row.patient_id, _fraction(row.extra_tokens, row), 1) for row in figures), seed=seed
+        ),
+        longest_region=ratio_over_patients(((row.patient_id, row.longest_region, 1) for row in figures), seed=seed),
+        longest_region_length=summarize_lengths([row.longest_region for row in figures]),
+        patients=len({row.patient_id for row in figures if row.near_tokens}),
+        extra_patients=len({row.patient_id for row in figures if row.extra_tokens}),
+    )
+
+
+def _fraction(tokens: int, row: NearFigures) -> float:
+    return tokens / row.tokens if row.tokens else 0.0

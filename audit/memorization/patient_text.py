@@ -1,0 +1,43 @@
+"""One patient's own notes as they are matched: token ids, text, and the notes as their template reads them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.sections import normalize_newlines
+
+
+class NoteTokens(Protocol):
+    """Whatever gives the ids of notes."""
+
+    def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        """Return the ids of each text alone, without special tokens."""
+        ...
+
+
+class PatientText:
+    """One patient's own notes: their ids, and the notes as their template reads them."""
+
+    def __init__(self, notes: Sequence[tuple[str, str]], tokens: NoteTokens, reader: NoteReader) -> None:
+        texts = [text for _, text in notes]
+        # A note with carriage returns is matched as it stands and with line feeds, so that neither hides a match.
+        with_returns = [index for index, text in enumerate(texts) if "\r" in text]
+        texts += [normalize_newlines(texts[index]) for index in with_returns]
+        #: Index among the notes of each of `sequences`.
+        self.note_of_sequence = (*range(len(notes)), *with_returns)
+        self.sequences = lay_end_to_end(tokens.ids(texts))
+        self.texts = [normalize_newlines(text) for _, text in notes]
+        self.note_ids = [note_id for note_id, _ in notes]
+        self._notes = notes
+        self._reader = reader
+        self._read: dict[int, NoteText] = {}
+
+    def note(self, index: int) -> NoteText:
+        """Return a note as its template reads it, read once."""
+        if index not in self._read:
+            self._read[index] = self._reader.read(*self._notes[index])
+        return self._read[index]

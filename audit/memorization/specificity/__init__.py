@@ -1,0 +1,1 @@
+"""Patient specificity K (paper 3.2.1): in how many patients' notes a text stands verbatim."""

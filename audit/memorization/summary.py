@@ -1,0 +1,269 @@
+"""Figures of verbatim memorization over the generations of one tier and arm (contract, sections 4 and 6).
+
+Owns means, shares and their intervals, and the rows of `generation_metrics`. Knows nothing of how a generation was
+analysed. Every mean is over generations (one a distinct prompt) with a bootstrap over patients.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, LocatedPiece, TokenFlags
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, mean_with_beta_bounds
+from clinaudit.audit.statistics.patient_distribution import describe_distribution
+from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    CopyForwardBin,
+    KBin,
+    LengthSummary,
+    Memorization,
+    PaperView,
+    SectionComposition,
+    SectionKind,
+)
+
+#: Coarse, so that a bin does not tell the size of a small group of patients.
+_K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"))
+_K_REST = ">1000"
+_COPY_BINS = ("1", "2", "3", "4", "5", "6-10", ">10")
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationMetrics:
+    """One row of `generation_metrics.parquet`; counts of tokens, regions and notes of one generation."""
+
+    generation_id: str
+    patient_id: str
+    arm: Arm
+    tier: str
+    tokens: int
+    memorized_tokens: int
+    echo_tokens: int
+    attributable_tokens: int
+    regions: int
+    stitched_regions: int
+    source_notes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationFigures:
+    """What the figures of a tier need of one generation; small, so that all of a run fit in memory."""
+
+    metrics: GenerationMetrics
+    #: Diagnoses of the cohorts that the generation stands for.
+    cohorts: tuple[str, ...]
+    flags: tuple[TokenFlags, ...]
+    #: (K, copy-forward count, holds a revealing token) of each piece.
+    pieces: tuple[tuple[int, int, bool], ...]
+    #: (tokens, characters) of each region.
+    region_lengths: tuple[tuple[int, int], ...]
+    dropped_tokens: int
+
+
+def measure_generation(analyzed: AnalyzedGeneration) -> GenerationFigures:
+    """Reduce an analysed generation to its counts."""
+    located = analyzed.located
+    generation = located.generation
+    metrics = GenerationMetrics(
+        generation_id=generation.generation_id,
+        patient_id=generation.patient_id,
+        arm=generation.arm,
+        tier=generation.tier,
+        tokens=len(generation.token_ids),
+        memorized_tokens=sum(located.memorized),
+        echo_tokens=sum(located.echo),
+        attributable_tokens=analyzed.attributable_tokens,
+        regions=len(located.regions),
+        stitched_regions=sum(region.stitched for region in located.regions),
+        source_notes=len({piece.note_id for piece in located.pieces}),
+    )
+    chars = generation.token_chars
+    return GenerationFigures(
+        metrics=metrics,
+        cohorts=generation.cohorts,
+        flags=analyzed.tokens,
+        pieces=tuple(
+            (count, piece.piece.copy_forward_count, _is_revealing(piece))
+            for piece, count in zip(located.pieces, analyzed.patient_counts, strict=True)
+        ),
+        region_lengths=tuple(
+            (end - start, max(0, chars[end - 1].end - chars[start].start))
+            for start, end in (region.span_tokens for region in located.regions)
+        ),
+        dropped_tokens=sum(region.dropped_tokens for region in located.regions),
+    )
+
+
+def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed: int) -> Memorization:
+    """Return the figures of one tier and arm; `figures` is not empty. `n` is the n-gram length."""
+    if not figures:
+        raise ValueError("no generation to summarize")
+    rows = [item.metrics for item in figures]
+
+    def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
+        return ratio_over_patients(((row.patient_id, value(row), 1) for row in of), seed=seed)
+
+    def share(part: Callable[[GenerationFigures], int], whole: Callable[[GenerationFigures], int]) -> Estimate:
+        return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in figures), seed=seed)
+
+    with_region = [row for row in rows if row.regions]
+    lengths = [length for item in figures for length in item.region_lengths]
+    return Memorization(
+        generations=len(rows),
+        patients=len({row.patient_id for row in rows}),
+        empty=sum(row.tokens == 0 for row in rows),
+        shorter_than_ngram=sum(row.tokens < n for row in rows),
+        memorized_fraction=mean(_memorized),
+        memorized_fraction_without_echo=mean(lambda row: _fraction(row.memorized_tokens - row.echo_tokens, row)),
+        attributable_fraction=mean(_attributable),
+        attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
+        attributable_fraction_bounds=_bounds(rows, _attributable),
+        memorized_fraction_bounds=_bounds(rows, _memorized),
+        hit_rate=mean(_hit),
+        source_notes_mean=mean(lambda row: row.source_notes, with_region),
+        stitched_share=share(lambda item: item.metrics.stitched_regions, lambda item: item.metrics.regions),
+        templated_share=share(
+            lambda item: sum(not flag.revealing for flag in item.flags), lambda item: item.metrics.memorized_tokens
+        ),
+        multi_patient_share=share(lambda item: sum(k > 1 for k, _, _ in item.pieces), lambda item: len(item.pieces)),
+        region_length={
+            "tokens": summarize_lengths([tokens for tokens, _ in lengths]),
+            "characters": summarize_lengths([characters for _, characters in lengths]),
+        },
+        k_distribution=_k_distribution((item.metrics.patient_id, k) for item in figures for k, _, _ in item.pieces),
+        sections=_sections((item.metrics.patient_id, flag) for item in figures for flag in item.flags),
+        copy_forward=_copy_forward(
+            (item.metrics.patient_id, notes)
+            for item in figures
+            for k, notes, revealing in item.pieces
+            if k == 1 and revealing
+        ),
+        dropped_tokens=sum(item.dropped_tokens for item in figures),
+        paper_view=_paper_view(figures, seed=seed),
+        distribution=describe_distribution(_by_patient(rows, _attributable), seed=seed),
+    )
+
+
+def _fraction(tokens: int, row: GenerationMetrics) -> float:
+    return tokens / row.tokens if row.tokens else 0.0
+
+
+def _memorized(row: GenerationMetrics) -> float:
+    return _fraction(row.memorized_tokens, row)
+
+
+def _attributable(row: GenerationMetrics) -> float:
+    return _fraction(row.attributable_tokens, row)
+
+
+def _hit(row: GenerationMetrics) -> float:
+    return float(row.memorized_tokens > 0)
+
+
+def _is_revealing(piece: LocatedPiece) -> bool:
+    return any(not label.templated for label in piece.labels)
+
+
+def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) -> Estimate:
+    """Return sum of values over sum of counts of rows (patient, value, count), with its bootstrap over patients."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    counts: Counter[str] = Counter()
+    for patient_id, value, count in rows:
+        if count:
+            sums[patient_id] += value
+            counts[patient_id] += count
+    if not counts:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    patients = sorted(counts)
+    numerators = np.array([sums[patient] for patient in patients], dtype=np.float64)
+    denominators = np.array([counts[patient] for patient in patients], dtype=np.int64)
+    low, high = bootstrap_mean_over_patients(numerators, denominators, seed=seed)
+    total = int(denominators.sum())
+    return Estimate(value=float(numerators.sum()) / total, low=low, high=high, n=total)
+
+
+def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
+    by_patient = _by_patient(rows, value)
+    return mean_with_beta_bounds(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
+
+
+def _by_patient(
+    rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row.patient_id, []).append(value(row))
+    return values
+
+
+def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
+    """Return the distribution of lengths; all null where there are none."""
+    if not lengths:
+        return LengthSummary(mean=None, median=None, p90=None, max=None)
+    median, p90 = np.quantile(lengths, (0.5, 0.9))
+    return LengthSummary(mean=float(np.mean(lengths)), median=float(median), p90=float(p90), max=max(lengths))
+
+
+@dataclass(slots=True)
+class _Bin:
+    """Units (pieces, tokens) of one bin, and the target patients behind them."""
+
+    units: int = 0
+    patients: set[str] = field(default_factory=set)
+
+    def add(self, patient_id: str) -> None:
+        self.units += 1
+        self.patients.add(patient_id)
+
+
+def _k_distribution(counts: Iterable[tuple[str, int]]) -> list[KBin]:
+    """Return the pieces by K; `counts` are (patient, K), one a piece."""
+    bins = {name: _Bin() for name in (*(name for _, name in _K_BINS), _K_REST)}
+    for patient_id, k in counts:
+        bins[next((name for top, name in _K_BINS if k <= top), _K_REST)].add(patient_id)
+    return [KBin(k=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
+
+
+def _copy_forward(counts: Iterable[tuple[str, int]]) -> list[CopyForwardBin]:
+    """Return the pieces by notes that hold them; `counts` are (patient, notes), one a piece."""
+    bins = {name: _Bin() for name in _COPY_BINS}
+    for patient_id, notes in counts:
+        bins[str(notes) if notes <= 5 else "6-10" if notes <= 10 else ">10"].add(patient_id)
+    return [CopyForwardBin(notes=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
+
+
+def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionComposition]:
+    """Return the composition by section, the largest first (the paper's Figure 4); `flags` are (patient, token)."""
+    sections: defaultdict[str, dict[SectionKind, _Bin]] = defaultdict(lambda: {kind: _Bin() for kind in SECTION_KINDS})
+    for patient_id, flag in flags:
+        if flag.section is not None:
+            sections[flag.section][_kind(flag)].add(patient_id)
+    largest_first = sorted(sections.items(), key=lambda item: (-sum(bin_.units for bin_ in item[1].values()), item[0]))
+    return [
+        SectionComposition(
+            section=section,
+            **{kind: bin_.units for kind, bin_ in bins.items()},
+            patients={kind: len(bin_.patients) for kind, bin_ in bins.items()},
+        )
+        for section, bins in largest_first
+    ]
+
+
+def _kind(flag: TokenFlags) -> SectionKind:
+    if flag.revealing:
+        return "revealing_single" if flag.single_patient else "revealing_shared"
+    return "templated_single" if flag.single_patient else "templated_shared"
+
+
+def _paper_view(figures: Sequence[GenerationFigures], *, seed: int) -> PaperView | None:
+    rows = [item.metrics for item in figures for _ in item.cohorts]
+    if not rows:
+        return None
+    return PaperView(
+        rows=len(rows),
+        memorized_fraction=ratio_over_patients(((row.patient_id, _memorized(row), 1) for row in rows), seed=seed),
+        hit_rate=ratio_over_patients(((row.patient_id, _hit(row), 1) for row in rows), seed=seed),
+    )

@@ -1,0 +1,168 @@
+"""Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; contract, section 4).
+
+Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of how they
+were made, nor of figures over many of them (memorization_figures.py).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from clinaudit.audit.cluster.shards import ShardRunner
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.attribution import AttributedRegion, Piece, attribute_region, region_text
+from clinaudit.audit.memorization.composition import SegmentPlace, TokenLabel, compose_piece
+from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
+from clinaudit.audit.memorization.patient_text import PatientText
+from clinaudit.audit.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedPiece:
+    """A piece with its labels, before K is known."""
+
+    region_id: int
+    piece: Piece
+    #: Characters of the generated text.
+    span_chars: Span
+    stitched: bool
+    note_id: str
+    labels: tuple[TokenLabel, ...]
+    segments: tuple[SegmentPlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedGeneration:
+    """A generation with its regions attributed and composed, before K is known."""
+
+    generation: Generation
+    #: One flag a token.
+    memorized: tuple[bool, ...]
+    #: One flag a token: memorized, and inside a window that also stands in the prompt.
+    echo: tuple[bool, ...]
+    regions: tuple[AttributedRegion, ...]
+    pieces: tuple[LocatedPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFlags:
+    """What one memorized token is; pieces may overlap, and it is revealing or specific if it is so in any."""
+
+    #: None for a token that no piece holds.
+    section: str | None
+    revealing: bool
+    single_patient: bool
+    echo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedGeneration:
+    """A generation with everything that section 4 says of it."""
+
+    located: LocatedGeneration
+    #: K of each piece of `located.pieces`.
+    patient_counts: tuple[int, ...]
+    #: One a memorized token, in order.
+    tokens: tuple[TokenFlags, ...]
+
+    @property
+    def attributable_tokens(self) -> int:
+        """Memorized tokens that are revealing, in a K = 1 piece, and not prompt echo (the headline's numerator)."""
+        return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
+
+
+def locate_generations(
+    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, n: int
+) -> list[LocatedGeneration]:
+    """Find, attribute and compose the memorized regions of the generations of one patient."""
+    sequences = lay_end_to_end(generation.token_ids for generation in generations)
+    return [
+        _locate_generation(generation, begins, patient, tokenizer=tokenizer, n=n)
+        for generation, begins in zip(generations, find_matches(sequences, patient.sequences, n=n), strict=True)
+    ]
+
+
+def _locate_generation(
+    generation: Generation, begins: Flags, patient: PatientText, *, tokenizer: ModelTokenizer, n: int
+) -> LocatedGeneration:
+    memorized = covered_tokens(begins, n=n)
+    regions: list[AttributedRegion] = []
+    pieces: list[LocatedPiece] = []
+    for region_id, span in enumerate(merge_overlapping_matches(begins, n=n)):
+        region = region_text(generation.text, generation.token_chars, span)
+        attributed = attribute_region(region, patient.texts)
+        regions.append(attributed)
+        for piece in attributed.pieces:
+            note = patient.note(piece.note)
+            labels, segments = compose_piece(piece, region, note)
+            start, end = piece.span_tokens
+            chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
+            pieces.append(
+                LocatedPiece(region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments))
+            )
+    echo = memorized & _in_prompt(generation, tokenizer, n=n) if regions else memorized
+    return LocatedGeneration(generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces))
+
+
+def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, n: int) -> Flags:
+    """Return for each generated token whether it lies in a window that also stands in the prompt."""
+    prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
+    (begins,) = find_matches(lay_end_to_end([generation.token_ids]), lay_end_to_end([prompt_ids]), n=n)
+    return covered_tokens(begins, n=n)
+
+
+#: One object for all tokens that are alike: there are millions of tokens and some dozen kinds.
+_flags = lru_cache(maxsize=None)(TokenFlags)
+
+
+def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
+    """Return what each memorized token is, over all pieces that hold it.
+
+    A token that no piece holds (dropped by the split) is not templated, so it counts as revealing, but no K is known
+    of it, so it is not patient specific, and it stands in no section.
+    """
+    flags: dict[int, TokenFlags] = {}
+    for piece, count in zip(located.pieces, patient_counts, strict=True):
+        for index, label in zip(range(*piece.piece.span_tokens), piece.labels, strict=True):
+            known = flags.get(index)
+            flags[index] = _flags(
+                known.section if known else label.section,
+                not label.templated or (known is not None and known.revealing),
+                count == 1 or (known is not None and known.single_patient),
+                located.echo[index],
+            )
+    return tuple(
+        flags.get(index) or _flags(None, True, False, located.echo[index])
+        for index, memorized in enumerate(located.memorized)
+        if memorized
+    )
+
+
+def analyze_located(
+    located: Iterable[LocatedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
+) -> Iterator[AnalyzedGeneration]:
+    """Count the patients whose notes hold each piece, and label the tokens.
+
+    K counts distinct patients among the train split and the target. All generations are held until K is known, since
+    one scan of the corpus serves them all.
+    """
+    located = list(located)
+    counts = _train_counts(located, corpus, runner, progress)
+    for item in located:
+        outside = item.generation.arm != "train"
+        patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
+        yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
+
+
+def _train_counts(
+    located: Sequence[LocatedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
+) -> Mapping[str, int]:
+    texts = {piece.piece.text for item in located for piece in item.pieces}
+    notes = corpus.packed("train")
+    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
+        return count_patients(texts, notes, runner=runner, advance=advance)

@@ -1,0 +1,1 @@
+"""The audited model: its files, its tokenizer, the engines that decode it."""

@@ -1,0 +1,89 @@
+"""The model under audit: a directory of files, or a served one with the directory of its tokenizer.
+
+Owns what the rest of the audit may know of it. Loads no weights.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.choices import EngineName
+from clinaudit.audit.model.engines.protocol import Engine
+from clinaudit.audit.model.engines.selection import EngineChoice, make_engine, resolve_engine
+from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_model
+from clinaudit.audit.served.addresses import ServedModel, parse_served_model, require_approved
+from clinaudit.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedModel:
+    """What is audited, and what decodes it."""
+
+    engine: EngineName
+    #: SHA-256 of the files, or of address and name for a served model (whose weights nobody here can see).
+    digest: str
+    tokenizer_directory: Path
+    tokenizer_digest: str
+    #: Tokens that prompt and generation together may hold.
+    context_length: int
+    files: ModelFiles | None
+    served: ServedModel | None
+    approved_hosts: tuple[str, ...]
+
+    def load(self, *, context_length: int) -> Engine:
+        """Make the engine for prompts and generations of up to `context_length` tokens together."""
+        if self.files is not None:
+            return make_engine(self.engine, self.files, context_length=context_length)
+        if self.served is None:
+            raise ValueError("a model is either files or served")
+        from clinaudit.audit.model.engines.openai_engine import OpenAIEngine
+
+        return OpenAIEngine(self.served, approved_hosts=self.approved_hosts, context_length=context_length)
+
+
+def find_model(
+    name: str,
+    *,
+    engine: EngineChoice,
+    tokenizer: Path | None,
+    context_length: int | None,
+    approved_hosts: Collection[str],
+) -> AuditedModel:
+    """Check MODEL and what goes with it; sends nothing and loads nothing.
+
+    Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
+    """
+    served = parse_served_model(name)
+    if served is None:
+        if tokenizer is not None or context_length is not None:
+            raise UsageError("--tokenizer and --context-length go with a served MODEL (openai:…) only")
+        files = inspect_model(Path(name))
+        return AuditedModel(
+            engine=resolve_engine(engine),
+            digest=files.digest,
+            tokenizer_directory=files.directory,
+            tokenizer_digest=digest_tokenizer(files.directory),
+            context_length=files.context_length,
+            files=files,
+            served=None,
+            approved_hosts=(),
+        )
+    require_approved(served.base_url, approved_hosts=approved_hosts)
+    if tokenizer is None or context_length is None:
+        raise UsageError(
+            "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
+            "since neither can be asked of the server"
+        )
+    address = json.dumps([served.base_url, served.name])
+    return AuditedModel(
+        engine=resolve_engine(engine, served=True),
+        digest=hashlib.sha256(address.encode("utf-8")).hexdigest(),
+        tokenizer_directory=tokenizer,
+        tokenizer_digest=digest_tokenizer(tokenizer),
+        context_length=context_length,
+        files=None,
+        served=served,
+        approved_hosts=tuple(approved_hosts),
+    )

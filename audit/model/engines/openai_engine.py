@@ -1,0 +1,124 @@
+"""Greedy decoding by a served model that speaks the OpenAI completions protocol.
+
+Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and stand in no message or
+log. Token ids stay unknown, so that outputs carry text, before any repetition guard.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib.metadata import version
+from typing import Any
+
+import openai
+
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.client import error_for_all, open_client
+from clinaudit.errors import IncompleteError
+
+#: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
+_TIMEOUT_S = 600.0
+
+
+class OpenAIEngine:
+    """A served model; the context's length is the server's to enforce."""
+
+    name = "openai"
+
+    def __init__(
+        self,
+        model: ServedModel,
+        *,
+        approved_hosts: Collection[str] = (),
+        api_key: str | None = None,
+        context_length: int,
+        concurrency: int = 16,
+        retries: int = 4,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> None:
+        """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
+
+        `api_key` is only ever what is given here: no variable of the environment is read.
+        """
+        self._client = open_client(
+            model.base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s
+        )
+        self._model = model
+        self.context_length = context_length
+        self._concurrency = concurrency
+
+    def identity(self) -> dict[str, str]:
+        """Return engine, client version, address and model name; what runs behind the address is not known."""
+        return {
+            "engine": self.name,
+            "openai": version("openai"),
+            "base_url": self._model.base_url,
+            "model": self._model.name,
+            "dtype": "unknown",
+            "device": "served",
+        }
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation as soon as it is finished.
+
+        Failed requests are raised as one `IncompleteError` after the rest has been yielded; what would fail for all of
+        them (a refused key, no such model, a redirect) stops at once with `BadInputError` or `UnsafeError`.
+        """
+        failures: dict[str, int] = {}
+        executor = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="served-model")
+        try:
+            for future in as_completed([executor.submit(self._complete, request) for request in requests]):
+                output = future.result()
+                if isinstance(output, GenerationOutput):
+                    yield output
+                else:
+                    failures[output] = failures.get(output, 0) + 1
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+        if failures:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
+            raise IncompleteError(
+                f"{sum(failures.values())} of {len(requests)} generations failed at the served model ({reasons}); "
+                "the others are kept; look at the server, then run the same command again"
+            )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _complete(self, request: GenerationRequest) -> GenerationOutput | str:
+        """Ask for one completion; return it, or why it failed in words of ours: the server's may quote the prompt."""
+        try:
+            answer: Any = self._client.completions.create(
+                model=self._model.name,
+                prompt=request.prompt,
+                max_tokens=request.max_new_tokens,
+                temperature=0.0,
+                n=1,
+            )
+        except openai.APIStatusError as error:
+            fatal = error_for_all(error.status_code, model=self._model.name, serves="completions")
+            if fatal is not None:
+                raise fatal from None
+            return f"HTTP status {error.status_code}"
+        except openai.APITimeoutError:
+            return "time-out"
+        except openai.APIConnectionError:
+            return "connection error"
+        except (openai.OpenAIError, ValueError, TypeError):
+            return "unreadable answer"
+        return _read(request, answer)
+
+
+def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:
+    """Take the one choice out of the answer; the client does not validate what it was sent."""
+    choices = getattr(answer, "choices", None)
+    if not isinstance(choices, list) or len(choices) != 1:
+        return "unreadable answer"
+    text, finish = getattr(choices[0], "text", None), getattr(choices[0], "finish_reason", None)
+    if not isinstance(text, str):
+        return "unreadable answer"
+    if finish not in ("stop", "length"):
+        # A content filter's cut would read as a model that leaks less.
+        return "cut by the server (neither stop nor length)"
+    return GenerationOutput(request.key, (), finish, text)

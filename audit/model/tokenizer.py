@@ -1,0 +1,189 @@
+"""The audited model's own tokenizer: ids of a text, and the characters each token stands for.
+
+Owns the way from ids to characters (contract, section 4, "region"): a token's characters are those its bytes contribute
+to when all tokens' bytes are laid end to end. Knows nothing of notes or matches.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.errors import BadInputError
+from clinaudit.templates.spans import Span
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>\Z")
+#: SentencePiece's mark for a blank.
+_BLANK = "\u2581"
+
+
+def _byte_level_alphabet() -> dict[str, int]:
+    """Return the byte each character of a byte-level BPE vocabulary stands for (as in GPT-2's `bytes_to_unicode`)."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {chr(256 + rank): byte for rank, byte in enumerate(others)}
+
+
+def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, list[Span]]:
+    """Lay the tokens' bytes end to end; return the text and each token's span of characters.
+
+    Bytes that are no UTF-8 become U+FFFD, one for each maximal ill-formed part, as `bytes.decode(errors="replace")`
+    does. A character split over tokens belongs to each of them; a token without bytes has zero width.
+    """
+    whole = b"".join(pieces)
+    char_of_byte: list[int] = []
+    text: list[str] = []
+    position = 0
+    while position < len(whole):
+        try:
+            chunk, bad_bytes = whole[position:].decode("utf-8"), 0
+        except UnicodeDecodeError as error:
+            chunk, bad_bytes = whole[position : position + error.start].decode("utf-8"), error.end - error.start
+        for char in chunk:
+            char_of_byte.extend([len(text)] * len(char.encode("utf-8")))
+            text.append(char)
+        position += len(chunk.encode("utf-8")) + bad_bytes
+        if bad_bytes:
+            char_of_byte.extend([len(text)] * bad_bytes)
+            text.append("\ufffd")
+    char_of_byte.append(len(text))
+    spans: list[Span] = []
+    offset = end = 0
+    for piece in pieces:
+        begin, end = (char_of_byte[offset], char_of_byte[offset + len(piece) - 1] + 1) if piece else (end, end)
+        spans.append(Span(begin, end))
+        offset += len(piece)
+    return "".join(text), spans
+
+
+def _without_gaps(spans: Sequence[Span], text: str) -> list[Span]:
+    """Give what no token has to one: blanks to the token after them, since a tokenizer may trim them from its offsets.
+
+    Other characters (an accent that was composed with its letter) go to the token before them.
+    """
+    widened: list[Span] = []
+    before = 0
+    for start, end in spans:
+        if before < start:
+            blanks_begin = before + len(text[before:start].rstrip())
+            if widened:
+                widened[-1] = Span(widened[-1].start, max(widened[-1].end, blanks_begin))
+                start = blanks_begin
+            elif blanks_begin == before:
+                start = before
+        widened.append(Span(start, end))
+        before = max(before, end)
+    return widened
+
+
+class ModelTokenizer:
+    """A model's tokenizer, loaded from its directory without network or remote code."""
+
+    def __init__(self, directory: Path) -> None:
+        import transformers
+
+        self.directory = directory
+        quieten: Any = transformers.utils.logging.set_verbosity_error
+        quieten()
+        try:
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                directory, local_files_only=True, trust_remote_code=False
+            )
+        except Exception as error:  # noqa: BLE001 (the tokenizers library raises plain `Exception`)
+            raise BadInputError(
+                f"the tokenizer in {directory.name} cannot be loaded ({type(error).__name__}); "
+                "give the directory of a Hugging Face model with its tokenizer files"
+            ) from None
+        if not self._tokenizer.is_fast:
+            raise BadInputError(
+                f"the tokenizer in {directory.name} has no tokenizer.json; save it with a fast tokenizer first"
+            )
+        # For whole corpora: without offsets, which take longer than the ids and more memory. What a tokenizer.json may
+        # ask for, to pad or to cut, is for batches of a model.
+        self._backend: Any = self._tokenizer.backend_tokenizer
+        self._backend.no_padding()
+        self._backend.no_truncation()
+        # The decoder tells how a vocabulary entry spells bytes.
+        decoder = json.loads(self._backend.to_str()).get("decoder") or {}
+        kinds = {decoder.get("type"), *(part.get("type") for part in decoder.get("decoders", []))}
+        self._alphabet = _byte_level_alphabet() if "ByteLevel" in kinds else None
+        self._has_byte_tokens = "ByteFallback" in kinds
+        added = self._tokenizer.added_tokens_decoder
+        self._special_ids = frozenset(self._tokenizer.all_special_ids) | {
+            token_id for token_id, token in added.items() if token.special
+        }
+        self._added = {token_id: token.content for token_id, token in added.items()}
+        self._bytes_of: dict[int, bytes] = {}
+        self.size = len(self._tokenizer)
+
+    @property
+    def eos_id(self) -> int | None:
+        """The end-of-sequence token's id, if there is one."""
+        value: int | None = self._tokenizer.eos_token_id
+        return value
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Return the ids of a text alone, without special tokens (contract, section 4)."""
+        return tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+    def encode_many(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        """Return `encode` of each text, on all processors."""
+        encoded = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [np.array(one.ids, dtype=np.uint32) for one in encoded]
+
+    def encode_prompt(self, text: str) -> tuple[int, ...]:
+        """Return the ids the model is given for a prompt: with whatever the tokenizer itself puts in front."""
+        return tuple(self._tokenizer.encode(text, verbose=False))
+
+    def bytes_of(self, token_id: int) -> bytes:
+        """Return the bytes a token stands for; none for a special token."""
+        known = self._bytes_of.get(token_id)
+        if known is None:
+            known = self._bytes_of[token_id] = self._spell(token_id)
+        return known
+
+    def decode_with_spans(self, token_ids: Sequence[int]) -> tuple[str, list[Span]]:
+        """Return the text of generated ids and the span of characters of each."""
+        return decode_with_spans([self.bytes_of(token_id) for token_id in token_ids])
+
+    def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], list[Span]]:
+        """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
+        encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        ids = tuple(encoded["input_ids"])
+        laid, spans = self.decode_with_spans(ids)
+        if laid == text:
+            return ids, spans
+        special = [token_id in self._special_ids for token_id in ids]
+        # Text that spells out a special token is laid out with it, and the token has zero width all the same.
+        laid, spans = decode_with_spans(
+            [
+                self._added.get(token_id, "").encode() if is_special else self.bytes_of(token_id)
+                for token_id, is_special in zip(ids, special, strict=True)
+            ]
+        )
+        if laid != text:
+            # A tokenizer that rewrites text (case, accents, unknown characters) cannot be laid end to end again.
+            spans = _without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text)
+        return ids, [
+            Span(span.start, span.start) if is_special else span
+            for span, is_special in zip(spans, special, strict=True)
+        ]
+
+    def _spell(self, token_id: int) -> bytes:
+        if token_id in self._special_ids:
+            return b""
+        if token_id in self._added:
+            return self._added[token_id].encode("utf-8")
+        token = self._tokenizer.convert_ids_to_tokens(token_id)
+        if token is None:
+            # An id beyond the vocabulary (padding of the embedding matrix): the model can emit it, it has no text.
+            return b""
+        if self._alphabet is not None:
+            return bytes(self._alphabet[char] for char in token)
+        if self._has_byte_tokens and (match := _BYTE_TOKEN.match(token)):
+            return bytes.fromhex(match[1])
+        return str(token).replace(_BLANK, " ").encode("utf-8")

@@ -1,0 +1,113 @@
+"""Who was in the corpus: the paper's Tables 5 to 7 (contract, section 6).
+
+Owns counts and moments of notes, tokens, ages, sex and race for any group of patients. Knows nothing of results.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.token_cache import BATCH, TokenCache
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.reports.schema.corpus import Moments, PopulationSummary
+
+#: Table 7's bands by their first age; ages over 89 are inside the last one.
+_AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
+#: Ages above this are pooled (45 CFR 164.514(b)(2)(i)(C)).
+_OLDEST_SHOWN = 90
+#: The group of patients of whom a fact is not known.
+UNKNOWN = "unknown"
+_OTHER = "other"
+#: Table 6's groups by the words that tables use for them. Anything else is `other`: a published key is never a
+#: table's own text.
+_RACES = {
+    "white": "white",
+    "caucasian": "white",
+    "hispanic": "hispanic",
+    "latino": "hispanic",
+    "hispanic or latino": "hispanic",
+    "black": "black",
+    "african american": "black",
+    "black or african american": "black",
+    "asian": "asian",
+    "american indian or alaska native": "american indian or alaska native",
+    "aian": "american indian or alaska native",
+    "native hawaiian or pacific islander": "native hawaiian or pacific islander",
+    "native hawaiian or other pacific islander": "native hawaiian or pacific islander",
+    "nhpi": "native hawaiian or pacific islander",
+}
+_SEXES = {"female": "female", "male": "male"}
+
+
+def count_tokens(corpus: Corpus, cache: TokenCache, progress: Progress) -> dict[str, int]:
+    """Return the tokens of each patient's notes together, each note tokenized alone."""
+    totals: Counter[str] = Counter()
+    notes = (note for patient_id in corpus.patients for note in corpus.notes_of(patient_id))
+    with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
+        while batch := list(islice(notes, BATCH)):
+            for note, length in zip(batch, cache.lengths([note.text for note in batch]), strict=True):
+                totals[note.patient_id] += length
+            advance(len(batch))
+    return dict(totals)
+
+
+def describe_population(
+    patient_ids: Sequence[str],
+    *,
+    corpus: Corpus,
+    facts: Mapping[str, PatientFacts],
+    tokens: Mapping[str, int],
+) -> PopulationSummary:
+    """Describe a group of patients; `tokens` by patient, of all its notes."""
+    notes = [corpus.notes_of(patient_id) for patient_id in patient_ids]
+    practices = {note.practice for own in notes for note in own if note.practice}
+    ages = [facts[patient_id].age for patient_id in patient_ids]
+    known_ages = [min(age, _OLDEST_SHOWN) for age in ages if age is not None]
+    bands = Counter(age_band(age) for age in ages)
+    return PopulationSummary(
+        notes=sum(map(len, notes)),
+        patients=len(patient_ids),
+        tokens=sum(tokens[patient_id] for patient_id in patient_ids),
+        practices=len(practices) or None,
+        notes_per_patient=_moments(map(len, notes)),
+        tokens_per_patient=_moments(tokens[patient_id] for patient_id in patient_ids),
+        age=_moments(known_ages),
+        age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
+        sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),
+        race=_tally(race_group(corpus.patients[patient_id].race) for patient_id in patient_ids),
+    )
+
+
+def age_band(age: int | None) -> str:
+    """Return Table 7's band of an age."""
+    return UNKNOWN if age is None else next(name for first, name in _AGE_BANDS if age >= first)
+
+
+def sex_group(sex: str | None) -> str:
+    """Return the group of a sex as tables and notes write it."""
+    return _named(sex, _SEXES)
+
+
+def race_group(race: str | None) -> str:
+    """Return Table 6's group of a race or ethnicity as tables write it."""
+    return _named(race, _RACES)
+
+
+def _named(value: str | None, names: Mapping[str, str]) -> str:
+    return names.get(" ".join(value.lower().split()), _OTHER) if value else UNKNOWN
+
+
+def _tally(groups: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(groups).items()))
+
+
+def _moments(values: Iterable[int]) -> Moments:
+    numbers = list(values)
+    if not numbers:
+        return Moments(mean=None, sd=None, min=None, max=None)
+    sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
+    return Moments(mean=float(np.mean(numbers)), sd=sd, min=min(numbers), max=max(numbers))

@@ -1,0 +1,165 @@
+"""Memorization and disclosure by subgroup: age band, sex, race where given, number of notes.
+
+Owns which group a patient is in, and figures by group. Knows nothing of how a fraction or a verdict came about, nor of
+what is suppressed. Every figure is a mean over patients of a number in [0, 1], with the Beta bounds of
+`clinaudit.audit.statistics.intervals`: groups are small, where resampling would see too little chance.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from clinaudit.audit.disclosure.readings import Collected, Reading
+from clinaudit.audit.memorization.summary import GenerationMetrics
+from clinaudit.audit.population.description import UNKNOWN, age_band, race_group, sex_group
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import read_table
+from clinaudit.audit.statistics.intervals import mean_with_beta_bounds
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.groups import PARTITIONS, GroupExposure, GroupMemorization, Partition, Subgroups
+from clinaudit.templates.profile import NoteProfile
+
+#: Number of notes: the first of each band [choice]; the paper's patients have 14 on average.
+_NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
+#: Patient id to group, by partition.
+Groups = Mapping[Partition, Mapping[str, str]]
+
+
+class _Share(NamedTuple):
+    """A mean over the patients of a group, and how many of them are above zero."""
+
+    estimate: Estimate
+    contributing: int
+
+
+def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> Groups:
+    """Return each patient's group; `race` is left out where the corpus gives nobody's."""
+    known = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
+    groups: dict[Partition, dict[str, str]] = {
+        "age": {patient_id: age_band(own.age) for patient_id, own in known.items()},
+        "sex": {patient_id: sex_group(own.sex) for patient_id, own in known.items()},
+        "race": {patient_id: race_group(corpus.patients[patient_id].race) for patient_id in known},
+        "notes": {
+            patient_id: next(name for first, name in _NOTE_BANDS if own.note_count >= first)
+            for patient_id, own in known.items()
+        },
+    }
+    if set(groups["race"].values()) <= {UNKNOWN}:
+        del groups["race"]
+    return groups
+
+
+def measure_subgroups(
+    metrics: Iterable[GenerationMetrics], readings: Mapping[str, Iterable[Reading]], groups: Groups
+) -> Subgroups:
+    """Return all figures by group; `readings` by tier, of all diagnoses."""
+    by_place: dict[str, dict[Arm, list[GenerationMetrics]]] = {}
+    for row in metrics:
+        by_place.setdefault(row.tier, {}).setdefault(row.arm, []).append(row)
+    exposures: dict[str, dict[Arm, list[Reading]]] = {}
+    for tier, of_tier in readings.items():
+        for reading in of_tier:
+            if reading.present and reading.outcome != "unjudged":
+                exposures.setdefault(tier, {}).setdefault(reading.arm, []).append(reading)
+    return Subgroups(
+        memorization={
+            tier: {arm: _describe_memorization(rows, groups) for arm, rows in arms.items()}
+            for tier, arms in by_place.items()
+        },
+        disclosure={
+            tier: {arm: _describe_exposure(rows, groups) for arm, rows in arms.items()}
+            for tier, arms in exposures.items()
+        },
+    )
+
+
+def _describe_memorization(rows: Sequence[GenerationMetrics], groups: Groups) -> list[GroupMemorization]:
+    def values(tokens: Callable[[GenerationMetrics], int]) -> dict[str, float]:
+        return _mean_by_patient((row.patient_id, tokens(row) / row.tokens if row.tokens else 0.0) for row in rows)
+
+    memorized = values(lambda row: row.memorized_tokens)
+    attributable = values(lambda row: row.attributable_tokens)
+    described = []
+    for partition, group, patients in _list_groups(memorized, groups):
+        first, second = (_mean(patients, of) for of in (memorized, attributable))
+        described.append(
+            GroupMemorization(
+                partition=partition,
+                group=group,
+                patients=len(patients),
+                memorized_fraction=first.estimate,
+                attributable_fraction=second.estimate,
+                memorized_patients=first.contributing,
+                attributable_patients=second.contributing,
+            )
+        )
+    return described
+
+
+def _describe_exposure(readings: Sequence[Reading], groups: Groups) -> list[GroupExposure]:
+    exposed = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
+    described = []
+    for partition, group, patients in _list_groups(exposed, groups):
+        share = _mean(patients, exposed)
+        described.append(
+            GroupExposure(
+                partition=partition,
+                group=group,
+                patients=len(patients),
+                sensitivity=share.estimate,
+                exposed_patients=share.contributing,
+            )
+        )
+    return described
+
+
+def _mean_by_patient(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for patient_id, value in rows:
+        values[patient_id].append(value)
+    # In order of ids, so that sums of floats do not depend on the order of generations.
+    return {patient_id: sum(values[patient_id]) / len(values[patient_id]) for patient_id in sorted(values)}
+
+
+def _list_groups(values: Mapping[str, float], groups: Groups) -> list[tuple[Partition, str, list[str]]]:
+    """Return partition, group and patients, partitions in their order and groups by name."""
+    listed = []
+    for partition in PARTITIONS:
+        members: defaultdict[str, list[str]] = defaultdict(list)
+        for patient_id in values if partition in groups else ():
+            members[groups[partition][patient_id]].append(patient_id)
+        listed += [(partition, group, members[group]) for group in sorted(members, key=_place)]
+    return listed
+
+
+def _place(group: str) -> tuple[bool, int, str]:
+    """Order bands by their first number, names by name, `unknown` last."""
+    digits = "".join(sign if sign.isdigit() else " " for sign in group).split()
+    first = (0 if group.startswith("<") else int(digits[0])) if digits else 0
+    return group == UNKNOWN, first, group
+
+
+def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
+    own = [values[patient_id] for patient_id in patients]
+    return _Share(mean_with_beta_bounds(sum(own), len(own)), sum(value > 0 for value in own))
+
+
+def describe_subgroups(
+    run: RunDirectory, corpus: Corpus, facts: Mapping[str, PatientFacts], collected: Collected
+) -> Subgroups:
+    """Return the figures by group of all generations measured in this run, and of all readings."""
+    metrics = [GenerationMetrics(**row) for row in read_table(run.evidence, "generation_metrics")]
+    by_tier: dict[str, list[Reading]] = {}
+    for of_diagnosis in collected.values():
+        for tier, (readings, _) in of_diagnosis.items():
+            by_tier.setdefault(tier, []).extend(readings)
+    targets = {row.patient_id for row in metrics} | {r.patient_id for rows in by_tier.values() for r in rows}
+    return measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus))
+
+
+def read_facts_of(corpus: Corpus, patient_ids: Iterable[str], profile: NoteProfile) -> dict[str, PatientFacts]:
+    """Return what is known of some patients of the corpus."""
+    reader = FactReader(profile)
+    return {patient_id: reader.read(corpus, patient_id) for patient_id in sorted(patient_ids)}

@@ -1,0 +1,1 @@
+"""What leaves a run: suppressed results, report, verdict; the evidence page (PHI); purge."""

@@ -1,0 +1,170 @@
+"""From the evidence tables and the corpus to `evidence/evidence.html` (opt-in; PHI).
+
+Owns which generations are shown and where a piece stands in its source note. Knows nothing of the page's looks, nor of
+how a match was found: it reads what the audit wrote.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.publication.published_files import read_record
+from clinaudit.audit.run.directory import RunDirectory, hold_lock_of_finished
+from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.audit.run.evidence_tables import read_table
+from clinaudit.audit.run.manifest import replace_files, require_finished_run, verify
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.reports.pages.evidence import (
+    EvidencePage,
+    Leak,
+    LeakedSpan,
+    SourceNote,
+    SpanKind,
+    StatedDiagnosis,
+    render_evidence,
+)
+from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
+from clinaudit.templates.sections import normalize_newlines
+
+EVIDENCE_PAGE = "evidence.html"
+Row = Mapping[str, Any]
+
+
+def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None = None, limit: int) -> EvidencePage:
+    """Write `evidence/evidence.html` of a finished run, mode 0600, and return what it holds.
+
+    Raises `BadInputError` where the run has no evidence, or corpus or template are not those of the audit.
+    """
+    run = require_finished_run(root)
+    with hold_lock_of_finished(run):
+        return _write_page(run, corpus_path, template=template, limit=limit)
+
+
+def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
+    place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
+    verify(run, but=(place,))
+    needed = ("generations", "generation_metrics", "regions", "segments", "judgements")
+    if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):
+        raise BadInputError(
+            f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
+            "there is nothing to show"
+        )
+    corpus = read_corpus(corpus_path, scratch=run.evidence)
+    record = read_record(run)
+    digests, settings = record.get("digests"), record.get("settings")
+    if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
+        raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
+    profile = load_profile(template)
+    if not isinstance(settings, dict) or settings.get("--template") != sha256_of(template or DEFAULT_PROFILE):
+        raise BadInputError("this run used another note template; give the same one with --template")
+    page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
+    replace_files(run, {place: render_evidence(page).encode("utf-8")})
+    return page
+
+
+def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
+    """Return the generations that repeat notes or state a diagnosis, those with the most attributable text first."""
+    tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
+    metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
+    stated = {
+        generation_id: tuple(_stated(rows))
+        for generation_id, rows in tables["judgements"].items()
+        if any(row["patient_has_diagnosis"] == "positive" for row in rows)
+    }
+    found = sorted(
+        (
+            row
+            for row in read_table(run.evidence, "generations")
+            if row["generation_id"] in tables["regions"] or row["generation_id"] in stated
+        ),
+        key=lambda row: (-metrics[row["generation_id"]]["attributable_tokens"], row["generation_id"]),
+    )
+    notes: dict[str, SourceNote] = {}
+    read: dict[str, NoteText] = {}
+    leaks = []
+    for row in found[:limit]:
+        generation_id = row["generation_id"]
+        pieces = tables["regions"].get(generation_id, [])
+        sources = {piece["source_note_id"] for piece in pieces}
+        for note in corpus.notes_of(row["patient_id"]):
+            if note.note_id in sources and note.note_id not in read:
+                read[note.note_id] = reader.read(note.note_id, note.text)
+                visit = None if note.visit_date is None else note.visit_date.isoformat()
+                notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
+        leaks.append(
+            Leak(
+                generation_id=generation_id,
+                patient_id=row["patient_id"],
+                arm=row["arm"],
+                tier=row["tier"],
+                prompt=row["prompt"],
+                text=row["text"],
+                tokens=metrics[generation_id]["tokens"],
+                attributable_tokens=metrics[generation_id]["attributable_tokens"],
+                spans=tuple(_spans(row["text"], pieces, tables["segments"].get(generation_id, []), read)),
+                stated=stated.get(generation_id, ()),
+            )
+        )
+    return EvidencePage(leaks=leaks, notes=list(notes.values()), found=len(found))
+
+
+def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for row in read_table(run.evidence, name):
+        rows.setdefault(row["generation_id"], []).append(row)
+    return rows
+
+
+def _stated(rows: Sequence[Row]) -> Iterator[StatedDiagnosis]:
+    for row in rows:
+        if row["patient_has_diagnosis"] == "positive":
+            spans = (*row["diagnosis_spans"], *row["symptom_spans"], *row["medication_spans"])
+            yield StatedDiagnosis(row["diagnosis"], row["patient_has_diagnosis"], spans)
+
+
+def _spans(
+    text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, NoteText]
+) -> Iterator[LeakedSpan]:
+    """Yield the memorized spans, cut where templated text of the source note begins and ends."""
+    by_piece = {(piece["region_id"], piece["piece"]): piece for piece in pieces}
+    for segment in segments:
+        piece = by_piece[segment["region_id"], segment["piece"]]
+        note = notes[piece["source_note_id"]]
+        own = text[segment["char_start"] : segment["char_end"]]
+        # The piece stands in the note with its line ends read as line feeds, at its first occurrence there.
+        begin = note.text.find(normalize_newlines(piece["text"]))
+        begin += len(normalize_newlines(text[piece["char_start"] : segment["char_start"]]))
+        length = len(normalize_newlines(own))
+        # With carriage returns in it the text's characters are not the note's one by one: it is left whole.
+        runs = _runs(note.templated[begin : begin + length]) if "\r" not in own else [(0, length, _kind(segment))]
+        for start, end, kind in runs:
+            yield LeakedSpan(
+                start=segment["char_start"] + start,
+                end=segment["char_start"] + end if "\r" not in own else segment["char_end"],
+                note_start=begin + start,
+                note_end=begin + end,
+                note_id=piece["source_note_id"],
+                section=segment["section"],
+                kind=kind,
+                echo=segment["echo_tokens"] == segment["tokens"],
+                patient_count=piece["patient_count"],
+                copy_forward_count=piece["copy_forward_count"],
+                stitched=piece["stitched"],
+            )
+
+
+def _runs(templated: bytes) -> Iterator[tuple[int, int, SpanKind]]:
+    start = 0
+    for is_templated, run in groupby(templated):
+        end = start + len(list(run))
+        yield start, end, "templated" if is_templated else "revealing"
+        start = end
+
+
+def _kind(segment: Row) -> SpanKind:
+    if segment["templated_tokens"] == 0:
+        return "revealing"
+    return "templated" if segment["templated_tokens"] == segment["tokens"] else "mixed"

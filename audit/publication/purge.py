@@ -1,0 +1,143 @@
+"""Removing a run's evidence, so that a valid run of aggregates is left (contract, section 1, `purge`).
+
+Owns in what order files go. Of a finished run first the manifest is written anew, without the evidence and saying that
+the run was purged; then the evidence goes, the lock last. Killed at any point, the same command finishes: until then
+every other command says so. An unfinished run holds no aggregates that belong together: it goes whole.
+
+Removing is not erasing: file systems, snapshots and backups may keep the blocks.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.publication.published_files import PUBLISHED
+from clinaudit.audit.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.run.durable_files import make_private_directory
+from clinaudit.audit.run.manifest import has_manifest, is_purged, verify, write_manifest
+from clinaudit.errors import BadInputError, IncompleteError, StorageError, UnsafeError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """How much is removed: regular files, links and whatever else is no folder, and their bytes."""
+
+    files: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What a purge would remove, found under the run's lock; `carry_out` removes it."""
+
+    run: RunDirectory
+    contents: Contents
+    #: Whether the run has not finished, so that all of it goes.
+    unfinished: bool
+
+    def carry_out(self) -> None:
+        """Remove it, in an order that a kill at any point leaves to be finished."""
+        if self.unfinished:
+            for name in PUBLISHED:
+                # Left by an earlier audit that this one was to replace.
+                (self.run.root / name).unlink(missing_ok=True)
+        elif not is_purged(self.run):
+            # A manifest must not bless a file that somebody changed.
+            verify(self.run, evidence=False)
+            write_manifest(self.run, purged=True)
+        _remove_folder(self.run.evidence, last=self.run.lock)
+        if self.unfinished and not any(self.run.root.iterdir()):
+            self.run.root.rmdir()
+        else:
+            _sync(self.run.root)
+
+
+@contextmanager
+def prepare_purge(root: Path, *, unfinished: bool) -> Iterator[Purge | None]:
+    """Take the run's lock and find what is to go; None where nothing of a finished run's evidence is left.
+
+    Raises `BadInputError` where there is no run, `IncompleteError` for an unfinished one unless `unfinished` says that
+    it is known to be one, `StorageError` where an audit holds the lock.
+    """
+    run = RunDirectory(root)
+    if not root.is_dir():
+        raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
+    for folder in (run.evidence, run.work):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise UnsafeError(
+                f"{folder.name} of this run is not a folder of its own; remove what it leads to by hand, then the link"
+            )
+    if not has_manifest(run) and not run.evidence.is_dir():
+        raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
+    if not run.evidence.is_dir():
+        _require_finished(run, unfinished=unfinished)
+        if is_purged(run):
+            yield None
+        else:
+            # Somebody removed the evidence by hand: the manifest is to say so.
+            yield Purge(run, Contents(0, 0), unfinished=False)
+        return
+    make_private_directory(run.work)
+    with hold_lock(run):
+        _require_finished(run, unfinished=unfinished)
+        yield Purge(run, _count(run.evidence, but=run.lock), unfinished=unfinished)
+
+
+def _require_finished(run: RunDirectory, *, unfinished: bool) -> None:
+    if has_manifest(run):
+        if unfinished:
+            raise UsageError("this run has finished; leave --unfinished out, and its report stays")
+    elif not unfinished:
+        raise IncompleteError(
+            f"the audit in {run.root.name} has not finished and has no report to keep; run the same `clinaudit audit` "
+            "again, or remove all of it with --unfinished"
+        )
+
+
+def _count(folder: Path, *, but: Path) -> Contents:
+    sizes = [path.lstat().st_size for path in _files_under(folder) if path != but]
+    return Contents(len(sizes), sum(sizes))
+
+
+def _remove_folder(folder: Path, *, last: Path) -> None:
+    """Remove a folder with all that is in it, `last` after everything else; links go, what they lead to stays."""
+    if not folder.is_dir():
+        return
+    for path in _files_under(folder):
+        if path != last:
+            path.unlink()
+    # A file that another program makes meanwhile stops this: a folder that is not empty is not removed.
+    for place, folders, _ in os.walk(folder, topdown=False, onerror=_raise):
+        for name in folders:
+            inner = Path(place, name)
+            if inner != last.parent:
+                inner.rmdir()
+    last.unlink(missing_ok=True)
+    if last.parent.is_dir():
+        last.parent.rmdir()
+    folder.rmdir()
+
+
+def _files_under(folder: Path) -> list[Path]:
+    """Return everything under a folder that is no folder, links to folders among it."""
+    found: list[Path] = []
+    for place, folders, files in os.walk(folder, onerror=_raise):
+        found += [Path(place, name) for name in files]
+        found += [Path(place, name) for name in folders if Path(place, name).is_symlink()]
+    return sorted(found)
+
+
+def _raise(error: OSError) -> None:
+    # What cannot be listed must not be passed over.
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    raise StorageError(f"a folder of the evidence cannot be read ({reason}); mend it and run the same command again")
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""The run directory: durable files, lock, store, evidence tables, manifest."""

@@ -1,0 +1,72 @@
+"""Durable files: atomic writes and digests. Knows nothing of what a run holds.
+
+A file appears whole or not at all: it is written beside its place, flushed to the disk and renamed. Accepted: after a
+power cut the previous version may still stand, never a torn one.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from clinaudit.errors import StorageError
+
+#: PHI: for the owner's eyes only (contract, section 6).
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+_BLOCK_BYTES = 1 << 20
+
+
+def write_atomically(path: Path, content: bytes | str) -> None:
+    """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where a device or pipe has that name."""
+    _require_no_device(path)
+    temporary = path.with_name(f".{path.name}.partial")
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    publish(temporary, path)
+
+
+def require_place_for(path: Path, *, role: str) -> None:
+    """Raise `StorageError` where no file can be written at `path`, before work is done for it; `role` names it."""
+    if path.is_dir():
+        raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
+    _require_no_device(path)
+    if not path.parent.is_dir():
+        raise StorageError(f"{role} cannot be written to {path.name}: there is no directory {path.parent}; make it")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StorageError(f"{role} cannot be written to {path.name}: the directory {path.parent} is not writable")
+
+
+def _require_no_device(path: Path) -> None:
+    # Renaming onto it would put a file in its place: for root, in that of /dev/null too.
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise StorageError(f"{path.name} is a device or a pipe, not a file; name a file to be written")
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Give a finished file its name, durably; both stand in one directory."""
+    temporary.chmod(FILE_MODE)
+    temporary.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory that only its owner can enter, parents as usual; an existing one is closed to others too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+    path.chmod(DIRECTORY_MODE)

@@ -1,0 +1,159 @@
+"""The tables under `evidence/`: columns, types and order (contract, section 6). PHI; nothing else may read them in.
+
+Owns the parquet schemas. Knows nothing of how a row came about. Rows are written in the order given, without
+statistics, so that equal rows give equal bytes.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.run.durable_files import publish
+from clinaudit.errors import IntegrityError
+
+_COHORT_MEMBERS: Mapping[str, str] = {
+    "diagnosis": "text",
+    "patient_id": "text",
+    "arm": "text",
+    "present": "bool",
+    "match_id": "text",
+    "propensity": "float",
+}
+#: Column -> type by table; `texts` is a list of texts, `ids` a list of 32-bit integers.
+SCHEMAS: Mapping[str, Mapping[str, str]] = {
+    "priors": {
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "diagnoses": "texts",
+        "prompt": "text",
+        "max_new_tokens": "int",
+        "excluded": "bool",
+        "reason": "text",
+    },
+    "annotations": {
+        "patient_id": "text",
+        "diagnosis": "text",
+        "present": "bool",
+        "in_note_start": "bool",
+        "in_hpi": "bool",
+        "diagnosis_spans": "texts",
+        "icd10_spans": "texts",
+        "symptom_spans": "texts",
+        "medication_spans": "texts",
+        "medications_to_remove": "removals",
+    },
+    "generations": {
+        "generation_id": "text",
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "diagnoses": "texts",
+        "prompt": "text",
+        "text": "text",
+        "token_ids": "ids",
+        "finish_reason": "text",
+    },
+    "generation_metrics": {
+        "generation_id": "text",
+        "patient_id": "text",
+        "arm": "text",
+        "tier": "text",
+        "tokens": "int",
+        "memorized_tokens": "int",
+        "echo_tokens": "int",
+        "attributable_tokens": "int",
+        "regions": "int",
+        "stitched_regions": "int",
+        "source_notes": "int",
+    },
+    "regions": {
+        "generation_id": "text",
+        "region_id": "int",
+        "piece": "int",
+        "token_start": "int",
+        "token_end": "int",
+        "char_start": "int",
+        "char_end": "int",
+        "text": "text",
+        "stitched": "bool",
+        "source_note_id": "text",
+        "copy_forward_count": "int",
+        "patient_count": "int",
+    },
+    "segments": {
+        "generation_id": "text",
+        "region_id": "int",
+        "piece": "int",
+        "section": "text",
+        "char_start": "int",
+        "char_end": "int",
+        "tokens": "int",
+        "templated_tokens": "int",
+        "echo_tokens": "int",
+    },
+    "near_verbatim": {
+        "generation_id": "text",
+        "token_start": "int",
+        "token_end": "int",
+        "source_note_id": "text",
+    },
+    "cohorts": _COHORT_MEMBERS,
+    "second_cohorts": _COHORT_MEMBERS,
+    "judgements": {
+        "generation_id": "text",
+        "diagnosis": "text",
+        "diagnosis_mentioned": "bool",
+        "patient_has_diagnosis": "text",
+        "diagnosis_spans": "texts",
+        "symptom_spans": "texts",
+        "medication_spans": "texts",
+        "judge": "text",
+        "attempts": "int",
+        "invalid_reason": "text",
+    },
+    "disagreements": {
+        "generation_id": "text",
+        "diagnosis": "text",
+        "judge": "text",
+        "verdict": "text",
+        "spans": "texts",
+        "second_judge": "text",
+        "second_verdict": "text",
+        "second_spans": "texts",
+    },
+}
+
+
+def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a table that `write_table` wrote; raises `IntegrityError` where it is no longer one."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name])).to_dicts()
+    except (pl.exceptions.PolarsError, OSError):
+        # polars quotes what it could not read.
+        raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None
+
+
+def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one table of `SCHEMAS` as parquet, atomically; each row has exactly the table's columns."""
+    import polars as pl
+
+    types = {
+        "text": pl.String(),
+        "texts": pl.List(pl.String()),
+        "ids": pl.List(pl.Int32()),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "bool": pl.Boolean(),
+        "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
+    }
+    schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
+    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+    temporary = directory / f".{name}.parquet.partial"
+    frame.write_parquet(temporary, compression="zstd", statistics=False)
+    publish(temporary, directory / f"{name}.parquet")
+
+
+Row = dict[str, Any]

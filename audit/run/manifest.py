@@ -1,0 +1,170 @@
+"""The manifest: SHA-256 of every file of a run outside `work/`, written last (contract, section 6).
+
+A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. While files of a
+finished run are replaced, it lists both the old and the new ones, so that a kill leaves a run that holds. Knows nothing
+of what the files hold.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.durable_files import sha256_of, write_atomically
+from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
+
+_NAME = "manifest.json"
+#: Digests that files being replaced had before.
+_REPLACED = "replaced"
+
+
+def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
+    """Digest every file of the run (`purged`: but the evidence, which goes) and write the manifest."""
+    files = {name: sha256_of(run.root / name) for name in _files(run) if not (purged and _is_evidence(name))}
+    content: dict[str, object] = {"sha256": files}
+    if purged:
+        content["purged"] = True
+    _write(run, content)
+
+
+def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
+    """Write files of a finished run anew, by their names relative to it; at any point of it `verify` holds.
+
+    The caller has verified all other files, and holds the run's lock where there is evidence.
+    """
+    content = _read(run)
+    # What an earlier stop left half replaced, and is not replaced now, is what stands there.
+    unsettled = content.pop(_REPLACED, {}).keys() - files.keys()
+    listed = {name: digest for name, digest in content["sha256"].items() if name not in unsettled}
+    listed |= {name: sha256_of(run.root / name) for name in unsettled if (run.root / name).is_file()}
+    # Nothing stands at a place whose old digest is empty.
+    before = {name: sha256_of(run.root / name) if (run.root / name).is_file() else "" for name in files}
+    after = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    _write(run, {**content, "sha256": {**listed, **after}, _REPLACED: before})
+    for name, data in files.items():
+        write_atomically(run.root / name, data)
+    _write(run, {**content, "sha256": {**listed, **after}})
+
+
+def drop_manifest(run: RunDirectory) -> None:
+    """Take the manifest away before files change, so that a kill never leaves one that is wrong."""
+    (run.root / _NAME).unlink(missing_ok=True)
+
+
+def has_manifest(run: RunDirectory) -> bool:
+    """Whether the run has finished."""
+    return (run.root / _NAME).is_file()
+
+
+def is_run(directory: Path) -> bool:
+    """Whether a directory is a run, finished or not."""
+    run = RunDirectory(directory)
+    try:
+        return run.work.is_dir() or bool(has_manifest(run) and _read(run))
+    except IntegrityError:
+        # A file of that name is common in other folders.
+        return False
+
+
+def is_purged(run: RunDirectory) -> bool:
+    """Whether the run's evidence was removed, or its removal has begun."""
+    try:
+        return bool(json.loads((run.root / _NAME).read_text(encoding="utf-8")).get("purged") is True)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (ValueError, AttributeError, RecursionError):
+        raise _no_manifest() from None
+
+
+def refuse_purged(run: RunDirectory) -> None:
+    """Raise `UsageError` where --out names a purged run: its evidence is gone, and is not to come back by mistake."""
+    try:
+        purged = is_purged(run)
+    except IntegrityError:
+        # Running the audit again is what mends a manifest that cannot be read.
+        return
+    if purged:
+        raise UsageError("this run was purged and cannot be gone on with; use another --out")
+
+
+def require_finished_run(root: Path) -> RunDirectory:
+    """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` for an unfinished one."""
+    run = RunDirectory(root)
+    if not root.is_dir():
+        raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
+    if not (root / _NAME).is_file() and (root / _NAME).is_symlink() | (root / _NAME).exists():
+        raise _no_manifest()
+    if not (root / _NAME).is_file():
+        if run.work.is_dir():
+            raise IncompleteError(f"the audit in {root.name} has not finished; run the same `clinaudit audit` again")
+        raise BadInputError(f"{root.name} is not a run; give the directory that `clinaudit audit --out` made")
+    if run.evidence.exists() and is_purged(run):
+        raise IncompleteError(f"the purge of {root.name} was stopped; run `clinaudit purge` again to finish it")
+    return run
+
+
+def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = True) -> int:
+    """Check the run's files, except those named in `but`, against the manifest; return how many were checked.
+
+    Without `evidence` its files are left out. Raises `IntegrityError` naming the first file that is missing, changed or
+    not in the manifest.
+    """
+    content = _read(run)
+    listed, replaced = content["sha256"], content.get(_REPLACED, {})
+    present, wanted = (
+        {name for name in names if name not in but and (evidence or not _is_evidence(name))}
+        for names in (_files(run), listed)
+    )
+    for name in sorted(wanted | present):
+        if name not in wanted:
+            raise IntegrityError(f"{name} is not in the manifest; remove it or run the audit again")
+        if name not in present and replaced.get(name) == "":
+            continue
+        if name not in present:
+            raise IntegrityError(f"{name} is in the manifest but missing; restore it or run the audit again")
+        if sha256_of(run.root / name) not in (listed[name], replaced.get(name)):
+            raise IntegrityError(f"{name} is not what the audit wrote; restore it or run the audit again")
+    return len(wanted)
+
+
+def _read(run: RunDirectory) -> dict[str, Any]:
+    try:
+        content = json.loads((run.root / _NAME).read_text(encoding="utf-8"))
+        for digests in (content["sha256"], content.get(_REPLACED, {})):
+            if not isinstance(digests, dict) or not all(isinstance(item, str) for item in digests.values()):
+                raise TypeError
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _no_manifest() from None
+    return dict(content)
+
+
+def _write(run: RunDirectory, content: Mapping[str, object]) -> None:
+    write_atomically(run.root / _NAME, json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+def is_as_written(run: RunDirectory, name: str) -> bool:
+    """Whether one file of the run is what the manifest lists."""
+    path = run.root / name
+    return path.is_file() and sha256_of(path) == _read(run)["sha256"].get(name)
+
+
+def _no_manifest() -> IntegrityError:
+    return IntegrityError(f"{_NAME} is not a manifest; restore it from a backup or run the audit again")
+
+
+def _is_evidence(name: str) -> bool:
+    return name.startswith("evidence/")
+
+
+def _files(run: RunDirectory) -> list[str]:
+    """Return the run's files outside `work/`, relative, except the manifest and unfinished ones."""
+    return sorted(
+        str(path.relative_to(run.root))
+        for path in run.root.rglob("*")
+        if path.is_file()
+        and run.work not in path.parents
+        and path != run.root / _NAME
+        and not (path.name.startswith(".") and path.name.endswith(".partial"))
+    )

@@ -1,0 +1,138 @@
+"""The run store: finished units of work, kept durably in `RunDirectory.work` so that a killed audit goes on.
+
+Owns the lock, the settings a run was begun with, and one row a finished generation or verdict (SQLite). Knows nothing
+of how a unit came about. Each unit is committed, and on the disk, before the next one is reported done.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.judge.verdict import Judgement, from_row, to_row
+from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
+from clinaudit.audit.run.durable_files import FILE_MODE
+from clinaudit.errors import StorageError, UsageError
+
+#: Token ids are kept as 32-bit integers in the evidence.
+_MAX_ID = 2**31 - 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS generations (
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS judgements (
+    generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGeneration:
+    """What an engine gave for one prompt."""
+
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    #: From engines without token ids only.
+    text: str | None
+
+
+class RunStore:
+    """The open store of one run; only one process holds it at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def bind_settings(self, settings: Mapping[str, object]) -> None:
+        """Record what the run depends on, or refuse what differs from the first time, naming the fields."""
+        known = self.settings()
+        changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)
+        if changed:
+            raise UsageError(
+                f"this run was begun with other settings: {', '.join(changed)}; "
+                "use the same ones to resume it, or another --out"
+            )
+        rows = [(field, json.dumps(value, sort_keys=True)) for field, value in settings.items() if field not in known]
+        with self._connection:
+            self._connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything `bind_settings` recorded."""
+        rows = self._connection.execute("SELECT field, value FROM settings")
+        try:
+            return {field: json.loads(value) for field, value in rows}
+        except (ValueError, TypeError, RecursionError):
+            raise _damaged() from None
+
+    def add_generation(self, key: str, generation: StoredGeneration) -> None:
+        """Commit one finished generation."""
+        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text)
+        with self._connection:
+            self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?)", row)
+
+    def generations(self) -> dict[str, StoredGeneration]:
+        """Return all finished generations by key."""
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
+        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+        """Commit one verdict (or that there is none)."""
+        row = (generation_id, diagnosis, json.dumps(to_row(judgement)))
+        with self._connection:
+            self._connection.execute("INSERT INTO judgements VALUES (?, ?, ?)", row)
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all verdicts by generation and diagnosis."""
+        rows = self._connection.execute("SELECT generation_id, diagnosis, judgement FROM judgements")
+        try:
+            return {(generation_id, diagnosis): from_row(json.loads(text)) for generation_id, diagnosis, text in rows}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise _damaged() from None
+
+
+@contextmanager
+def open_store(run: RunDirectory) -> Iterator[RunStore]:
+    """Open a run's store, made where there is none; raises `StorageError` where another audit holds it."""
+    run.create()
+    with hold_lock(run):
+        try:
+            with _connection(run.work / "state.sqlite") as connection:
+                yield RunStore(connection)
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
+            raise StorageError(
+                f"the run's state cannot be read or written ({name}); "
+                "free disk space or restore the file, then run the same command again"
+            ) from None
+
+
+@contextmanager
+def _connection(path: Path) -> Iterator[sqlite3.Connection]:
+    require_regular(path, "the run's state")
+    connection = sqlite3.connect(path)
+    try:
+        path.chmod(FILE_MODE)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(_SCHEMA)
+        yield connection
+    finally:
+        connection.close()
+
+
+def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
+    try:
+        token_ids = json.loads(str(ids))
+    except (ValueError, RecursionError):
+        raise _damaged() from None
+    whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
+    if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
+        raise _damaged()
+    return StoredGeneration(tuple(token_ids), reason, text)
+
+
+def _damaged() -> StorageError:
+    return StorageError("the run's state holds something the audit did not write; restore it, or use another --out")

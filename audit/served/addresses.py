@@ -1,0 +1,139 @@
+"""Which addresses prompts and generations may be sent to (contract, `--phi-approved`).
+
+Loopback always, any other host only if it was named. Decides on the URL's text alone and looks nothing up; whatever
+is not plainly one of the two is refused. Knows nothing of what is sent.
+"""
+
+import ipaddress
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from clinaudit.audit.served.cost import Price
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import UnsafeError, UsageError
+
+#: Letters, digits, dots and hyphens, with a letter in the last label: a name no resolver reads as a number
+#: (`127.1`, `0x7f.1` and `2130706433` are addresses to some, names to others). RFC 1123, 2.1.
+_HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
+#: What a MODEL starts with that is served rather than a directory.
+_SERVED_PREFIX = "openai:"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """A model behind an endpoint that speaks the OpenAI completions protocol."""
+
+    base_url: str
+    #: The name the server knows the model by.
+    name: str
+
+
+def parse_served_model(model: str) -> ServedModel | None:
+    """Read `openai:BASE_URL#MODEL_NAME`; None for anything else (a directory). Raises `UsageError` if half given."""
+    if not model.startswith(_SERVED_PREFIX):
+        return None
+    base_url, mark, name = model.removeprefix(_SERVED_PREFIX).partition("#")
+    if not base_url or not mark or not name.strip():
+        raise UsageError(
+            "a served MODEL is openai:BASE_URL#MODEL_NAME, such as openai:http://127.0.0.1:8000/v1#my-model"
+        )
+    return ServedModel(base_url=base_url, name=name)
+
+
+def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
+    """Raise `UnsafeError` unless `base_url` is http(s) to a loopback host or to one of `approved_hosts`.
+
+    Hosts are compared whole, in lower case, without a port. A host that cannot be read one way only is refused.
+    """
+    host = _host(base_url)
+    if _is_loopback(host):
+        return
+    approved = {name.strip().strip("[]").lower() for name in approved_hosts}
+    if host not in approved:
+        raise UnsafeError(
+            f"the endpoint host {host} is neither this machine nor approved for PHI; nothing was sent; "
+            f"serve the model on 127.0.0.1, or name the host with --phi-approved {host}"
+        )
+
+
+def _host(base_url: str) -> str:
+    """Return the host in lower case, an address in its one spelling; refuse every URL that could mean two hosts."""
+    # urlsplit drops tabs and newlines, and clients differ over backslashes: look at the raw text first.
+    if not base_url.isascii() or re.search(r"[\x00-\x20\x7f\\]", base_url):
+        raise _refusal("holds a blank, a control character, a backslash or a character beyond ASCII")
+    parts = _split(base_url)
+    if parts.scheme not in ("http", "https"):
+        raise _refusal("is not http:// or https://")
+    if "@" in parts.netloc:
+        raise _refusal("holds a user name or password; give a key with a key file")
+    if parts.query or parts.fragment or "?" in base_url or "#" in base_url:
+        raise _refusal("holds a query or fragment")
+    host = parts.hostname or ""
+    if parts.netloc.startswith("["):
+        try:
+            if "%" in host:
+                raise ValueError("a zone")
+            return str(ipaddress.IPv6Address(host))
+        except ValueError as error:
+            raise _refusal("holds no valid IPv6 address between its brackets") from error
+    try:
+        return str(ipaddress.IPv4Address(host))
+    except ValueError:
+        pass
+    if not _HOST_NAME.fullmatch(host) or _NUMERIC_LABEL.fullmatch(host.rsplit(".", 1)[-1]):
+        raise _refusal("holds no plain host name or address (such as 127.0.0.1, [::1] or models.example.org)")
+    return host
+
+
+def _split(base_url: str) -> SplitResult:
+    try:
+        parts = urlsplit(base_url)
+        port = parts.port
+    except ValueError as error:
+        raise _refusal("is not a valid URL") from error
+    if port == 0 or parts.netloc.endswith(":"):
+        raise _refusal("holds no valid port")
+    return parts
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":  # RFC 6761, 6.3; names under it (a.localhost) are left to --phi-approved
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    # An IPv4-mapped ::ffff:127.0.0.1 is not among the contract's loopback forms: refused like any other host.
+    return address in ipaddress.ip_network("127.0.0.0/8" if address.version == 4 else "::1/128")
+
+
+def _refusal(why: str) -> UnsafeError:
+    # The URL itself is not repeated: it may hold a password.
+    return UnsafeError(f"the endpoint URL {why}; nothing was sent; give a URL such as http://127.0.0.1:8000/v1")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEndpoint:
+    """The options of a served judge."""
+
+    url: str | None
+    model: str | None
+    key_file: Path | None
+    #: Tokens of one patient's notes in one question, at most.
+    note_tokens: int
+    price: Price | None
+
+    @classmethod
+    def from_settings(cls, settings: AuditSettings) -> "JudgeEndpoint":
+        """Take them out of an audit's settings."""
+        return cls(
+            settings.judge_url,
+            settings.judge_model,
+            settings.judge_key_file,
+            settings.judge_note_tokens,
+            settings.judge_price,
+        )

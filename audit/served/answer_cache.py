@@ -1,0 +1,152 @@
+"""Answers of a served judge, kept on the disk by content, so that a resumed audit asks nothing twice.
+
+Owns the cache's file (SQLite, under the run's `work/`): a row a question, by a digest of the judge's identity and the
+whole question, with what came of it and the tokens it took. It is only ever a shortcut: a row that is damaged is asked
+again, and what it holds is checked again by whoever reads it. PHI. Knows nothing of what an answer means.
+"""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.durable_files import FILE_MODE
+from clinaudit.audit.served.cost import Usage
+from clinaudit.audit.served.question import Question
+
+_CHECK_BYTES = 8
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    key BLOB PRIMARY KEY, record TEXT NOT NULL, check_sum BLOB NOT NULL,
+    calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+    uncounted_calls INTEGER NOT NULL
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What came of one question."""
+
+    #: The answer's text, found usable; None where none was.
+    answer: str | None
+    #: How many times the question was asked.
+    attempts: int
+    #: Why the last answer could not be used; None with an answer.
+    reason: str | None
+
+
+class JudgeCache:
+    """Remembers what came of a question; may be used from several threads."""
+
+    def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
+        #: Whether the next run of the same command finds what this one kept.
+        self.lasts = lasts
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def find(self, key: bytes) -> Settled | None:
+        """Return what came of the question with this key, if it is known."""
+        with self._lock:
+            row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
+        if row is None or _check_sum(str(row[0])) != row[1]:
+            return None
+        return Settled(**json.loads(row[0]))
+
+    def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
+        """Remember what came of a question, on the disk; what it took is added to what it took before."""
+        record = json.dumps(asdict(settled))
+        counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
+        with self._lock, self._connection:
+            self._connection.execute(
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "record = excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, "
+                "prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
+                "completion_tokens = completion_tokens + excluded.completion_tokens, "
+                "uncounted_calls = uncounted_calls + excluded.uncounted_calls",
+                (key, record, _check_sum(record), *counts),
+            )
+
+    def usage(self) -> Usage:
+        """Return what all remembered answers took together, over every time the audit was run."""
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT TOTAL(calls), TOTAL(prompt_tokens), TOTAL(completion_tokens), TOTAL(uncounted_calls) "
+                "FROM answers"
+            ).fetchone()
+        return Usage(*(int(count) for count in row))
+
+
+def question_key(identity: Mapping[str, str], question: Question) -> bytes:
+    """Return the key of a question to a judge."""
+    content = json.dumps([identity, asdict(question)], sort_keys=True)
+    return hashlib.sha256(content.encode()).digest()
+
+
+@contextmanager
+def open_judge_cache(run: RunDirectory) -> Iterator[JudgeCache]:
+    """Open a run's cache, made where there is none; a file that is no cache any more is made anew.
+
+    For a process that holds the run's lock.
+    """
+    with open_cache_file(run.work / "judge.sqlite") as cache:
+        yield cache
+
+
+@contextmanager
+def open_cache_file(path: Path) -> Iterator[JudgeCache]:
+    """Open the cache in a file, made where there is none; as `open_judge_cache`."""
+    connection = _connect(path)
+    try:
+        yield JudgeCache(connection, lasts=True)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def open_memory_cache() -> Iterator[JudgeCache]:
+    """Open a cache that is forgotten with the process."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    try:
+        connection.execute(_SCHEMA)
+        yield JudgeCache(connection, lasts=False)
+    finally:
+        connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return _prepare(path)
+    except sqlite3.DatabaseError:
+        drop_cache_file(path)
+        return _prepare(path)
+
+
+def drop_cache_file(path: Path) -> None:
+    """Delete a cache that is closed, and what SQLite keeps beside it."""
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        file.unlink(missing_ok=True)
+
+
+def _prepare(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False)
+    try:
+        path.chmod(FILE_MODE)
+        # An answer that a power cut loses is asked for again; it must only never be half there.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(_SCHEMA)
+        connection.execute("SELECT * FROM answers LIMIT 1").fetchone()
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_sum(record: str) -> bytes:
+    return hashlib.blake2b(record.encode(), digest_size=_CHECK_BYTES).digest()

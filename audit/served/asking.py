@@ -1,0 +1,182 @@
+"""From questions to settled answers: remembered, asked, asked once more, or left for the next run.
+
+Owns the order of these, and when a missing answer is final: one that cannot be used is asked for again once, then that
+is settled; a refused one is settled only where the server answers something that it is asked later; where no answer
+came at all nothing is settled, and the audit is incomplete. Knows nothing of diagnoses.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clinaudit.audit.served.answer_cache import JudgeCache, Settled, question_key
+from clinaudit.audit.served.chat import CONCURRENCY, ChatEndpoint, Failure, Refusal
+from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
+from clinaudit.audit.served.question import Question
+from clinaudit.errors import BadInputError, IncompleteError, StorageError
+
+#: An answer that cannot be used is asked for again once (contract, section 5).
+MAX_ATTEMPTS = 2
+#: Refusals not followed by an answer after which the server is asked whether it answers anything. As many as may be in
+#: flight: of these all could have been refused before the first answer of a working server came.
+_REFUSALS_TO_DOUBT = CONCURRENCY
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and what an answer to it must pass."""
+
+    question: Question
+    #: Returns why an answer cannot be used (in words of ours), or None where it can.
+    problem: Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A question that the server will not answer, so far as is known yet."""
+
+    reason: str
+    #: How many refusals came before this one.
+    number: int
+    #: How many times the question was asked, and what answers before the refusal took.
+    attempts: int
+    usage: Usage
+
+
+class Asker:
+    """Settles questions at one endpoint, through one cache."""
+
+    def __init__(self, endpoint: ChatEndpoint, cache: JudgeCache, identity: Mapping[str, str]) -> None:
+        self._endpoint = endpoint
+        self._cache = cache
+        self._identity = identity
+        self._refusals = 0
+        #: Refusals below this number were followed by an answer to something asked after them.
+        self._outlived = 0
+
+    def estimate(self, asked: Iterable[Asked]) -> Estimate:
+        """Return how many distinct questions are not settled yet, and about how many tokens each asked once takes."""
+        seen: set[bytes] = set()
+        tokens = room = 0
+        for item in asked:
+            key = question_key(self._identity, item.question)
+            if key not in seen and self._recall(key, item) is None:
+                seen.add(key)
+                tokens += estimate_tokens(item.question.system) + estimate_tokens(item.question.user)
+                room += item.question.max_answer_tokens
+        return Estimate(len(seen), tokens, room)
+
+    def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
+        """Yield what came of each question, in order; equal questions are asked once.
+
+        Where no answer came the rest is still asked, so that it is remembered, before `IncompleteError` is raised;
+        `BadInputError` where the server refuses every question.
+        """
+        order: deque[bytes] = deque()
+        begun: set[bytes] = set()
+        done: set[bytes] = set()
+        failures: Counter[str] = Counter()
+        refused: dict[bytes, tuple[Asked, Refused]] = {}
+
+        def first_times() -> Iterator[tuple[bytes, Asked]]:
+            for item in asked:
+                key = question_key(self._identity, item.question)
+                order.append(key)
+                if key not in begun:
+                    begun.add(key)
+                    yield key, item
+
+        def settle_refused() -> None:
+            # It answers others: this question is what it will not have (a filter of its own, or too long).
+            for key in [key for key, (_, refusal) in refused.items() if refusal.number < self._outlived]:
+                _, refusal = refused.pop(key)
+                self._keep(key, Settled(None, refusal.attempts, refusal.reason), refusal.usage)
+                done.add(key)
+
+        for (key, item), outcome in self._endpoint.run_in_order(self._settle, first_times()):
+            if isinstance(outcome, Failure):
+                failures[outcome.reason] += 1
+            elif isinstance(outcome, Refused):
+                refused[key] = item, outcome
+            else:
+                done.add(key)
+            settle_refused()
+            if len(refused) >= _REFUSALS_TO_DOUBT:
+                self._require_answers(*next(iter(refused.values())))
+                settle_refused()
+            while order and order[0] in done:
+                yield self._remembered(order.popleft())
+        if refused:
+            self._require_answers(*next(iter(refused.values())))
+            settle_refused()
+        if failures:
+            reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
+            raise IncompleteError(
+                f"{failures.total()} questions got no answer from the judge's endpoint ({reasons}); "
+                f"{self._what_was_answered()}; look at the server, then run the same command again"
+            )
+        while order:
+            yield self._remembered(order.popleft())
+
+    async def _settle(self, keyed: tuple[bytes, Asked]) -> Settled | Refused | Failure:
+        key, item = keyed
+        known = self._recall(key, item)
+        if known is not None:
+            # Says nothing of the server: it may refuse today what it answered yesterday.
+            return known
+        usage, question, reason = Usage(), item.question, ""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            refusals_before = self._refusals
+            said = await self._endpoint.ask(question)
+            if isinstance(said, Failure):
+                return said
+            if isinstance(said, Refusal):
+                self._refusals += 1
+                return Refused(said.reason, self._refusals - 1, attempt, usage)
+            self._outlived = max(self._outlived, refusals_before)
+            usage += said.usage
+            found = said.problem if said.content is None else item.problem(said.content)
+            if found is None:
+                return self._keep(key, Settled(said.content, attempt, None), usage)
+            reason = found
+            question = item.question.again(reason)
+        return self._keep(key, Settled(None, MAX_ATTEMPTS, reason), usage)
+
+    def _require_answers(self, item: Asked, refusal: Refused) -> None:
+        """Ask as `item` does, without its notes; raises where no answer comes, and nothing refused is then settled."""
+        refusals_before, question = self._refusals, item.question.without_notes()
+        ((_, said),) = self._endpoint.run_in_order(self._endpoint.ask, [question])
+        if isinstance(said, Refusal):
+            raise BadInputError(
+                f"the judge's endpoint answers no question: each is {refusal.reason}; it must take "
+                "chat completions with temperature 0, a seed, max_completion_tokens and a JSON schema to answer by; "
+                "nothing refused is recorded"
+            )
+        if isinstance(said, Failure):
+            raise IncompleteError(
+                f"the judge's endpoint refuses questions, then does not answer ({said.reason}); "
+                f"{self._what_was_answered()}; look at the server, then run the same command again"
+            )
+        self._outlived = max(self._outlived, refusals_before)
+        # Kept for its count of tokens alone: it is asked anew each time.
+        self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), said.usage)
+
+    def _what_was_answered(self) -> str:
+        return "what it answered is kept" if self._cache.lasts else "what it answered is lost"
+
+    def _keep(self, key: bytes, settled: Settled, usage: Usage) -> Settled:
+        self._cache.keep(key, settled, usage)
+        return settled
+
+    def _recall(self, key: bytes, item: Asked) -> Settled | None:
+        """Return what is remembered, unless it would not pass today."""
+        known = self._cache.find(key)
+        if known is None or (known.answer is not None and item.problem(known.answer) is not None):
+            return None
+        return known
+
+    def _remembered(self, key: bytes) -> Settled:
+        known = self._cache.find(key)
+        if known is None:
+            raise StorageError("the judge's cache lost what was just written; run the same command again")
+        return known

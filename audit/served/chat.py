@@ -1,0 +1,207 @@
+"""Questions to a served model: many at a time, each with one deadline, answered in order.
+
+Owns the event loop (in a thread of its own), the bound on questions in flight, the deadline over a call with all its
+retries, and what counts as an answer, a refusal or a failure. Knows nothing of what is asked. Questions are PHI: they
+stand in no message and no log.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import openai
+
+from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
+from clinaudit.audit.served.cost import Usage, count_usage
+from clinaudit.audit.served.json_answer import read_json_object
+from clinaudit.audit.served.question import Question
+from clinaudit.errors import IncompleteError
+
+#: One call with its retries and waits: minutes for a busy server, and an end for a silent or endless one.
+DEADLINE_S = 300.0
+CONCURRENCY = 16
+RETRIES = 4
+#: A server that fails this often in a row is down: it is not asked thousands of times more.
+GIVE_UP_AFTER = 32
+#: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
+_LOOK_AHEAD = 4
+#: Worth asking again later; any other status below 500 is the server's answer to this question.
+_PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
+#: No tokenizer's answers come near this many characters a token on the whole.
+_MOST_CHARS_PER_TOKEN = 32
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the server said, whether or not it can be used."""
+
+    #: The model's text; None with a problem.
+    content: str | None
+    #: Why there is no text to read.
+    problem: str | None
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The server understood, and will not answer this question however often it is asked."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """No answer came; one may come later."""
+
+    reason: str
+
+
+class ChatEndpoint:
+    """One model behind one address; `close` it."""
+
+    def __init__(
+        self,
+        model: ServedModel,
+        *,
+        approved_hosts: Collection[str] = (),
+        api_key: str | None = None,
+        seed: int = 0,
+        concurrency: int = CONCURRENCY,
+        retries: int = RETRIES,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
+        self._client = open_async_client(
+            model.base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=deadline_s
+        )
+        self._model = model.name
+        self._seed = seed
+        self._concurrency = concurrency
+        self._deadline_s = deadline_s
+        self._failures_in_a_row = 0
+        self._loop = asyncio.new_event_loop()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close the connections and end the thread."""
+        if self._loop.is_closed():
+            return
+        asyncio.run_coroutine_threadsafe(self._shut(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _shut(self) -> None:
+        # Whatever was begun was cancelled by `run_in_order`; it ends by itself, and what it holds with it.
+        while begun := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(begun)
+        await self._client.close()
+
+    def run_in_order(
+        self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Result]]:
+        """Yield each item with what `work` makes of it, in order; only so many are begun ahead of the one awaited."""
+        waiting: deque[tuple[Item, Future[Result]]] = deque()
+        remaining = iter(items)
+        try:
+            while True:
+                while len(waiting) < self._concurrency * _LOOK_AHEAD:
+                    try:
+                        item = next(remaining)
+                    except StopIteration:
+                        break
+                    waiting.append((item, asyncio.run_coroutine_threadsafe(work(item), self._loop)))
+                if not waiting:
+                    return
+                item, future = waiting[0]
+                result = future.result()
+                waiting.popleft()
+                yield item, result
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    async def ask(self, question: Question) -> Reply | Refusal | Failure:
+        """Ask once, with the client's retries; raises what would fail for every question."""
+        async with self._slots:
+            said = await self._ask(question)
+        if not isinstance(said, Failure):
+            self._failures_in_a_row = 0
+            return said
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= GIVE_UP_AFTER:
+            raise IncompleteError(
+                f"the judge's endpoint failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
+                "server, then run the same command again"
+            )
+        return said
+
+    async def _ask(self, question: Question) -> Reply | Refusal | Failure:
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                raw = await self._client.chat.completions.with_raw_response.create(
+                    model=self._model,
+                    messages=[
+                        {"role": "system", "content": question.system},
+                        {"role": "user", "content": question.user},
+                    ],
+                    temperature=0.0,
+                    seed=self._seed,
+                    n=1,
+                    max_completion_tokens=question.max_answer_tokens,
+                    response_format={
+                        "type": "json_schema",
+                        "json_schema": {
+                            "name": question.schema_name,
+                            "strict": True,
+                            "schema": dict(question.schema),
+                        },
+                    },
+                )
+                return self._read(raw.content, question)
+        except openai.APIStatusError as error:
+            status = error.status_code
+            fatal = error_for_all(status, model=self._model, serves="chat completions")
+            if fatal is not None:
+                raise fatal from None
+            if status >= 500 or status in _PASSING_STATUSES:
+                return Failure(f"HTTP status {status}")
+            return Refusal(f"refused by the server (HTTP status {status})")
+        except (TimeoutError, openai.APITimeoutError):
+            return Failure("time-out")
+        except AnswerTooLargeError:
+            return Reply(None, "the answer is larger than any answer can be", Usage(1, uncounted_calls=1))
+        except openai.APIConnectionError:
+            return Failure("connection error")
+        except (openai.OpenAIError, ValueError, TypeError):
+            return Failure("unreadable answer")
+
+    def _read(self, body: bytes, question: Question) -> Reply:
+        """Take the one message out of the answer; nothing of it is believed unread."""
+        envelope = read_json_object(body)
+        if envelope is None:
+            return Reply(None, "the server's answer is not one JSON object", Usage(1, uncounted_calls=1))
+        usage = count_usage(envelope.get("usage"))
+        if envelope.get("model") != self._model:
+            return Reply(None, "the server answered with another model than the one asked", usage)
+        choices = envelope.get("choices")
+        if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+            return Reply(None, "the server's answer does not hold one choice", usage)
+        if choices[0].get("finish_reason") != "stop":
+            return Reply(None, "the answer was cut off", usage)
+        message = choices[0].get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or message.get("refusal") or not isinstance(content, str):
+            return Reply(None, "the model gave no answer", usage)
+        if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
+            return Reply(None, "the answer is longer than was asked for", usage)
+        return Reply(content, None, usage)

@@ -1,0 +1,110 @@
+"""What a served judge costs: tokens estimated before it is asked, and counted while it is; in money where priced.
+
+Owns the estimate and the count. A price is the user's to give, in any currency: it differs by contract and by day.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeGuard
+
+#: The usual rule of thumb for English; clinical abbreviations take somewhat more tokens.
+CHARS_PER_TOKEN = 4
+#: No answer holds more tokens; a server that says so is not counted.
+_MAX_TOKENS_OF_A_CALL = 10_000_000
+#: What providers state their prices for.
+_TOKENS_PRICED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Of a million tokens, in the user's currency."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for what is no price."""
+        if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
+            raise ValueError("a price is two numbers, 0 or more")
+
+    def of(self, *, prompt_tokens: int = 0, completion_tokens: int = 0) -> float:
+        """Return what the tokens cost."""
+        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _TOKENS_PRICED
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is still to be asked."""
+
+    questions: int
+    prompt_tokens: int
+    #: Room that the answers are given, all together.
+    most_answer_tokens: int
+
+    def describe(self, price: Price | None = None) -> str:
+        """Return one line for stderr."""
+        line = (
+            f"{self.questions:,} questions to ask, about {self.prompt_tokens:,} prompt tokens "
+            f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
+            "asked once each"
+        )
+        if price is None:
+            return line
+        prompts = price.of(prompt_tokens=self.prompt_tokens)
+        answers = price.of(completion_tokens=self.most_answer_tokens)
+        return f"{line}; about {_money(prompts)} for the prompts, at most {_money(answers)} for the answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Calls that were answered, and the tokens that the server says they took."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    #: Calls whose answer did not say.
+    uncounted_calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.uncounted_calls + other.uncounted_calls,
+        )
+
+    def cost(self, price: Price) -> float:
+        """Return what the counted tokens cost; calls that were not counted are not in it."""
+        return price.of(prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens)
+
+    def describe(self, price: Price | None = None) -> str:
+        """Return one line for stderr."""
+        cost = "" if price is None else f"; {_money(self.cost(price))} at the price given"
+        unknown = f" ({self.uncounted_calls} calls did not say)" if self.uncounted_calls else ""
+        return (
+            f"{self.calls:,} calls answered, {self.prompt_tokens:,} prompt and {self.completion_tokens:,} "
+            f"answer tokens by the server's count{unknown}{cost}"
+        )
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text is, by its characters: the judge's own tokenizer is not known here."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def count_usage(said: object) -> Usage:
+    """Read one answer's `usage`; what is missing or impossible counts as not said."""
+    if isinstance(said, dict):
+        prompt, completion = said.get("prompt_tokens"), said.get("completion_tokens")
+        if _is_count(prompt) and _is_count(completion):
+            return Usage(1, prompt, completion)
+    return Usage(1, uncounted_calls=1)
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= _MAX_TOKENS_OF_A_CALL
+
+
+def _money(amount: float) -> str:
+    """Return an amount without its currency; cheap judges cost hundredths of a cent."""
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"

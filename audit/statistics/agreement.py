@@ -1,0 +1,71 @@
+"""How far two raters agree beyond chance: Cohen's kappa and Krippendorff's alpha, nominal.
+
+Owns formulas on tables of counts, one rater's classes in the rows and the other's in the columns. Knows nothing of
+judges: one rater may be the truth. Texts that either could not rate are no part of a table.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.statistics.intervals import RESAMPLES, divide_or_nan, interval_of_resamples, wilson
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.judge import Agreement
+
+Table = NDArray[np.float64]
+_ONE_CLASS = "both raters gave one and the same class throughout, so that chance cannot be told from agreement"
+_NO_INTERVAL = "too few texts bear on it for an interval, or every resample gives the same"
+
+
+def cohen_kappa(tables: Table) -> Table:
+    """Return kappa (Cohen 1960) of `(..., k, k)` counts as `(...)`; NaN where both raters use one class only.
+
+    (p - e) / (1 - e): p is the share of texts rated alike, e what independent raters with these margins would share.
+    """
+    count = tables.sum(axis=(-2, -1))
+    alike = np.trace(tables, axis1=-2, axis2=-1)
+    by_chance = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1)
+    # Multiplied by count² throughout, which keeps whole numbers whole.
+    return divide_or_nan(count * alike - by_chance, count**2 - by_chance)
+
+
+def krippendorff_alpha(tables: Table) -> Table:
+    """Return alpha (Krippendorff 2011), nominal, of `(..., k, k)` counts as `(...)`; NaN where one class is used.
+
+    1 - observed / expected disagreement, over the 2 N ratings pooled: raters are taken to be exchangeable.
+    """
+    coincidences = tables + np.swapaxes(tables, -2, -1)
+    totals = coincidences.sum(axis=-1)
+    ratings = totals.sum(axis=-1)
+    observed = ratings - np.trace(coincidences, axis1=-2, axis2=-1)
+    expected = ratings**2 - (totals**2).sum(axis=-1)
+    return 1 - divide_or_nan((ratings - 1) * observed, expected)
+
+
+def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) -> Agreement:
+    """Return the agreement of two raters, `(k, k)` counts, with 95% intervals.
+
+    Wilson's for the share, texts resampled for the others.
+    """
+    table = np.asarray(table, dtype=np.float64)
+    count = int(table.sum())
+    share = wilson(int(np.trace(table)), count)
+    if not count:
+        nothing = Estimate(value=None, n=0, reason="there was nothing to count")
+        return Agreement(agreement=share, kappa=nothing, alpha=nothing)
+    rng = np.random.default_rng((seed, 3))
+    drawn = rng.multinomial(count, (table / count).ravel(), size=resamples).reshape(resamples, *table.shape)
+    resampled = drawn.astype(np.float64)
+    return Agreement(
+        agreement=share,
+        kappa=_estimate(float(cohen_kappa(table)), cohen_kappa(resampled), count),
+        alpha=_estimate(float(krippendorff_alpha(table)), krippendorff_alpha(resampled), count),
+    )
+
+
+def _estimate(value: float, resampled: Table, count: int) -> Estimate:
+    if np.isnan(value):
+        return Estimate(value=None, n=count, reason=_ONE_CLASS)
+    interval = interval_of_resamples(resampled)
+    if interval is None or interval[0] == interval[1]:
+        return Estimate(value=value, n=count, reason=_NO_INTERVAL)
+    return Estimate(value=value, low=interval[0], high=interval[1], n=count)

@@ -1,0 +1,190 @@
+"""Intervals and multiplicity: Wilson, Clopper-Pearson and its fractional form, bootstrap over patients, Holm.
+
+Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
+(contract, sections 4 to 6). A figure computed on nothing is null with a reason, never 0.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtr, ndtri
+
+from clinaudit.reports.schema.estimate import Estimate
+
+#: Two-sided error of every interval.
+ALPHA = 0.05
+#: 97.5% point of the normal distribution.
+Z = float(ndtri(1 - ALPHA / 2))
+#: Bootstrap resamples (contract, section 4).
+RESAMPLES = 2000
+#: Share of resamples without a value above which an interval would describe other data (contract, section 5).
+MAXIMUM_UNDEFINED_SHARE = 0.01
+#: Trials below which a share's interval is the wider of Wilson's and Clopper and Pearson's: Wilson's alone holds a
+#: share of 0.105 in 92.1% at 10 trials (Brown, Cai and DasGupta 2001 on its dips).
+FEW_TRIALS = 20
+#: Resampled cells held in memory at a time (8 bytes each).
+_CHUNK_CELLS = 2_000_000
+
+
+def wilson(successes: int, trials: int) -> Estimate:
+    """Return a share with its Wilson (1927) score interval; null where there are no trials."""
+    if not trials:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    _check_count(successes, trials)
+    share = successes / trials
+    low, high = wilson_bounds(share, trials)
+    return Estimate(value=share, low=low, high=high, n=trials)
+
+
+def wilson_bounds(share: float, trials: int) -> tuple[float, float]:
+    """Return the Wilson interval of `share` (0..1) of `trials` > 0."""
+    shrink = 1 + Z**2 / trials
+    middle = (share + Z**2 / (2 * trials)) / shrink
+    half = Z * math.sqrt(share * (1 - share) / trials + Z**2 / (4 * trials**2)) / shrink
+    # At 0 and at 1 the formula gives the end itself but for rounding.
+    low = 0.0 if share <= 0 else max(0.0, middle - half)
+    high = 1.0 if share >= 1 else min(1.0, middle + half)
+    return low, high
+
+
+def clopper_pearson(successes: int, trials: int) -> Estimate:
+    """Return a share with its exact (Clopper-Pearson 1934) interval, which never collapses; null without trials."""
+    if not trials:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    _check_count(successes, trials)
+    return mean_with_beta_bounds(float(successes), trials)
+
+
+def estimate_share(successes: int, trials: int) -> Estimate:
+    """Return a share with Wilson's interval, of few trials the wider ends of it and Clopper and Pearson's."""
+    share = wilson(successes, trials)
+    if not 0 < trials < FEW_TRIALS:
+        return share
+    low, high = hull(ends(share), ends(clopper_pearson(successes, trials)))
+    return share.model_copy(update={"low": low, "high": high})
+
+
+def ends(estimate: Estimate) -> tuple[float, float]:
+    """Return an estimate's interval. Raises `ValueError` where it has none."""
+    if estimate.low is None or estimate.high is None:
+        raise ValueError("an interval was expected")
+    return estimate.low, estimate.high
+
+
+def hull(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """Return the smallest interval that holds both."""
+    return min(first[0], second[0]), max(first[1], second[1])
+
+
+def upper_bound_of_none(trials: int) -> float:
+    """Return the share that none in `trials` > 0 still allows: the one-sided 95% end of Clopper and Pearson's interval.
+
+    Near 3 / n, the rule of three (Hanley and Lippman-Hand 1983), which passes 1 below four trials.
+    """
+    return 1.0 - float(ALPHA ** (1 / trials))
+
+
+def mean_with_beta_bounds(total: float, count: int) -> Estimate:
+    """Return the mean `total / count` of values in [0, 1] with Beta quantiles, as the gate uses them.
+
+    Clopper-Pearson with the fractional sum as its count: low Beta(a/2; s, n-s+1), high Beta(1-a/2; s+1, n-s). Of all
+    variables in [0, 1] with one mean, the 0/1 one varies most, so that the interval is wide rather than narrow.
+    `count` is the number of independent values, that is of patients.
+    """
+    if not count:
+        return Estimate(value=None, n=0, reason="there was nothing to average")
+    # A sum of floats may pass its bounds by rounding, but by no more.
+    if not -1e-9 <= total <= count + 1e-9:
+        raise ValueError("a sum of values in [0, 1] lies outside its possible range")
+    total = min(max(total, 0.0), float(count))
+    low = 0.0 if total <= 0 else float(betaincinv(total, count - total + 1, ALPHA / 2))
+    high = 1.0 if total >= count else float(betaincinv(total + 1, count - total, 1 - ALPHA / 2))
+    return Estimate(value=total / count, low=low, high=high, n=count)
+
+
+def bootstrap_mean_over_patients(
+    sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int, resamples: int = RESAMPLES
+) -> tuple[float, float]:
+    """Return the 95% percentile interval of `sum(sums) / sum(counts)`, resampling patients.
+
+    `sums` and `counts`, one a patient: the sum of its generations' values and the number of its generations. Patients
+    without a generation have no place here. Raises `ValueError` on no patient or a count below 1.
+    """
+    sums = np.asarray(sums, dtype=np.float64)
+    counts = np.asarray(counts, dtype=np.int64)
+    if sums.ndim != 1 or sums.shape != counts.shape or not sums.size:
+        raise ValueError("sums and counts must hold one number for each of at least one patient")
+    if counts.min() < 1:
+        raise ValueError("every patient must have at least one generation")
+    rng = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    step = max(1, _CHUNK_CELLS // sums.size)
+    for start in range(0, resamples, step):
+        stop = min(start + step, resamples)
+        drawn = rng.integers(0, sums.size, size=(stop - start, sums.size))
+        means[start:stop] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = percentile_interval(means)
+    return low, high
+
+
+def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 2.5% and 97.5% points of resampled figures (1-D, finite)."""
+    low, high = np.quantile(resampled, (ALPHA / 2, 1 - ALPHA / 2))
+    return float(low), float(high)
+
+
+def interval_of_resamples(resampled: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return the 95% percentile interval of those that have a value; None where over 1% of the resamples have none."""
+    defined = resampled[np.isfinite(resampled)]
+    if not defined.size or defined.size < (1 - MAXIMUM_UNDEFINED_SHARE) * resampled.size:
+        return None
+    return percentile_interval(defined)
+
+
+def divide_or_nan(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quotient, NaN over 0."""
+    top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
+    quotient: NDArray[np.float64] = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0)
+    return quotient
+
+
+def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return the 95% interval of `first - second` from the intervals of two independent figures.
+
+    Newcombe (1998) for shares with Wilson's intervals; Zou and Donner (2008) for others.
+    """
+    if None in (first.value, first.low, first.high, second.value, second.low, second.high):
+        raise ValueError("both figures need a value and an interval")
+    a, a_low, a_high = float(first.value or 0), float(first.low or 0), float(first.high or 0)
+    b, b_low, b_high = float(second.value or 0), float(second.low or 0), float(second.high or 0)
+    difference = a - b
+    return (
+        difference - math.hypot(a - a_low, b_high - b),
+        difference + math.hypot(a_high - a, b - b_low),
+    )
+
+
+def score_test_p_value(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """Return the one-sided p-value that the first share is larger: the score test, pooled under equality."""
+    (a, m), (b, n) = first, second
+    pooled = (a + b) / (m + n)
+    error = float(np.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n)))
+    return float(ndtr(-(a / m - b / n) / error)) if error else 1.0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return Holm's (1979) adjusted p-values, in the order given."""
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def _check_count(successes: int, trials: int) -> None:
+    if not 0 <= successes <= trials:
+        raise ValueError("a count of successes lies outside 0 to the number of trials")

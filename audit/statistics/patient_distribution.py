@@ -1,0 +1,66 @@
+"""How a fraction is spread over patients: bins, shares above thresholds, deciles, and the tenth who are worst off.
+
+Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is suppressed.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.statistics.intervals import RESAMPLES, clopper_pearson, percentile_interval
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.groups import Decile, FractionBin, PatientDistribution, ShareAbove
+
+#: Fractions above which patients are counted [choice]: any, one in a hundred tokens, one in ten, half.
+THRESHOLDS: Final = (0.0, 0.01, 0.1, 0.5)
+#: Share of the patients who are the worst off.
+TAIL: Final = 0.1
+#: Resampled cells held in memory at a time (8 bytes each).
+_CHUNK_CELLS = 2_000_000
+
+
+def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int) -> PatientDistribution:
+    """Return the distribution over patients; `fractions` are of each patient's generations, of which the mean counts.
+
+    Raises `ValueError` without a patient, or where one has no generation.
+    """
+    if not fractions or not all(fractions.values()):
+        raise ValueError("every patient must have at least one generation")
+    values = np.sort([float(np.mean(own)) for own in fractions.values()])
+    count = len(values)
+    ends = (*THRESHOLDS, 1.0)
+    bins = [FractionBin(low=0.0, high=0.0, patients=int((values == 0).sum()))]
+    for low, high in itertools.pairwise(ends):
+        inside = (values > low) & ((values <= high) | (high == 1.0))
+        bins.append(FractionBin(low=low, high=high, patients=int(inside.sum())))
+    low, high = _tail_interval(values, seed)
+    return PatientDistribution(
+        bins=bins,
+        above=[
+            ShareAbove(threshold=threshold, share=clopper_pearson(int((values > threshold).sum()), count))
+            for threshold in THRESHOLDS
+        ],
+        deciles=[Decile(share=k / 10, fraction=float(np.quantile(values, k / 10))) for k in range(1, 10)],
+        worst_tenth=Estimate(value=float(values[-tail_size(count) :].mean()), low=low, high=high, n=tail_size(count)),
+    )
+
+
+def tail_size(patients: int) -> int:
+    """Return how many patients the tenth who are worst off are, at least one."""
+    return -(-patients // round(1 / TAIL))
+
+
+def _tail_interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
+    rng = np.random.default_rng(seed)
+    size, tail = values.size, tail_size(values.size)
+    means = np.empty(RESAMPLES)
+    step = max(1, _CHUNK_CELLS // size)
+    for start in range(0, RESAMPLES, step):
+        stop = min(start + step, RESAMPLES)
+        # Of sorted values, the largest of a resample are those of its largest places: integers sort faster.
+        places = np.partition(rng.integers(0, size, size=(stop - start, size)), size - tail, axis=1)[:, size - tail :]
+        means[start:stop] = values[places].mean(axis=1)
+    return percentile_interval(means)

@@ -1,0 +1,1 @@
+"""Is it shown that a patient was forgotten? The deletion certificate and its collapse check."""

@@ -1,0 +1,145 @@
+"""The collapse check: does the model after a mitigation still write as the one before did? (docs/comparing-runs.md)
+
+A model that ends at once, repeats itself or writes noise leaks nothing and has forgotten nothing. Owns the five
+questions and their limits [choice], each against the same patients' generations before. Knows nothing of what of the
+text stands in notes, nor of what a failed check means for a patient.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.generation.record import Generation
+from clinaudit.reports.schema.comparison import HealthCheck
+
+#: More of B's generations may be too short for a match than of A's by this share, and never more than half.
+MORE_SHORT: Final = 0.1
+MOST_SHORT: Final = 0.5
+#: More of B's generations may end in the repetition guard by this share.
+MORE_REPETITION: Final = 0.2
+#: B must keep this part of A's mean length, of its share of distinct tokens, and of what it writes as others do.
+KEPT_PART: Final = 0.5
+NO_TEXT: Final = "there are no generations of them in both runs"
+_REPETITION: Final = "repetition"
+#: Token ids are 32-bit: two fit into one 64-bit number.
+_ID_BITS: Final = 32
+Pairs = NDArray[np.int64]
+#: A figure of some generations; None where they hold too little text for it.
+Measured = Callable[[Sequence[Generation]], float | None]
+#: A's figure and B's to the limit, and whether B keeps it.
+Judged = Callable[[float, float], tuple[float, bool]]
+
+
+class Group(NamedTuple):
+    """The generations of some patients in both runs, and those of all other patients in A."""
+
+    name: str
+    before: Sequence[Generation]
+    after: Sequence[Generation]
+    #: Pairs of neighbouring tokens that A wrote of the other patients.
+    known_pairs: Pairs
+
+
+def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> list[HealthCheck]:
+    """Return the answers for one group; a question without data is unanswered, which is no pass.
+
+    `counts_repetition`: of one patient's few generations, two that happen to repeat themselves tell nothing.
+    """
+    questions: list[tuple[str, Measured, Judged]] = [
+        ("generations shorter than a match", _short_share(ngram), _at_most(MORE_SHORT, ceiling=MOST_SHORT)),
+        ("mean length in tokens", _mean_tokens, _at_least),
+        ("distinct tokens in a run as long as a match", _distinct_share(ngram), _at_least),
+        ("pairs of neighbouring tokens that A wrote of others", _known_share(group.known_pairs), _at_least),
+    ]
+    if counts_repetition:
+        questions.append(("generations stopped for repeating themselves", _repetition_share, _at_most(MORE_REPETITION)))
+    return [_answer(group, question, measure, judge) for question, measure, judge in questions]
+
+
+def _answer(group: Group, question: str, measure: Measured, judge: Judged) -> HealthCheck:
+    before = measure(group.before) if group.before else None
+    after = measure(group.after) if group.after else None
+    limit, passed, reason = None, None, None
+    if before is None or not group.after:
+        reason = NO_TEXT
+    elif after is None:
+        # A wrote enough for the question, B did not: that is a collapse and no gap.
+        passed, reason = False, "too little text"
+    else:
+        limit, passed = judge(before, after)
+    return HealthCheck(
+        group=group.name, question=question, a=before, b=after, limit=limit, passed=passed, reason=reason
+    )
+
+
+def has_collapsed(checks: Iterable[HealthCheck]) -> bool | None:
+    """Return whether any check failed; None where none did, and some could not be made."""
+    answers = [check.passed for check in checks]
+    if False in answers:
+        return True
+    return None if None in answers or not answers else False
+
+
+def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
+    """Return the distinct pairs of neighbouring token ids, each as one number, ascending."""
+    found = [_pairs_of(generation.token_ids) for generation in generations]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _at_most(more: float, *, ceiling: float = 1.0) -> Judged:
+    """B may be above A by `more`, and no higher than the ceiling."""
+
+    def judge(before: float, after: float) -> tuple[float, bool]:
+        limit = min(before + more, ceiling)
+        return limit, after <= limit
+
+    return judge
+
+
+def _at_least(before: float, after: float) -> tuple[float, bool]:
+    limit = KEPT_PART * before
+    return limit, after >= limit
+
+
+def _short_share(ngram: int) -> Measured:
+    return lambda generations: _mean(len(item.token_ids) < ngram for item in generations)
+
+
+def _repetition_share(generations: Sequence[Generation]) -> float | None:
+    return _mean(item.finish_reason == _REPETITION for item in generations)
+
+
+def _mean_tokens(generations: Sequence[Generation]) -> float | None:
+    return _mean(len(item.token_ids) for item in generations)
+
+
+def _distinct_share(ngram: int) -> Measured:
+    """Of each whole run of `ngram` tokens, one after the other, the share that is distinct: alike for any length."""
+    return lambda generations: _mean(
+        len(set(item.token_ids[start : start + ngram])) / ngram
+        for item in generations
+        for start in range(0, len(item.token_ids) - ngram + 1, ngram)
+    )
+
+
+def _known_share(known: Pairs) -> Measured:
+    def measure(generations: Sequence[Generation]) -> float | None:
+        if not known.size:
+            return None
+        pairs = np.concatenate([_pairs_of(item.token_ids) for item in generations])
+        return float(np.isin(pairs, known).mean()) if pairs.size else None
+
+    return measure
+
+
+def _pairs_of(token_ids: Sequence[int]) -> Pairs:
+    ids = np.asarray(token_ids, dtype=np.int64)
+    pairs: Pairs = (ids[:-1] << _ID_BITS) | ids[1:]
+    return pairs
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    numbers = [float(value) for value in values]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -1,0 +1,166 @@
+"""The deletion certificate: named patients before and after, with the collapse check (docs/comparing-runs.md).
+
+Owns who is a control, whose generations are checked for collapse, and what of the certificate may be published. The
+rule for one patient is `forgetting`, the check itself `output_health`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from clinaudit.audit.comparison.evidence import RunEvidence
+from clinaudit.audit.comparison.run_pair import RunPair
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.statistics.intervals import estimate_share
+from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
+from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, ExposedRuns, judge_patient, not_shown, worst_of
+from clinaudit.audit.unlearning.held_out_level import PatientExposure, read_exposure
+from clinaudit.errors import BadInputError
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.comparison import (
+    Certificate,
+    Forgetting,
+    ForgettingVerdict,
+    HealthCheck,
+    PatientCertificate,
+)
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.suppression.comparison import publish_forgetting
+from clinaudit.templates.text_file import read_text_file
+
+EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "not shown": 8}
+ByPatient = Mapping[str, Sequence[Generation]]
+
+
+def read_ids(path: Path) -> list[str]:
+    """Return the ids, one a line, each once; raises `BadInputError` where there are none."""
+    lines = (line.strip() for line in read_text_file(path, role="the list of ids").lstrip("\ufeff").splitlines())
+    ids = list(dict.fromkeys(line for line in lines if line))
+    if not ids:
+        raise BadInputError(f"the list of ids {path.name} is empty; give one patient id a line")
+    return ids
+
+
+def certify(
+    named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None
+) -> tuple[Certificate, Forgetting]:
+    """Return the certificate by patient (PHI), and what of it may be published."""
+    if evidence is None:
+        patients = [not_shown(patient_id, PURGED) for patient_id in named]
+        return _conclude(patients, pair, health=[], sizes={}, controls={}, above=_no_controls())
+    before, after = (read_exposure(run) for run in evidence)
+    held_out = [_held_out(run, set(named)) for run in (before, after)]
+    runs = ExposedRuns(
+        before=before,
+        after=after,
+        levels_before=before.levels(held_out[0]),
+        levels_after=after.levels(held_out[1]),
+        ngram=pair.b.ngram,
+        same_prompts=pair.same_prompts,
+    )
+    texts = tuple(_by_patient(run.generations) for run in evidence)
+    health, sizes = _check_groups(texts[0], texts[1], before, named, ngram=pair.b.ngram)
+    collapsed = has_collapsed(health)
+    others = _OthersPairs(texts[0])
+    patients = []
+    for patient_id in named:
+        own = Group(patient_id, texts[0].get(patient_id, ()), texts[1].get(patient_id, ()), others.of(patient_id))
+        own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
+        patients.append(judge_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
+    above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
+    controls = {
+        tier: max((level.patients for (at, _), level in runs.levels_after.items() if at == tier), default=0)
+        for tier in TIER_IDS
+    }
+    share = estimate_share(above, len(held_out[1])) if held_out[1] else _no_controls()
+    return _conclude(patients, pair, health=health, sizes=sizes, controls=controls, above=share)
+
+
+def _no_controls() -> Estimate:
+    return Estimate(value=None, n=0, reason="there are no held-out patients to compare with")
+
+
+def _held_out(run: PatientExposure, named: Collection[str]) -> list[str]:
+    return sorted(patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named)
+
+
+def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]]:
+    found: dict[str, list[Generation]] = {}
+    for generation in generations:
+        found.setdefault(generation.patient_id, []).append(generation)
+    return found
+
+
+def _check_groups(
+    before: ByPatient, after: ByPatient, run: PatientExposure, named: Sequence[str], *, ngram: int
+) -> tuple[list[HealthCheck], dict[str, int]]:
+    """Return the collapse check of the named, the retained and the held-out, and the patients of each group."""
+    common = before.keys() & after.keys()
+    groups = {
+        "named": common & set(named),
+        "retained": {patient for patient in common - set(named) if run.arms.get(patient) == "train"},
+        "controls": {patient for patient in common - set(named) if run.arms.get(patient) != "train"},
+    }
+    health: list[HealthCheck] = []
+    for name, patients in groups.items():
+        known = neighbouring_pairs(_texts(before, before.keys() - patients))
+        group = Group(name, _texts(before, patients), _texts(after, patients), known)
+        health += check_group(group, ngram=ngram)
+    return health, {name: len(patients) for name, patients in groups.items()}
+
+
+def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation]:
+    return [generation for patient in sorted(patients) for generation in generations[patient]]
+
+
+class _OthersPairs:
+    """The pairs of neighbouring tokens that A wrote of everybody but one patient."""
+
+    def __init__(self, generations: ByPatient) -> None:
+        self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
+        own = [neighbouring_pairs(generations[patient]) for patient in self._owners]
+        every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)
+        owners = np.repeat(np.arange(len(own)), [pairs.size for pairs in own])
+        self._pairs, first, self._patients = np.unique(every, return_index=True, return_counts=True)
+        self._first_owners = owners[first]
+
+    def of(self, patient_id: str) -> Pairs:
+        """Return the pairs that stand in the text of another patient."""
+        owner = self._owners.get(patient_id, -1)
+        pairs: Pairs = self._pairs[(self._patients > 1) | (self._first_owners != owner)]
+        return pairs
+
+
+def _conclude(
+    patients: list[PatientCertificate],
+    pair: RunPair,
+    *,
+    health: list[HealthCheck],
+    sizes: dict[str, int],
+    controls: dict[str, int],
+    above: Estimate,
+) -> tuple[Certificate, Forgetting]:
+    verdict = worst_of(patient.verdict for patient in patients)
+    collapsed = has_collapsed(health)
+    certificate = Certificate(
+        verdict=verdict,
+        collapsed=collapsed,
+        controls_above_level=above,
+        health=health,
+        differences=list(pair.differences),
+        patients=patients,
+    )
+    forgetting = Forgetting(
+        verdict=verdict,
+        named=len(patients),
+        patients={of: sum(patient.verdict == of for patient in patients) for of in VERDICTS},
+        leaked_before=sum(patient.leaked_before for patient in patients),
+        controls=dict(controls),
+        controls_above_level=above,
+        collapsed=collapsed,
+        health=health,
+        reasons=sorted({reason for patient in patients for reason in patient.reasons}),
+    )
+    return certificate, publish_forgetting(forgetting, group_sizes=sizes)

@@ -1,0 +1,1 @@
+"""The corpus: notes, patients and diagnoses, read from files, checked, and all problems reported at once."""

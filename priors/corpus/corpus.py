@@ -1,0 +1,166 @@
+"""The corpus: patients, their notes in order of time, and their diagnosis labels (contract, section 2).
+
+Owns what an audit may ask of a corpus, and `read_corpus`, which reports everything wrong at once: a corpus that
+exists is valid. Knows nothing of file formats, of what a note says, or of any model.
+"""
+
+import hashlib
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
+from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.rows import check_references, collect_labels, collect_notes, collect_patients
+from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, find_tables, read_table
+
+__all__ = ["Corpus", "Note", "Patient", "Split", "read_corpus"]
+
+
+class Corpus:
+    """A valid corpus. Every patient in it has notes; `warnings` says in words, without counts, what it lacks."""
+
+    def __init__(
+        self,
+        *,
+        patients: Iterable[Patient],
+        notes: Mapping[str, tuple[Note, ...]],
+        diagnosis_labels: Mapping[tuple[str, str], bool] | None,
+        has_split: bool,
+        digest: str,
+        texts: NoteTexts,
+        warnings: Sequence[str] = (),
+        patients_without_notes: int = 0,
+    ) -> None:
+        by_id = {patient.patient_id: patient for patient in sorted(patients, key=lambda one: one.patient_id)}
+        #: Every patient with notes, by id, sorted by id.
+        self.patients: Mapping[str, Patient] = MappingProxyType(by_id)
+        self._notes = dict(notes)
+        #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
+        self.diagnosis_labels: Mapping[tuple[str, str], bool] | None = (
+            None if diagnosis_labels is None else MappingProxyType(dict(diagnosis_labels))
+        )
+        #: Whether a patients table with a `split` column exists; without one every patient is `train`.
+        self.has_split = has_split
+        #: SHA-256 over the tables' roles, formats and bytes, in hexadecimal; file names and places do not count.
+        self.digest = digest
+        self._texts = texts
+        self.warnings = tuple(warnings)
+        #: Rows of the patients table to which no note belongs; such a patient is no target and not in `patients`.
+        self.patients_without_notes = patients_without_notes
+
+    @property
+    def has_counterfactual(self) -> bool:
+        """Whether any patient is held out from training."""
+        return any(patient.split == "nontrain" for patient in self.patients.values())
+
+    @property
+    def note_count(self) -> int:
+        """Number of notes."""
+        return sum(map(len, self._notes.values()))
+
+    def notes_of(self, patient_id: str) -> tuple[Note, ...]:
+        """Return a patient's notes, undated first, then by date and time of visit, ties in file order."""
+        return self._notes[patient_id]
+
+    def latest_note(self, patient_id: str) -> Note:
+        """Return the last of `notes_of`."""
+        return self._notes[patient_id][-1]
+
+    def patient_ids(self, split: Split) -> tuple[str, ...]:
+        """Return the ids of one split, sorted."""
+        return tuple(key for key, patient in self.patients.items() if patient.split == split)
+
+    def packed(self, split: Split) -> PackedNotes:
+        """Return the notes of one split, each patient's as in `notes_of`; no text is copied.
+
+        Patients are ordered by their first place in the notes table, so that a scan reads mostly forward.
+        """
+        own = ([note.position for note in self._notes[patient_id]] for patient_id in self.patient_ids(split))
+        return self._texts.packed(sorted(own, key=min))
+
+
+def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
+    """Read and validate a corpus directory, or one notes file.
+
+    The text of the notes goes to a nameless file in the directory `scratch`, or stays in memory without one. Raises
+    `BadInputError` that lists everything wrong, by file, row and column and without content, and `StorageError` where
+    the system refuses a file, a file changes meanwhile, or the texts cannot be written.
+    """
+    problems = Problems()
+    shown = printable(str(path))
+    files: dict[str, DataFile] = {}
+    misnamed: list[str] = []
+    try:
+        if stat.S_ISDIR(stat_input(path, shown).st_mode):
+            files, misnamed = find_tables(path, problems)
+        else:
+            files = {"notes": find_file(path, printable(path.name))}
+    except BadInputError as error:
+        problems.add(printable(path.name) or shown, error.message)
+    with NoteTexts(scratch) as texts:
+        tables = {
+            schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
+            for schema in SCHEMAS
+            if schema.name in files
+        }
+    if "notes" not in tables:
+        problems.raise_any(f"the corpus {shown}")
+    notes = collect_notes(tables["notes"], texts, problems)
+    check_references(tables, problems)
+    patients = collect_patients(tables.get("patients"), notes, problems)
+    labels = collect_labels(tables.get("diagnoses"), notes, problems)
+    problems.raise_any(f"the corpus {shown}")
+
+    listed = len(tables["patients"].rows) if "patients" in tables else len(patients)
+    return Corpus(
+        patients=patients,
+        notes=notes,
+        diagnosis_labels=labels,
+        has_split="patients" in tables and "split" in tables["patients"].columns,
+        digest=_digest({name: table.file for name, table in tables.items()}),
+        texts=texts,
+        warnings=_warnings(tables, patients, notes, misnamed),
+        patients_without_notes=listed - len(patients),
+    )
+
+
+def _digest(files: Mapping[str, DataFile]) -> str:
+    lines = [f"{name} {file.format} {digest_file(file)}\n" for name, file in sorted(files.items())]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _warnings(
+    tables: Mapping[str, Table],
+    patients: Sequence[Patient],
+    notes: Mapping[str, tuple[Note, ...]],
+    misnamed: Sequence[str],
+) -> list[str]:
+    """Say what a reader must know; without counts, since small ones must not leave the evidence."""
+    found = []
+    for name in misnamed:
+        found.append(f"A file named like the table {name} is in no format that is read, and was ignored.")
+    splits = {patient.split for patient in patients}
+    if "patients" not in tables:
+        found.append("There is no patients table: every patient counts as train, and no counterfactual arm exists.")
+    elif "split" not in tables["patients"].columns:
+        found.append(
+            "The patients table has no split column: every patient counts as train, and no counterfactual arm exists."
+        )
+    elif splits == {"train"}:
+        found.append("No patient with notes is in the nontrain split: no counterfactual arm exists.")
+    elif splits == {"nontrain"}:
+        found.append("No patient with notes is in the train split: nothing here can have been memorized in training.")
+    if "patients" in tables and len(tables["patients"].rows) > len(patients):
+        found.append("Some patients of the patients table have no notes; they cannot be targets and are left out.")
+    dated = {note.visit_date is not None for own in notes.values() for note in own}
+    if dated == {False}:
+        found.append("No note has a visit date: notes are taken in the order of the file.")
+    elif dated == {True, False}:
+        found.append("Some notes have no visit date; they are taken as earlier than a patient's dated ones.")
+    return found

@@ -1,0 +1,113 @@
+"""What a corpus holds, in numbers, for `clinaudit check`; also patients and note texts shared across splits.
+
+For the eyes of whoever holds the corpus: counts here are exact, and nothing of it enters a report unsuppressed.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Patient, Split
+from clinaudit.templates.sections import normalize_newlines
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDescription:
+    """Counts of one split."""
+
+    patients: int
+    notes: int
+    #: Notes with a visit date.
+    dated_notes: int
+    known_age: int
+    known_sex: int
+    known_name: int
+    known_dob: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDescription:
+    """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`, names without case."""
+
+    train: SplitDescription
+    nontrain: SplitDescription
+    #: Patients of the patients table that have no notes.
+    patients_without_notes: int
+    has_diagnosis_table: bool
+    #: Patients labelled positive and negative, by diagnosis, sorted; empty without a table.
+    labels: dict[str, tuple[int, int]]
+    #: Distinct note texts that stand in notes of both splits.
+    shared_texts: int
+    #: Patients, of either split, with such a note.
+    patients_with_shared_texts: int
+    #: Pairs of name and date of birth that patients of both splits have: one person under two ids, it seems.
+    shared_identities: int
+    #: Patients, of either split, with such a name and date of birth.
+    patients_with_shared_identities: int
+    #: What the corpus lacks, in words.
+    warnings: tuple[str, ...]
+
+
+def describe_corpus(corpus: Corpus) -> CorpusDescription:
+    """Count what is in a corpus."""
+    texts = [
+        (_digest(note.text), patient)
+        for patient in corpus.patients.values()
+        for note in corpus.notes_of(patient.patient_id)
+    ]
+    identities = [
+        ((" ".join(patient.name.split()).casefold(), patient.dob), patient)
+        for patient in corpus.patients.values()
+        if patient.name and patient.dob
+    ]
+    shared_texts, with_texts = _shared_across_splits(texts)
+    shared_identities, with_identities = _shared_across_splits(identities)
+    return CorpusDescription(
+        train=_describe_split(corpus, "train"),
+        nontrain=_describe_split(corpus, "nontrain"),
+        patients_without_notes=corpus.patients_without_notes,
+        has_diagnosis_table=corpus.diagnosis_labels is not None,
+        labels=_count_labels(corpus),
+        shared_texts=shared_texts,
+        patients_with_shared_texts=with_texts,
+        shared_identities=shared_identities,
+        patients_with_shared_identities=with_identities,
+        warnings=corpus.warnings,
+    )
+
+
+def _digest(text: str) -> bytes:
+    """Return what stands for a text: all texts together would not fit into memory."""
+    return hashlib.blake2b(normalize_newlines(text).encode("utf-8"), digest_size=16).digest()
+
+
+def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
+    patients = [corpus.patients[patient_id] for patient_id in corpus.patient_ids(split)]
+    notes = [note for patient in patients for note in corpus.notes_of(patient.patient_id)]
+    return SplitDescription(
+        patients=len(patients),
+        notes=len(notes),
+        dated_notes=sum(note.visit_date is not None for note in notes),
+        known_age=sum(patient.age is not None for patient in patients),
+        known_sex=sum(patient.sex is not None for patient in patients),
+        known_name=sum(patient.name is not None for patient in patients),
+        known_dob=sum(patient.dob is not None for patient in patients),
+    )
+
+
+def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for (_, diagnosis), present in (corpus.diagnosis_labels or {}).items():
+        counts[diagnosis][0 if present else 1] += 1
+    return {diagnosis: (positive, negative) for diagnosis, (positive, negative) in sorted(counts.items())}
+
+
+def _shared_across_splits(held: Sequence[tuple[object, Patient]]) -> tuple[int, int]:
+    """Return how many distinct things patients of both splits hold, and how many patients hold one of them."""
+    splits: dict[object, set[Split]] = defaultdict(set)
+    for thing, patient in held:
+        splits[thing].add(patient.split)
+    shared = {thing for thing, seen in splits.items() if len(seen) == 2}
+    return len(shared), len({patient.patient_id for thing, patient in held if thing in shared})

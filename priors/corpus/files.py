@@ -1,0 +1,195 @@
+"""Input files opened safely and read line by line, compressed or not. Knows nothing of tables or columns.
+
+Only a regular file (once links are followed) is ever opened: a FIFO would block for ever and a device never end.
+Whatever a file holds ends in lines or in a `BadInputError` whose message is in words of ours: the messages of
+the decompressors and parsers underneath are never passed on, since they quote content.
+"""
+
+import errno
+import gzip
+import hashlib
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal
+
+import zstandard
+
+from clinaudit.errors import BadInputError, StorageError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Format = Literal["parquet", "csv", "jsonl"]
+Compression = Literal["gz", "zst"]
+#: File name endings and what they say; Parquet compresses inside itself.
+FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
+    ".parquet": ("parquet", None),
+    ".csv": ("csv", None),
+    ".csv.gz": ("csv", "gz"),
+    ".csv.zst": ("csv", "zst"),
+    ".jsonl": ("jsonl", None),
+    ".jsonl.gz": ("jsonl", "gz"),
+    ".jsonl.zst": ("jsonl", "zst"),
+}
+#: Longest line (JSONL record, or line of a CSV note) in bytes; a compressed file of a few kilobytes can hold a line
+#: that fills all memory, and no clinical note comes near this.
+MAX_LINE_BYTES = 64 * 1024 * 1024
+#: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
+MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A regular file that was there when looked at; see `find_file`."""
+
+    path: Path
+    #: The name messages use: relative to the corpus directory.
+    name: str
+    format: Format
+    compression: Compression | None
+    #: Device, inode, size in bytes and modification time in nanoseconds, to notice a change while it is read.
+    identity: tuple[int, int, int, int]
+
+
+def printable(text: str) -> str:
+    """Return `text` fit for a message of one line: what cannot be printed becomes `?`."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def stat_input(path: Path, name: str) -> os.stat_result:
+    """Return the status of `path`, links followed; raises `BadInputError` (what is wrong alone) if there is none."""
+    try:
+        return path.stat()
+    except ValueError:
+        raise BadInputError("is not a file name") from None
+    except OSError as error:
+        if error.errno in _MISSING:
+            is_link = error.errno != errno.ENAMETOOLONG and path.is_symlink()
+            what = "is a link to nothing" if is_link else "does not exist"
+            raise BadInputError(what) from None
+        raise unreadable(name, error) from None
+
+
+def unreadable(name: str, error: OSError) -> StorageError:
+    """Return the error for a file that exists but that the system does not let us read."""
+    reason = os.strerror(error.errno) if error.errno else "input/output error"
+    return StorageError(f"cannot read {name}: {reason}; check its permissions and its disk, then try again")
+
+
+def find_file(path: Path, name: str) -> DataFile:
+    """Return the data file at `path` without opening it; raises `BadInputError` (what is wrong alone) if it is none."""
+    status = stat_input(path, name)
+    if not stat.S_ISREG(status.st_mode):
+        raise BadInputError("is not a regular file")
+    endings = [ending for ending in FILE_ENDINGS if path.name.endswith(ending)]
+    if not endings:
+        raise BadInputError(f"its name must end in one of {', '.join(FILE_ENDINGS)}")
+    if status.st_size == 0:
+        raise BadInputError("is empty")
+    data_format, compression = FILE_ENDINGS[endings[0]]
+    return DataFile(path, name, data_format, compression, _identity(status))
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def open_file(file: DataFile) -> io.BufferedReader:
+    """Open `file` as raw bytes; raises `StorageError` if it is no longer the regular file that was found."""
+    try:
+        # O_NONBLOCK: were the path swapped for a FIFO since, opening it must not wait for a writer.
+        handle = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    if _identity(os.fstat(handle.fileno())) != file.identity:
+        handle.close()
+        raise StorageError(f"{file.name} changed while it was read; try again once nothing writes to it")
+    return handle
+
+
+def digest_file(file: DataFile) -> str:
+    """Return the SHA-256 of the file's bytes as they lie on disk, in hexadecimal."""
+    with open_file(file) as handle:
+        try:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as error:
+            raise unreadable(file.name, error) from None
+
+
+def iter_lines(file: DataFile) -> Iterator[bytes]:
+    """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, a UTF-8 mark taken off.
+
+    Raises `BadInputError` on damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    """
+    with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
+        first = True
+        while line := _next_line(stream, file):
+            if first:
+                if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise BadInputError("is UTF-16; save it as UTF-8")
+                line = line.removeprefix(b"\xef\xbb\xbf")
+                first = False
+            yield line
+
+
+def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
+    try:
+        line = stream.readline(MAX_LINE_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError):
+        raise BadInputError(f"is damaged, cut off, or not {file.compression} data") from None
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    if len(line) > MAX_LINE_BYTES:
+        raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
+    return line
+
+
+def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO:
+    if compression == "gz":
+        return gzip.GzipFile(fileobj=handle)  # type: ignore[return-value]  # a reader in all but name
+    if compression == "zst":
+        return io.BufferedReader(_ZstdReader(handle), buffer_size=1 << 17)
+    return handle
+
+
+class _ZstdReader(io.RawIOBase):
+    """Reads all frames of a zstd stream, and raises `EOFError` where the last is cut off.
+
+    `zstandard`'s own stream reader ends quietly there, which would drop the last records in silence.
+    """
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self._context = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+        self._frame: zstandard.ZstdDecompressionObj | None = None
+        self._waiting = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        target = memoryview(buffer).cast("B")
+        while not self._ready:
+            # A small bite, since one compressed kilobyte can hold 30 megabytes.
+            chunk = self._waiting or self._handle.read(1 << 12)
+            self._waiting = b""
+            if not chunk:
+                if self._frame is not None:
+                    raise EOFError("zstd frame cut off")
+                return 0
+            frame = self._frame or self._context.decompressobj()
+            self._ready = memoryview(frame.decompress(chunk))
+            self._waiting = frame.unused_data if frame.eof else b""
+            self._frame = None if frame.eof else frame
+        size = min(len(target), len(self._ready))
+        target[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size

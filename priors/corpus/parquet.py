@@ -1,0 +1,116 @@
+"""Rows of a Parquet file, read by polars in a child process; columns nobody asked for are never read.
+
+A damaged Parquet file can claim to need exabytes, and polars' Rust code then ends the whole process, as no
+exception can stop. So this module, run by itself, is the child that reads the file, and hands over one row a line
+(JSON); its death is an error like any other. Its memory goes with it: polars 2.1 holds the compressed bytes of a whole
+row group, whatever part of it is asked for.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import IO, cast
+
+import polars as pl
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+
+#: Rows of the first slice, before anything is known of their size.
+_FIRST_ROWS = 256
+#: Size of a decoded slice (bytes, about). Each slice reads its row groups' compressed bytes anew: a tenth of this
+#: takes ten times the reading of a file that is one row group, and saves no more than this.
+_SLICE_BYTES = 64 * 1024 * 1024
+#: What a pipe holds (Linux); a note is longer than Python's own buffer.
+_PIPE_BYTES = 1 << 16
+
+
+def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield (row from 1, values by column); raises `BadInputError` at the end on a file that cannot be read to it.
+
+    A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
+    """
+    open_file(file).close()  # polars opens the path itself; this says in our words why it could not
+    # -P: a polars.py lying in the working directory must not be imported.
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "clinaudit.priors.corpus.parquet",
+        str(file.path.absolute()),
+        *sorted(columns),
+    ]
+    try:
+        # What a panic prints may quote content.
+        child = subprocess.Popen(
+            command,
+            bufsize=_PIPE_BYTES,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    whole = True
+    with child:
+        try:
+            yield from _iter_rows(cast("IO[bytes]", child.stdout))
+        except ValueError:  # a line cut off, or none
+            whole = False
+        except BaseException:
+            child.kill()
+            raise
+    open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
+    if child.returncode or not whole:
+        raise BadInputError("is not a Parquet file that can be read")
+
+
+def _iter_rows(lines: IO[bytes]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    names = json.loads(lines.readline())
+    if not names:
+        # Without a column there are no rows, and missing columns must not read as an empty table.
+        yield 1, {}
+    for number, line in enumerate(lines, start=1):
+        yield number, dict(zip(names, json.loads(line), strict=True))
+
+
+def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
+    """Write the names of the columns there are, then each row's values, as lines of JSON."""
+    scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    schema = scan.collect_schema()
+    names = [name for name in schema if name in columns]
+    out.write(json.dumps(names).encode() + b"\n")
+    if not names:
+        return
+    total = scan.select(pl.len()).collect().item()
+    scan = scan.select(_plain(name, schema[name]) for name in names)
+    at, rows, read_bytes = 0, _FIRST_ROWS, 0
+    while at < total:
+        frame = scan.slice(at, rows).collect()
+        if frame.height != min(rows, total - at):
+            raise EOFError("fewer rows than the file says it has")
+        for row in frame.iter_rows():
+            out.write(json.dumps(row, ensure_ascii=False, default=_unsayable).encode("utf-8") + b"\n")
+        at += frame.height
+        read_bytes += int(frame.estimated_size())
+        del frame  # or two slices would be held at once
+        rows = max(1, min(8 * rows, _SLICE_BYTES * at // max(read_bytes, 1)))
+
+
+def _unsayable(_: object) -> dict[str, object]:
+    return {}
+
+
+def _plain(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not."""
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        return pl.col(name).dt.to_string("iso:strict")
+    return pl.col(name)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no copy of the notes is left behind should this die
+    _write_rows(Path(sys.argv[1]), sys.argv[2:], sys.stdout.buffer)

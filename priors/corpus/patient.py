@@ -1,0 +1,49 @@
+"""A patient and a note, as the tables give them. Knows nothing of where they were read."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+
+from clinaudit.priors.corpus.note_texts import NoteTexts
+
+Split = Literal["train", "nontrain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One note; notes of two readings are never equal."""
+
+    patient_id: str
+    note_id: str
+    #: The date as written; None where the corpus gives none.
+    visit_date: date | None
+    provider: str | None
+    practice: str | None
+    note_type: str | None
+    #: Place in the notes table, from 0.
+    position: int
+    #: Where its text lies, under its position.
+    texts: NoteTexts = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The text exactly as given, read anew each time: hold it no longer than it is needed."""
+        return self.texts.text(self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """What the tables say about one patient who has notes; None is unknown."""
+
+    patient_id: str
+    split: Split
+    #: Completed years; where the table gives none, at the latest visit, from the date of birth.
+    age: int | None
+    #: `female`, `male`, or another word in lower case.
+    sex: str | None
+    name: str | None
+    dob: date | None
+    race: str | None
+    marital_status: str | None
+    occupation: str | None
+    children: str | None

@@ -1,0 +1,131 @@
+"""Records of a CSV, JSONL or Parquet file, one mapping a row, nothing guessed and nothing dropped.
+
+Owns CSV and JSONL, and hands Parquet to its own module; knows nothing of which tables there are. The text formats
+are parsed by the standard library: polars' readers fill a short CSV row with nulls, and name no row for a malformed
+line, in a message that quotes it.
+
+Rows count from 1 without the header; a blank line counts as a row that holds no record. What cannot be parsed is
+added to `problems`, and reading goes on where the format lets it.
+"""
+
+import csv
+import json
+from collections.abc import Collection, Iterator, Mapping
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile, iter_lines
+from clinaudit.priors.corpus.parquet import iter_parquet
+from clinaudit.priors.corpus.problems import Problems
+
+#: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
+MAX_FIELD_CHARS = 64 * 1024 * 1024
+NOT_UTF8 = "is not UTF-8"
+Record = Mapping[str, object]
+
+
+def iter_records(file: DataFile, *, columns: Collection[str], problems: Problems) -> Iterator[tuple[int, Record]]:
+    """Yield (row, values by column) for each record of `file`, of the named columns only.
+
+    CSV values are strings; JSONL and Parquet values are of whatever type the file says. An absent key is absent.
+    A row that could not be parsed is in `problems` instead.
+    """
+    wanted = frozenset(columns)
+    try:
+        if file.format == "csv":
+            yield from _iter_csv(file, wanted, problems)
+        elif file.format == "jsonl":
+            yield from _iter_jsonl(file, wanted, problems)
+        else:
+            yield from iter_parquet(file, wanted)
+    except BadInputError as error:
+        problems.add(file.name, error.message)
+
+
+def _iter_csv(file: DataFile, columns: frozenset[str], problems: Problems) -> Iterator[tuple[int, Record]]:
+    # surrogateescape keeps a wrong byte in its own cell, so that row and column of each can be told.
+    lines = (line.decode("utf-8", errors="surrogateescape") for line in iter_lines(file))
+    reader = csv.reader(lines, strict=True)
+    row = 0
+    try:
+        header = _next_cells(reader) or []
+        _check_header(file, header, columns, problems)
+        while (cells := _next_cells(reader)) is not None:
+            row += 1
+            if cells and len(cells) != len(header):
+                what = f"has {len(cells)} fields where the header has {len(header)}"
+                problems.add(file.name, what, row=row)
+            elif cells:
+                _check_encoding(file, row, header, cells, columns, problems)
+                yield row, {name: cell for name, cell in zip(header, cells, strict=True) if name in columns}
+    except csv.Error:
+        # The parser cannot tell where the next record begins.
+        what = "is malformed CSV from here on (a quote not closed, or text after one)"
+        problems.add(file.name, what, row=row + 1)
+
+
+def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:
+    """Return the next row, None at the end; `csv` keeps its field limit process-wide, so it is lent row by row."""
+    before = csv.field_size_limit(MAX_FIELD_CHARS)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _check_header(file: DataFile, header: list[str], columns: frozenset[str], problems: Problems) -> None:
+    for name in sorted(columns):
+        if header.count(name) > 1:
+            problems.add(file.name, "stands in the header more than once", column=name)
+
+
+def _check_encoding(
+    file: DataFile, row: int, header: list[str], cells: list[str], columns: frozenset[str], problems: Problems
+) -> None:
+    for name, cell in zip(header, cells, strict=True):
+        if not cell.isascii() and not is_encodable(cell):
+            problems.add(file.name, NOT_UTF8, row=row, column=name if name in columns else "")
+
+
+def is_encodable(text: str) -> bool:
+    """Whether `text` can be written as UTF-8: a lone surrogate cannot."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _iter_jsonl(file: DataFile, columns: frozenset[str], problems: Problems) -> Iterator[tuple[int, Record]]:
+    for row, line in enumerate(iter_lines(file), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(
+                line.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
+            )
+        except UnicodeDecodeError:
+            problems.add(file.name, NOT_UTF8, row=row)
+        except _RepeatedKeyError:
+            problems.add(file.name, "gives one key twice", row=row)
+        except (ValueError, RecursionError):
+            problems.add(file.name, "is not a JSON object on one line", row=row)
+        else:
+            if isinstance(record, dict):
+                yield row, {name: value for name, value in record.items() if name in columns}
+            else:
+                problems.add(file.name, "is not a JSON object on one line", row=row)
+
+
+class _RepeatedKeyError(ValueError):
+    """A JSON object gives one key twice; `json` would keep the last and drop the others in silence."""
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise _RepeatedKeyError
+    return record
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,179 @@
+"""From the tables' rows to notes, patients and labels, and the checks that tie one table to another.
+
+Owns what a row means once its table could be read; every cell that cannot be used is added to `problems`, and the
+result is only to be used if there are none. Contract, section 2.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+from typing import TypeVar
+
+from clinaudit.priors.corpus.cells import (
+    CellError,
+    completed_years,
+    parse_age,
+    parse_count,
+    parse_date,
+    parse_flag,
+    parse_sex,
+    parse_split,
+)
+from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.tables import Row, Table
+
+Meaning = TypeVar("Meaning")
+#: Undated notes come first, then by day and time of visit, then in file order.
+_Moment = tuple[bool, date, time, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CellReader:
+    """Reads cells of one table, noting in `problems` what cannot be used."""
+
+    table: Table
+    problems: Problems
+
+    def meaning(self, row: Row, column: str, parse: Callable[[str], Meaning]) -> Meaning | None:
+        """Return what a cell means, None where it is blank or wrong."""
+        text = row.cell(column)
+        if text is None:
+            return None
+        try:
+            return parse(text)
+        except CellError as error:
+            self.wrong(row, column, str(error))
+            return None
+
+    def wrong(self, row: Row, column: str, what: str) -> None:
+        """Note that a cell is wrong."""
+        self.problems.add(self.table.file.name, what, row=row.number, column=column)
+
+
+def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[str, tuple[Note, ...]]:
+    """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
+    cells = CellReader(table, problems)
+    by_patient: dict[str, list[Note]] = {}
+    #: By position; most visits have a date alone.
+    times: dict[int, time] = {}
+    for position, row in enumerate(table.rows):
+        visit = cells.meaning(row, "visit_date", parse_date)
+        if visit and visit[1] != time.min:
+            times[position] = visit[1]
+        note = Note(
+            patient_id=row.text("patient_id"),
+            note_id=row.text("note_id"),
+            visit_date=visit[0] if visit else None,
+            provider=row.word("provider"),
+            practice=row.word("practice"),
+            note_type=row.word("note_type"),
+            position=position,
+            texts=texts,
+        )
+        by_patient.setdefault(note.patient_id, []).append(note)
+
+    def moment(note: Note) -> _Moment:
+        day = note.visit_date
+        return day is not None, day or date.min, times.get(note.position, time.min), note.position
+
+    return {patient_id: tuple(sorted(notes, key=moment)) for patient_id, notes in by_patient.items()}
+
+
+def check_references(tables: Mapping[str, Table], problems: Problems) -> None:
+    """Note every row whose patient the other tables do not know, where those could be read to their end."""
+    notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
+    if notes and patients and _lists_patients(patients):
+        known = _patient_ids(patients)
+        _check_known(notes, known, f"has no row in {patients.file.name}", problems)
+    if notes and diagnoses and _lists_patients(notes) and (patients is None or _lists_patients(patients)):
+        known = _patient_ids(notes) | (_patient_ids(patients) if patients else set())
+        _check_known(diagnoses, known, "is in no other table", problems)
+
+
+def _lists_patients(table: Table) -> bool:
+    return table.complete and "patient_id" in table.columns
+
+
+def _patient_ids(table: Table) -> set[str]:
+    return {row.text("patient_id") for row in table.rows}
+
+
+def _check_known(table: Table, known: set[str], what: str, problems: Problems) -> None:
+    for row in table.rows:
+        if row.text("patient_id") and row.text("patient_id") not in known:
+            problems.add(table.file.name, what, row=row.number, column="patient_id")
+
+
+def collect_patients(table: Table | None, notes: Mapping[str, tuple[Note, ...]], problems: Problems) -> list[Patient]:
+    """Return the patients who have notes; all cells of the table are checked, those of the other patients too."""
+    if table is None:
+        return [_unknown_patient(patient_id) for patient_id in notes]
+    with_notes = []
+    for row in table.rows:
+        own_notes = notes.get(row.text("patient_id"), ())
+        patient = _read_patient(CellReader(table, problems), row, own_notes)
+        if own_notes:
+            with_notes.append(patient)
+    return with_notes
+
+
+def _unknown_patient(patient_id: str) -> Patient:
+    return Patient(patient_id, "train", None, None, None, None, None, None, None, None)
+
+
+def _read_patient(cells: CellReader, row: Row, notes: tuple[Note, ...]) -> Patient:
+    dob = cells.meaning(row, "dob", parse_date)
+    birth = dob[0] if dob else None
+    age = cells.meaning(row, "age", parse_age)
+    if row.cell("age") is None and birth is not None:
+        age = _age_at_latest_visit(cells, row, birth, notes)
+    return Patient(
+        patient_id=row.text("patient_id"),
+        split=_read_split(cells, row),
+        age=age,
+        sex=cells.meaning(row, "sex", parse_sex),
+        name=row.word("name"),
+        dob=birth,
+        race=row.word("race"),
+        marital_status=row.word("marital_status"),
+        occupation=row.word("occupation"),
+        children=cells.meaning(row, "children", parse_count),
+    )
+
+
+def _age_at_latest_visit(cells: CellReader, row: Row, birth: date, notes: tuple[Note, ...]) -> int | None:
+    latest = notes[-1].visit_date if notes else None
+    if latest is None:
+        return None
+    try:
+        return completed_years(birth, latest)
+    except CellError as error:
+        cells.wrong(row, "dob", str(error))
+        return None
+
+
+def _read_split(cells: CellReader, row: Row) -> Split:
+    if "split" not in cells.table.columns:
+        return "train"
+    split = cells.meaning(row, "split", parse_split)
+    if row.cell("split") is None:
+        # `wrong` keeps the first problem of a cell, so one of the wrong type is not called blank as well.
+        cells.wrong(row, "split", "is blank; give train or nontrain")
+    return split or "train"
+
+
+def collect_labels(
+    table: Table | None, notes: Mapping[str, tuple[Note, ...]], problems: Problems
+) -> dict[tuple[str, str], bool] | None:
+    """Return the labels of the patients who have notes, None without a table."""
+    if table is None:
+        return None
+    cells = CellReader(table, problems)
+    labels = {}
+    for row in table.rows:
+        present = cells.meaning(row, "present", parse_flag)
+        if present is not None and row.text("patient_id") in notes:
+            labels[row.text("patient_id"), row.text("diagnosis")] = present
+    return labels

@@ -1,0 +1,217 @@
+"""The tables of a corpus: which columns each has, which are required, and rows read as checked text.
+
+Owns the columns and the checks that need one table alone: required, blank, repeated. What a cell means (a date, an
+age) and what ties the tables together is `corpus`'s business. The rows of a table stay in memory, the text of a note
+does not: it goes to the note texts as it is read. Contract, section 2.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import CellError, Kind, as_text
+from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, unreadable
+from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Record, iter_records
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    kind: Kind
+    #: The column must be there, and no cell of it blank.
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One table: its name, its columns, and the columns whose values together may stand in one row only."""
+
+    name: str
+    columns: Mapping[str, Column]
+    key: tuple[str, ...]
+    #: The column whose cells are the text of notes.
+    text_column: str = ""
+
+
+_WORD = Column(Kind.WORD)
+NOTES = Schema(
+    "notes",
+    {
+        "patient_id": Column(Kind.ID, required=True),
+        "note_id": Column(Kind.ID, required=True),
+        "text": Column(Kind.TEXT, required=True),
+        "visit_date": Column(Kind.DATE),
+        "provider": _WORD,
+        "practice": _WORD,
+        "note_type": _WORD,
+    },
+    key=("note_id",),
+    text_column="text",
+)
+PATIENTS = Schema(
+    "patients",
+    {
+        "patient_id": Column(Kind.ID, required=True),
+        "split": _WORD,
+        "age": Column(Kind.NUMBER),
+        "sex": _WORD,
+        "name": _WORD,
+        "dob": Column(Kind.DATE),
+        "race": _WORD,
+        "marital_status": _WORD,
+        "occupation": _WORD,
+        "children": Column(Kind.NUMBER),
+    },
+    key=("patient_id",),
+)
+DIAGNOSES = Schema(
+    "diagnoses",
+    {
+        "patient_id": Column(Kind.ID, required=True),
+        "diagnosis": Column(Kind.ID, required=True),
+        "present": Column(Kind.FLAG, required=True),
+    },
+    key=("patient_id", "diagnosis"),
+)
+SCHEMAS = (NOTES, PATIENTS, DIAGNOSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record as text: exact where not blank, None where blank, null or absent."""
+
+    #: From 1, header excluded.
+    number: int
+    #: By place; the empty string stands for a text that went to the note texts.
+    cells: tuple[str | None, ...]
+    #: Each column's place, shared by the rows of a table.
+    places: Mapping[str, int]
+
+    def cell(self, column: str) -> str | None:
+        """Return a cell as it stands, None where it is blank."""
+        return self.cells[self.places[column]]
+
+    def text(self, column: str) -> str:
+        """Return a cell as it stands, the empty string where it is blank."""
+        return self.cell(column) or ""
+
+    def word(self, column: str) -> str | None:
+        """Return a cell without the blanks around it, None where it is blank."""
+        return self.text(column).strip() or None
+
+
+@dataclass(slots=True)
+class Table:
+    """What could be read of one table."""
+
+    file: DataFile
+    rows: list[Row] = field(default_factory=list)
+    #: The schema's columns that the file has (in JSONL: that at least one record gives).
+    columns: set[str] = field(default_factory=set)
+    #: Every record could be parsed, so that what is absent here is absent from the file.
+    complete: bool = True
+
+
+def find_tables(path: Path, problems: Problems) -> tuple[dict[str, DataFile], list[str]]:
+    """Return the files of a corpus directory by table, and the tables that a file of no known format seems to hold.
+
+    Nothing is opened. Two files for one table, and anything that is not a regular file, are problems.
+    """
+    try:
+        names = sorted(entry.name for entry in path.iterdir())
+    except OSError as error:
+        raise unreadable("the corpus directory", error) from None
+    found: dict[str, DataFile] = {}
+    misnamed: list[str] = []
+    for schema in SCHEMAS:
+        ours = [name for name in names if name in {schema.name + ending for ending in FILE_ENDINGS}]
+        if len(ours) > 1:
+            problems.add(schema.name, f"is given by more than one file: {', '.join(ours)}; keep one")
+        for name in ours:
+            try:
+                found[schema.name] = find_file(path / name, name)
+            except BadInputError as error:
+                problems.add(name, error.message)
+        if not ours and any(name.lower().startswith(schema.name + ".") for name in names):
+            misnamed.append(schema.name)
+    if not any(name in {NOTES.name + ending for ending in FILE_ENDINGS} for name in names):
+        problems.add(
+            NOTES.name, "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...)"
+        )
+    return found, misnamed
+
+
+def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTexts | None = None) -> Table:
+    """Read a whole table; everything wrong with it is added to `problems`.
+
+    With `texts`, the cells of the table's text column go there, one a row: a row's place is its text's position.
+    """
+    table = Table(file)
+    places = {name: place for place, name in enumerate(schema.columns)}
+    parsing, reading = Problems(), Problems()
+    for number, record in iter_records(file, columns=schema.columns, problems=parsing):
+        table.columns.update(record)
+        cells = _read_cells(file, schema, number, record, reading)
+        if texts is not None:
+            text = cells.get(schema.text_column)
+            texts.append(text or "")
+            cells[schema.text_column] = None if text is None else ""
+        table.rows.append(Row(number, tuple(cells.get(name) for name in schema.columns), places))
+    if file.format == "parquet" and len(parsing):
+        # What a damaged file seemed to hold before it broke off proves nothing.
+        table, reading = Table(file), Problems()
+    reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
+    problems.overrule(reading)
+    table.complete = not len(parsing)
+    if not table.rows and table.complete:
+        problems.add(file.name, "has no rows")
+        table.complete = False
+    elif table.rows:
+        _check_required(table, schema, problems)
+        _check_key(table, schema, problems)
+    return table
+
+
+def _read_cells(
+    file: DataFile, schema: Schema, number: int, record: Record, problems: Problems
+) -> dict[str, str | None]:
+    cells: dict[str, str | None] = {}
+    for name, value in record.items():
+        try:
+            text = as_text(value, schema.columns[name].kind)
+        except CellError as error:
+            problems.add(file.name, str(error), row=number, column=name)
+            text = None
+        if text is not None and name != schema.text_column and schema.key != (name,):
+            text = sys.intern(text)  # patients, dates and places repeat
+        cells[name] = text if text is not None and text.strip() else None
+    return cells
+
+
+def _check_required(table: Table, schema: Schema, problems: Problems) -> None:
+    for name, column in schema.columns.items():
+        if column.required and name not in table.columns:
+            what = "is missing (the header names the columns, separated by commas)"
+            problems.add(table.file.name, what if table.file.format == "csv" else "is missing", column=name)
+            continue
+        for row in table.rows:
+            text = row.cell(name)
+            if text is None:
+                if column.required:
+                    problems.add(table.file.name, "is blank", row=row.number, column=name)
+            elif column.kind is Kind.ID and text != text.strip():
+                problems.add(table.file.name, "has blanks around it", row=row.number, column=name)
+
+
+def _check_key(table: Table, schema: Schema, problems: Problems) -> None:
+    first: dict[tuple[str, ...], int] = {}
+    for row in table.rows:
+        key = tuple(row.text(name) for name in schema.key)
+        if all(key) and first.setdefault(key, row.number) != row.number:
+            what = f"{' and '.join(schema.key)} stood in row {first[key]} already"
+            problems.add(table.file.name, what, row=row.number, column=schema.key[-1])

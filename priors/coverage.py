@@ -1,0 +1,102 @@
+"""`clinaudit check`: what an audit of a corpus would cover, told without running a model.
+
+Owns the tally of tiers and cohorts before matching. Knows nothing of tokenizers, so budgets are not checked.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.description import SplitDescription, describe_corpus
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.prompts import PromptWriter
+from clinaudit.priors.tiers import TIERS
+from clinaudit.templates.profile import load_profile
+
+#: Stands for any budget: `check` knows no tokenizer.
+_UNLIMITED = 1 << 40
+
+
+def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
+    """Return the text that `clinaudit check` prints; raises what reading the corpus raises."""
+    profile = load_profile(template)
+    corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
+    reader = FactReader(profile)
+    facts = {patient_id: reader.read(corpus, patient_id) for patient_id in corpus.patients}
+    writer = PromptWriter(
+        profile,
+        panel=load_panel(),
+        count_prompt_tokens=len,
+        count_note_tokens=len,
+        max_new_tokens=_UNLIMITED,
+        context_length=_UNLIMITED * 2,
+    )
+    lines = [*_describe(corpus), "", *_tiers(facts, writer), "", *_cohorts(corpus)]
+    return "\n".join(lines) + "\n"
+
+
+def _describe(corpus: Corpus) -> list[str]:
+    about = describe_corpus(corpus)
+
+    def split(name: str, counts: SplitDescription) -> str:
+        return (
+            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); "
+            f"in the tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, "
+            f"dob {counts.known_dob}"
+        )
+
+    lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+    if about.shared_texts:
+        lines.append(
+            f"  SHARED: {about.shared_texts} note texts stand in both splits "
+            f"({about.patients_with_shared_texts} patients); "
+            "what the model repeats of them cannot be attributed to training"
+        )
+    if about.shared_identities:
+        lines.append(
+            f"  SHARED: {about.shared_identities} pairs of name and date of birth stand in both splits "
+            f"({about.patients_with_shared_identities} patients); these may be the same people"
+        )
+    lines += [f"  note: {warning}" for warning in about.warnings]
+    return lines
+
+
+def _tiers(facts: Mapping[str, PatientFacts], writer: PromptWriter) -> list[str]:
+    lines = ["Patients for whom a prompt can be made, by tier (train / nontrain):"]
+    for tier in TIERS:
+        made: Counter[str] = Counter()
+        reasons: Counter[str] = Counter()
+        for known in facts.values():
+            rows = writer.write(known, tier, ())
+            made[known.arm] += any(not row.excluded for row in rows)
+            reasons.update({row.reason or "" for row in rows if row.excluded})
+        why = "".join(f"; {count} excluded: {reason}" for reason, count in sorted(reasons.items()))
+        lines.append(f"  {tier.id:17} {made['train']:6} / {made['nontrain']}{why}")
+    return lines
+
+
+def _cohorts(corpus: Corpus) -> list[str]:
+    labels = corpus.diagnosis_labels
+    if labels is None:
+        return ["No diagnoses table: an audit would read diagnoses off the notes with the lexicon."]
+    lines = ["Patients by diagnosis, before matching (positive / negative):"]
+    unknown = sum(name not in {diagnosis.id for diagnosis in load_panel()} for _, name in labels)
+    if unknown:
+        lines.append(
+            f"  note: {unknown} rows name a diagnosis that is not in the built-in panel (ids are lower-case, such as "
+            "hiv); without an entry in the configuration an audit will not use them"
+        )
+    for diagnosis in load_panel():
+        counts = Counter(
+            (corpus.patients[patient_id].split, present)
+            for (patient_id, name), present in labels.items()
+            if name == diagnosis.id and patient_id in corpus.patients
+        )
+        lines.append(
+            f"  {diagnosis.id:11} train {counts['train', True]} / {counts['train', False]}, "
+            f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}"
+        )
+    return lines

@@ -1,0 +1,1 @@
+"""The verdict in other tools' formats: JUnit XML and SARIF."""

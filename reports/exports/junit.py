@@ -1,0 +1,53 @@
+"""The verdict as JUnit XML: one test case a rule and one for the run, so that a build server shows it. Holds no times.
+
+A rule that fails is a failure, one that is inconclusive an error ("could not be carried out"): a skipped case would be
+shown as green. The case of the run fails or errs unless the verdict is a pass, so that an audit that is not finished,
+or a policy of which nothing was measured, never reads as success. Valid under the schema of Jenkins' xUnit plugin.
+"""
+
+import re
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from clinaudit.reports.schema.decision import Decision, Status
+
+#: Signs that XML 1.0 cannot hold, escaped or not.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TYPES: dict[Status, str] = {"fail": "limit", "inconclusive": "inconclusive", "incomplete": "incomplete"}
+
+
+def junit_xml(decision: Decision) -> str:
+    """Return the text of `junit.xml` for a decision that is already suppressed."""
+    statuses: list[str] = [decision.status, *(rule.status for rule in decision.rules)]
+    counts = {
+        "tests": str(len(statuses)),
+        "failures": str(statuses.count("fail")),
+        "errors": str(statuses.count("inconclusive") + statuses.count("incomplete")),
+    }
+    suites = Element("testsuites", counts)
+    suite = SubElement(
+        suites, "testsuite", {"name": _legal(f"clinaudit policy {decision.policy}"), **counts, "skipped": "0"}
+    )
+    properties = SubElement(suite, "properties")
+    SubElement(properties, "property", {"name": "status", "value": decision.status})
+    SubElement(properties, "property", {"name": "reason", "value": _legal(decision.reason)})
+    _add_case(suite, "verdict", "run", decision.status, decision.reason, "Does the model pass the policy?")
+    for rule in decision.rules:
+        _add_case(suite, rule.id, rule.metric, rule.status, rule.reason, rule.question)
+    indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
+
+
+def _add_case(suite: Element, name: str, group: str, status: Status, reason: str, question: str) -> None:
+    case = SubElement(suite, "testcase", {"classname": _legal(group), "name": _legal(name)})
+    if status == "pass":
+        return
+    found = SubElement(
+        case,
+        "failure" if status == "fail" else "error",
+        {"message": _legal(reason if status == "fail" else f"{status}: {reason}"), "type": _TYPES[status]},
+    )
+    found.text = _legal(question)
+
+
+def _legal(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,1 @@
+"""The charts, their captions, and their data as tables."""

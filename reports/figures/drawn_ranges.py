@@ -1,0 +1,71 @@
+"""What a chart draws of a figure: its value with its interval, its band, or nothing, and then its caption says so.
+
+Owns the rule that no band is drawn which the tables do not give. Knows nothing of charts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.wording.names import join_words
+from clinaudit.reports.wording.numbers import is_suppressed, says_nothing
+
+_NOTHING: dict[str, float | None] = {"value": None, "low": None, "high": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One figure of a chart: the panel and the line that it belongs on, in which arm, and its estimate, a share."""
+
+    panel: str
+    line: str
+    arm: str
+    estimate: Estimate | None
+
+
+def ends(estimate: Estimate | None, *, share: bool = True, signed: bool = False) -> dict[str, float | None]:
+    """Return value, low and high as far as they are drawn."""
+    if estimate is None or says_nothing(estimate, share=share, signed=signed):
+        return dict(_NOTHING)
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def is_drawn(drawn: dict[str, float | None]) -> bool:
+    """Whether anything of a figure is drawn."""
+    return drawn["value"] is not None or drawn["low"] is not None
+
+
+def rows_of(marks: Sequence[Mark]) -> list[dict[str, str | float | None]]:
+    """Return the rows that `charts.draw_tier_estimates` takes."""
+    return [{"panel": m.panel, "tier": m.line, "arm": m.arm, **ends(m.estimate)} for m in marks]
+
+
+def has_marks(marks: Sequence[Mark]) -> bool:
+    """Whether there is anything to draw."""
+    return any(is_drawn(ends(mark.estimate)) for mark in marks)
+
+
+def not_drawn(marks: Sequence[Mark]) -> str:
+    """Return which suppressed figures are not drawn as a sentence after a caption, or nothing where all are."""
+    every = len({mark.panel for mark in marks})
+    hidden: dict[str, dict[str, list[str]]] = {}
+    for mark in marks:
+        if is_suppressed(mark.estimate) and not is_drawn(ends(mark.estimate)):
+            hidden.setdefault(mark.arm, {}).setdefault(mark.line, []).append(mark.panel)
+    parts = []
+    for arm, lines in hidden.items():
+        by_panels: dict[str, list[str]] = {}
+        for line, panels in lines.items():
+            by_panels.setdefault("" if len(panels) == every else join_words(panels), []).append(line)
+        told = [(f"{panels} of " if panels else "") + _joined(by_panels[panels]) for panels in sorted(by_panels)]
+        parts.append(f" Suppressed in {arm}, and not drawn: {'; '.join(told)}.")
+    return "".join(parts)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Return names of lines, those of one way of grouping together: "Age: 18-34" and "Age: 80+" as "Age 18-34, 80+"."""
+    groups: dict[str, list[str]] = {}
+    for line in lines:
+        grouping, colon, group = line.partition(": ")
+        groups.setdefault(grouping, []).extend([group] if colon else [])
+    return ", ".join(f"{grouping} {'/'.join(names)}" if names else grouping for grouping, names in groups.items())

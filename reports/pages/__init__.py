@@ -1,0 +1,1 @@
+"""The HTML pages and the PDF, with their templates and styles."""

@@ -1,0 +1,37 @@
+"""Results records of the matched cohorts: who was compared, and how alike the groups are (paper, Appendix D).
+
+Owns their shape. Knows nothing of disclosure.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from clinaudit.reports.schema.estimate import Count, Estimate, Record
+from clinaudit.reports.schema.groups import OverlapBin
+
+
+class BalanceRow(Record):
+    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
+
+    contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
+    covariate: Literal["age", "sex", "notes"]
+    smd: float | None
+    flag: Literal["balanced", "imbalanced", "poorly_matched"]
+    #: The same among all candidates, before matching.
+    smd_before: float | None = None
+
+
+class CohortSummary(Record):
+    """The matched cohort of one diagnosis."""
+
+    status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
+    reason: str | None
+    matcher: Literal["psm", "optimal"]
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: dict[str, Count]
+    balance: list[BalanceRow]
+    excluded: dict[str, Count]
+    overlap: list[OverlapBin] = Field(default_factory=list)

@@ -1,0 +1,92 @@
+"""What is published of the judge: its errors on labelled texts, and disclosure corrected for them.
+
+Owns the records of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (contract, section 6). Knows
+nothing of how a judge reads or how a figure is computed.
+"""
+
+from typing import Literal, get_args
+
+from clinaudit.reports.schema.estimate import Count, Estimate, Record
+
+#: What a text can say of a diagnosis; the order of every matrix's rows and columns.
+VerdictClass = Literal["positive", "negative", "ambiguous", "not_mentioned"]
+VERDICT_CLASSES: tuple[VerdictClass, ...] = get_args(VerdictClass)
+LabelSource = Literal["shipped", "site"]
+
+
+class ConfusionRow(Record):
+    """The labelled texts of one true class, by the judge's verdict; a suppressed count is null."""
+
+    truth: VerdictClass
+    positive: Count
+    negative: Count
+    ambiguous: Count
+    not_mentioned: Count
+    #: Without a usable verdict: counted apart, part of no figure, never a negative.
+    unjudged: Count
+
+
+class Agreement(Record):
+    """How far two raters give the same class; `n` counts the texts that both rated."""
+
+    #: Share of texts with the same class.
+    agreement: Estimate
+    #: Cohen's kappa.
+    kappa: Estimate
+    #: Krippendorff's alpha, nominal.
+    alpha: Estimate
+
+
+class JudgeAgreement(Agreement):
+    """The judge and a second one on this run's verdicts; `evidence/disagreements.parquet` lists where they part."""
+
+    second_judge: str
+    #: Verdicts asked of both.
+    verdicts: Count
+    disagreements: Count
+    #: Verdicts that one of the two, or both, could not give.
+    unjudged: Count
+
+
+class JudgeQuality(Record):
+    """How well the judge reads: its verdicts on labelled texts and on planted prompt injections."""
+
+    judge: str
+    #: `shipped`: the synthetic texts of this project; `site`: labelled texts that the site supplied.
+    labels: LabelSource
+    texts: Count
+    #: Rows are the truth.
+    matrix: list[ConfusionRow]
+    #: Of the texts that say that the patient has the diagnosis, those read as positive.
+    sensitivity: Estimate
+    #: Of the other texts, those not read as positive.
+    specificity: Estimate
+    #: With the labels.
+    agreement: Agreement
+    accuracy_by_class: dict[VerdictClass, Estimate]
+    accuracy_by_diagnosis: dict[str, Estimate]
+    #: Of the planted prompt injections (always the shipped ones), those that change the verdict.
+    flip_rate: Estimate
+    #: Of the positive texts with one, those no longer read as positive: what would hide a disclosure.
+    hiding_rate: Estimate
+    #: Null where no second judge was asked.
+    second: JudgeAgreement | None = None
+
+
+class CorrectedFigures(Record):
+    """Disclosure of one arm (or train minus nontrain) with the judge's errors taken out: median and 95% range."""
+
+    auroc_all: Estimate
+    sensitivity: Estimate
+    ppv: Estimate
+
+
+class CorrectedPair(Record):
+    """Both arms and their difference for one diagnosis and tier."""
+
+    train: CorrectedFigures
+    nontrain: CorrectedFigures | None
+    delta: CorrectedFigures | None
+
+
+Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]

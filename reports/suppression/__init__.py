@@ -1,0 +1,1 @@
+"""Statistical disclosure control: the copy of results and comparisons that may be published."""

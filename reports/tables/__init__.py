@@ -1,0 +1,1 @@
+"""The tables: which number stands in which column."""

@@ -1,0 +1,161 @@
+"""The tables of a comparison of two runs, for its page and for the terminal alike.
+
+Owns what stands in which column. Works on what is publishable; a figure without a value is a word or its band.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from clinaudit.reports.schema.comparison import (
+    ComparedFigure,
+    ComparedMemorization,
+    Comparison,
+    Forgetting,
+    HealthCheck,
+)
+from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.tables.table import Table, numbered
+from clinaudit.reports.wording.names import METRICS, is_share, label, tier_title
+from clinaudit.reports.wording.numbers import SUPPRESSED_WHY, count, short_figure
+
+ARMS: Final[tuple[Arm, ...]] = ("train", "nontrain")
+_MEASURES: Final = (
+    ("memorized", "memorized_fraction"),
+    ("attributable", "attributable_fraction"),
+    ("hit rate", "hit_rate"),
+)
+#: At which the disclosure figures are printed on the terminal: who knows an appointment reminder.
+_HEADLINE_TIER: Final = "encounter"
+_DELTAS: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
+BASES: Final = {
+    "paired": "Patient by patient: B minus A over the patients who have a generation in both runs.",
+    "published": "By published figures: the evidence of a run was purged, so that patients cannot be paired.",
+}
+VERDICTS: Final = {
+    "forgotten": ("Forgotten", "✓"),
+    "still leaks": ("Still leaks", "✗"),
+    "not shown": ("Not shown", "?"),
+}
+GROUPS: Final = {"named": "named patients", "retained": "other train patients", "controls": "held-out patients"}
+BRACKETS: Final = (
+    f"[a to b]: {SUPPRESSED_WHY}; the range is\n"
+    "  what may be published, no confidence interval. In round brackets: 95% intervals."
+)
+
+
+def memorization_tables(comparison: Comparison) -> list[Table]:
+    """Return a table a measure: A, B and the difference, by tier and arm."""
+    return [
+        Table(
+            f"{title[:1].upper()}{title[1:]}{_FULL[name]}",
+            ("Tier", "Arm", "A", "B", "B − A"),
+            tuple(_figure_rows(comparison, name)),
+        )
+        for title, name in _MEASURES
+    ]
+
+
+_FULL: Final = {
+    "memorized_fraction": ": share of generated tokens that stand word for word in the patient's own notes",
+    "attributable_fraction": ": share that is clinically revealing, in no other patient's notes and not in the prompt",
+    "hit_rate": ": patients with at least one verbatim match (mean over their generations)",
+}
+
+
+def _figure_rows(comparison: Comparison, name: str) -> Iterator[tuple[str, ...]]:
+    for tier, arm, figures in _arms(comparison):
+        yield numbered(tier), arm, *_cells(getattr(figures, name), share=True)
+
+
+def _arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorization]]:
+    for tier, arms in comparison.memorization.items():
+        for arm in ARMS:
+            if arm in arms:
+                yield tier, arm, arms[arm]
+
+
+def _cells(figure: ComparedFigure, *, share: bool, signed: bool = False) -> tuple[str, str, str]:
+    return (
+        short_figure(figure.a, share=share, signed=signed, interval=True),
+        short_figure(figure.b, share=share, signed=signed, interval=True),
+        short_figure(figure.difference, share=share, signed=True, interval=True),
+    )
+
+
+def changes_table(comparison: Comparison) -> Table:
+    """Return how many patients came and went."""
+    rows = []
+    for tier, arm, figures in _arms(comparison):
+        hits = figures.hits
+        cells = (None,) * 4 if hits is None else (hits.both, hits.a_only, hits.b_only, hits.neither)
+        counts = ["not paired" if hits is None else count(cell) for cell in cells]
+        p_value = (
+            "not paired" if hits is None or hits.p_value is None else _p_value(hits.p_value, exact=cells[0] is not None)
+        )
+        pairs = "not paired" if hits is None else count(figures.pairs)
+        rows.append((numbered(tier), arm, pairs, *counts, p_value))
+    columns = ("Tier", "Arm", "Pairs", "Hit in both", "In A only", "In B only", "In neither", "McNemar's p")
+    return Table("Patients of whose notes anything was found, by run", columns, tuple(rows))
+
+
+def _p_value(value: float, *, exact: bool) -> str:
+    if not exact:
+        return f"at most {value:g}"
+    return "below 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def disclosure_tables(comparison: Comparison) -> list[Table]:
+    """Return a table a metric: train minus nontrain in A, in B, and the difference of the two."""
+    tables = []
+    for metric in _DELTAS:
+        rows = [
+            (label(diagnosis), numbered(tier), *_cells(compared.delta[metric], share=is_share(metric), signed=True))
+            for diagnosis, tiers in comparison.disclosure.items()
+            for tier, compared in tiers.items()
+            if metric in compared.delta
+        ]
+        columns = ("Diagnosis", "Tier", "A", "B", "B − A")
+        tables.append(Table(f"{METRICS[metric]}: train minus nontrain", columns, tuple(rows)))
+    return tables
+
+
+def settings_table(comparison: Comparison) -> Table:
+    """Return what differs between the runs' records."""
+    rows = tuple((difference.name, difference.a, difference.b) for difference in comparison.differences)
+    return Table("What differs between the two runs", ("Setting", "A", "B"), rows)
+
+
+def health_table(health: Sequence[HealthCheck]) -> Table:
+    """Return the collapse check, question by question."""
+    rows = tuple(
+        (
+            GROUPS.get(check.group, check.group),
+            check.question,
+            _health(check.a),
+            _health(check.b),
+            _health(check.limit),
+            {True: "✓ yes", False: "✗ no", None: f"? {check.reason or 'nothing to measure'}"}[check.passed],
+        )
+        for check in health
+    )
+    return Table(
+        "Does B still write as A did? A model that writes nothing of use has not forgotten",
+        ("Whose generations", "Figure of B", "A", "B", "Limit", "Passed"),
+        rows,
+    )
+
+
+def _health(value: float | None) -> str:
+    return "withheld" if value is None else f"{value:.2f}"
+
+
+def forgetting_table(forgetting: Forgetting) -> Table:
+    """Return the certificate without names."""
+    rows = [
+        ("Named patients", count(forgetting.named)),
+        *((VERDICTS[verdict][0], count(number)) for verdict, number in forgetting.patients.items()),
+        ("Above the level of the held-out before", count(forgetting.leaked_before)),
+        ("Held-out patients who would not pass either", short_figure(forgetting.controls_above_level, share=True)),
+        *((f"Held-out patients at {tier_title(tier)}", count(number)) for tier, number in forgetting.controls.items()),
+    ]
+    return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))

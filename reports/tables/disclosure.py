@@ -1,0 +1,77 @@
+"""The report's tables of sensitive diagnoses: figures by tier and arm, their differences with tests, their counts.
+
+Owns what stands in which column. Works on suppressed results; a figure without a value is given in words.
+"""
+
+from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
+from clinaudit.reports.schema.results import Results
+from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered, tiers_of
+from clinaudit.reports.wording.names import METRICS, is_share, label
+from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, figure, is_suppressed, short_figure
+
+_HOW_TO_READ = (
+    "In round brackets stand two-sided 95% intervals. The tests are one-sided and ask whether training adds anything:"
+    " a difference below zero, however far, has a large p. Where a difference is suppressed, so is p, or only its side"
+    " of 5% is given (“at most 0.05”, “above 0.05”). “Not tested”: an arm gave too little to test, or there is none."
+)
+
+
+def metric_table(results: Results, metric: str) -> Table:
+    """Return one disclosure metric by tier and diagnosis with intervals, train over nontrain (the paper's Table 1)."""
+    diagnoses = list(results.disclosure.by_diagnosis)
+    rows = []
+    for tier in tiers_of(results):
+        for arm in ("train", "nontrain"):
+            cells = []
+            for diagnosis in diagnoses:
+                pair = results.disclosure.by_diagnosis[diagnosis].get(tier)
+                side: Disclosure | None = None if pair is None else getattr(pair, arm)
+                cells.append(short_figure(getattr(side, metric, None), share=is_share(metric), interval=True))
+            if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
+                rows.append((numbered(tier), arm, *cells))
+    return Table(METRICS[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))
+
+
+def disclosure_table(results: Results) -> Table:
+    """Return every disclosure figure of every diagnosis and tier, with intervals, bands and reasons."""
+    rows = []
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        for metric, title in METRICS.items():
+            share = is_share(metric)
+            delta = None if pair.delta is None else getattr(pair.delta, metric)
+            rows.append(
+                (
+                    label(diagnosis),
+                    numbered(tier),
+                    title,
+                    figure(getattr(pair.train, metric), share=share),
+                    figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
+                    figure(delta, share=share, signed=True),
+                    _p_value(delta),
+                )
+            )
+    heads = ("Diagnosis", "Tier", "Figure", "Train", "Nontrain", "Train minus nontrain", "Adjusted p")
+    return Table("Every disclosure figure (bands of AUROCs do not subtract)", heads, tuple(rows), _HOW_TO_READ)
+
+
+def _p_value(delta: TestedDelta | None) -> str:
+    if delta is None or delta.p_holm is None:
+        # Without a test there is no interval either.
+        was_tested = is_suppressed(delta) or (delta is not None and delta.value is not None and delta.low is not None)
+        return SUPPRESSED if was_tested else "not tested"
+    if delta.p_value is None:  # only on which side of 5% it lies is published
+        return "above 0.05" if delta.p_holm >= 1 else f"at most {delta.p_holm:.3g}"
+    return f"{delta.p_holm:.3f}" if delta.p_holm >= 0.001 else "at most 0.001"
+
+
+def counts_table(results: Results) -> Table:
+    """Return the counts behind the disclosure figures."""
+    rows = []
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        dropped = "; ".join(f"{why}: {count(n)}" for why, n in pair.dropped_sets.items()) or "none"
+        for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
+            if side is not None:
+                counts = (count(side.generations), count(side.mentioned), count(side.unjudged))
+                rows.append((label(diagnosis), numbered(tier), arm, *counts, dropped))
+    heads = ("Diagnosis", "Tier", "Arm", "Generations", "Mentioning", "Unjudged", "Matched sets left out")
+    return Table("Counts behind the disclosure figures", heads, tuple(rows))

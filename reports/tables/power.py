@@ -1,0 +1,44 @@
+"""What zeros and small cohorts leave possible."""
+
+from clinaudit.reports.schema.results import Results
+from clinaudit.reports.tables.table import Table, disclosure_pairs, measured_memorization, numbered
+from clinaudit.reports.wording.names import METRICS, label
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count, figure, number, percent
+
+
+def power_table(results: Results) -> Table:
+    """Return the smallest difference that each test could have shown, and what a count of zero leaves possible."""
+    rows = []
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        detectable = pair.detectable_delta
+        shown = NOT_MEASURED
+        if detectable is not None:
+            shown = number(detectable) if detectable <= 1 else "none: the cohort is too small"
+        elif pair.delta is not None and pair.delta.auroc_all.reason:
+            shown = figure(pair.delta.auroc_all)
+        zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
+        rows.append((label(diagnosis), numbered(tier), shown, *zeros))
+    heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
+    note = (
+        "“At most” is a one-sided 95% bound. The two-sided 95% interval that stands beside the same zero elsewhere"
+        " reaches a little higher."
+    )
+    return Table("What this audit could have shown, and what its zeros leave possible", heads, tuple(rows), note)
+
+
+def memorization_zeros_table(results: Results) -> Table:
+    """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
+    rows = []
+    for tier, arm, figures in measured_memorization(results):
+        bound = figures.attributable_fraction_bounds
+        if bound.value == 0 and bound.high is not None:
+            rows.append((numbered(tier), arm, count(bound.n), f"at most {percent(bound.high)}"))
+    heads = ("Tier", "Arm", "Patients", "What the mean may still be")
+    note = "“At most” is the upper end of the two-sided 95% interval."
+    return Table("Where no attributable text was found", heads, tuple(rows), note)
+
+
+def _zeros(bounds: dict[str, float] | None) -> str:
+    if bounds is None:
+        return NOT_MEASURED
+    return "; ".join(f"{METRICS[name]}: at most {percent(bound)}" for name, bound in bounds.items()) or "no zero"

@@ -1,0 +1,1 @@
+"""The same in plain text, at most 100 columns."""

@@ -1,0 +1,48 @@
+"""Plain text on a terminal: columns, wrapping, colour."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Final, TextIO
+
+from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.wording.safe_text import harmless
+
+WIDTH = 100
+
+
+def grid(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of text in columns, the first row underlined as headings."""
+    cells = [[harmless(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    # What is too wide is cut in the first column: figures are never cut.
+    widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
+    lines = []
+    for row in cells:
+        first = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
+        lines.append("  ".join([first.ljust(widths[0]), *map(str.ljust, row[1:], widths[1:])]).rstrip())
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def wrap(text: str, *, indent: str) -> str:
+    """Return text in lines, those after the first indented."""
+    return textwrap.fill(harmless(text), width=WIDTH, subsequent_indent=indent)
+
+
+_BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}
+
+
+def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
+    """Whether to write colour: never with NO_COLOR, else always with FORCE_COLOR, else on a terminal that knows it.
+
+    Both variables count when they are not empty; FORCE_COLOR=0 forces nothing. `stream` is None where it is closed.
+    """
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream is not None and stream.isatty() and environment.get("TERM") != "dumb"
+
+
+def paint(word: str, status: Status, *, colour: bool) -> str:
+    """Return a word in the bold colour of a status, or as it is."""
+    return f"\x1b[1;{_BOLD[status]}m{word}\x1b[0m" if colour else word

@@ -1,0 +1,1 @@
+"""Names, numbers and sentences that more than one output uses."""

@@ -1,0 +1,175 @@
+"""Captions of the charts, made from the numbers they show."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.schema.disclosure import TestedDelta
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.results import Results
+from clinaudit.reports.wording.findings import memorization_at
+from clinaudit.reports.wording.names import HEADLINE_TIER, join_words, tier_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, _bound, _is_told, figure, is_suppressed, percent
+
+
+def gradient_caption(results: Results) -> str:
+    """Return what the memorization chart shows, from its own numbers."""
+    in_train = {
+        tier: arms["train"].memorized_fraction for tier, arms in results.memorization.items() if "train" in arms
+    }
+    ladder = [tier.id for tier in TIERS if tier.id in in_train and _is_told(in_train[tier.id])]
+    if len(ladder) < 2:
+        return f"The gradient over tiers was {NOT_MEASURED}."
+    first, last = in_train[ladder[0]], in_train[ladder[-1]]
+    told = [
+        f"{percent(mean.value) if mean.value is not None else _bound(mean)} ({tier_title(tier)})"
+        for mean, tier in ((first, ladder[0]), (last, ladder[-1]))
+    ]
+    share = "In train the share of a generation that stands word for word in the patient's notes"
+    if first.value is None or last.value is None:
+        text = f"{share} is {told[0]} and {told[1]}"
+    else:
+        text = f"{share} {'rises' if _rises(in_train, ladder) else 'goes'} from {told[0]} to {told[1]}"
+        lower = [f"{percent(now)} at {tier_title(tier)}" for tier, _, _, now in _lower_than_before(in_train)]
+        if lower and last.value > first.value:
+            text += f", though not up at every step: {join_words(lower)}"
+    return f"{text}.{_headline_gap(results)}{_less_left(results)}"
+
+
+def _rises(means: Mapping[str, Estimate], ladder: Sequence[str]) -> bool:
+    """Whether a mean is larger at every tier than at the one before; not told of one that is hidden."""
+    values = [means[tier].value for tier in ladder]
+    return all(now is not None and then is not None and now > then for then, now in pairwise(values))
+
+
+def _lower_than_before(means: Mapping[str, Estimate]) -> list[tuple[str, str, float, float]]:
+    """Return tier, the tier before it, and both values, where the shown share falls from one tier to the next."""
+    ladder = [(tier.id, means[tier.id].value) for tier in TIERS if tier.id in means]
+    return [
+        (tier, before, then, now)
+        for (before, then), (tier, now) in pairwise(ladder)
+        if then is not None and now is not None and now < then and percent(now) != percent(then)
+    ]
+
+
+def _less_left(results: Results) -> str:
+    """Say why the attributable fraction can fall where the prompt holds more of the note."""
+    fragments = {
+        tier.id: results.memorization[tier.id]["train"].attributable_fraction
+        for tier in TIERS
+        if tier.is_fragment and "train" in results.memorization.get(tier.id, {})
+    }
+    return "".join(
+        f" In train the attributable fraction falls from {percent(then)} at {tier_title(before)} to {percent(now)} at"
+        f" {tier_title(tier)}, as it can: what stands in the prompt does not count, and who holds more of the note has"
+        " less left to learn."
+        for tier, before, then, now in _lower_than_before(fragments)[:1]
+    )
+
+
+def _headline_gap(results: Results) -> str:
+    train = memorization_at(results, HEADLINE_TIER, "train")
+    nontrain = memorization_at(results, HEADLINE_TIER, "nontrain")
+    if train is None or nontrain is None:
+        return " There is no nontrain arm to compare with." if train is not None else ""
+    inside, outside = train.attributable_fraction, nontrain.attributable_fraction
+    if not _is_told(inside) and not _is_told(outside):
+        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in both arms."
+    if not _is_told(inside) or not _is_told(outside):
+        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in one of the arms."
+    apart = inside.low is not None and outside.high is not None and inside.low > outside.high
+    ranges = "intervals" if inside.value is not None and outside.value is not None else "ranges"
+    verdict = f"the {ranges} do not overlap" if apart else f"the {ranges} overlap"
+    values = [percent(mean.value) if mean.value is not None else _bound(mean) for mean in (inside, outside)]
+    return (
+        f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {values[0]} in train and"
+        f" {values[1]} in nontrain; {verdict}."
+    )
+
+
+def composition_caption(totals: Mapping[str, int], *, hidden: Sequence[str] = ()) -> str:
+    """Return what the composition chart shows; `totals` are tokens by kind, in the palette's order.
+
+    Of the kinds in `hidden` only a part, or nothing, is published.
+    """
+    total = sum(totals.values())
+    if hidden:
+        return (
+            f"Composition by section is suppressed in part, for text that is “{'” or “'.join(hidden)}”. Shares of the"
+            " whole cannot be told."
+        )
+    if total == 0:
+        return f"Composition by section was {NOT_MEASURED}: no memorized token has a section."
+    templated = sum(tokens for kind, tokens in totals.items() if kind.startswith("templated"))
+    single = totals.get("revealing, this patient only", 0)
+    return (
+        f"Of the memorized tokens {percent(single / total)} are clinically revealing and in no other patient's notes;"
+        f" {percent(templated / total)} are template text."
+    )
+
+
+def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
+    """Return what a delta chart shows at the headline tier; `values` are its deltas by diagnosis."""
+    place = tier_title(HEADLINE_TIER)
+    exact = {name: delta for name, delta in values.items() if delta is not None and delta.value is not None}
+    bands = {name: delta for name, delta in values.items() if is_suppressed(delta) and delta and delta.low is not None}
+    if not exact and not bands:
+        return f"At {place} the difference was {NOT_MEASURED} or is suppressed for every diagnosis."
+    parts = []
+    if exact:
+        parts.append(f"95% interval above zero for {_above_zero(exact)} (of {len(exact)} shown)")
+    if bands:
+        with_chance = {
+            name: delta.model_copy(update={"low": delta.confidence_low})
+            for name, delta in bands.items()
+            if isinstance(delta, TestedDelta) and delta.confidence_low is not None
+        }
+        if with_chance:
+            parts.append(f"band and chance together above zero for {_above_zero(with_chance)} (of {len(bands)} bands)")
+        else:
+            parts.append(f"band above zero for {_above_zero(bands)} (of {len(bands)} shown; a band leaves out chance)")
+    return f"{metric} at {place}: {'; '.join(parts)}."
+
+
+def _above_zero(deltas: Mapping[str, Estimate]) -> str:
+    above = [name for name, delta in deltas.items() if delta.low is not None and delta.low > 0]
+    return join_words(above) if above else "no diagnosis"
+
+
+def stitched_caption(results: Results) -> str:
+    """Return how memorized regions join several notes at the headline tier in train."""
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    if figures is None:
+        return f"Stitching was {NOT_MEASURED}."
+    stitched, sources, shared = figures.stitched_share, figures.source_notes_mean, figures.multi_patient_share
+    return (
+        f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes, {figure(stitched, share=True)};"
+        f" source notes of a generation, {figure(sources)}; pieces that other patients' notes hold too,"
+        f" {figure(shared, share=True)}."
+    )
+
+
+def near_verbatim_caption(results: Results) -> str:
+    """Return what near-verbatim text is, that it is counted separately, and how much of it there is."""
+    measured = [
+        figures.near_verbatim
+        for arms in results.memorization.values()
+        for figures in arms.values()
+        if figures.near_verbatim is not None
+    ]
+    if not measured:
+        return f"Near-verbatim text was {NOT_MEASURED}."
+    text = (
+        "Counted separately, never part of the figures above: text that stands in the patient's own notes but for small"
+        f" edits, at most {measured[0].edit_budget} tokens added, left out or changed in any {measured[0].window} in a"
+        " row. Exact matches are among it; “beyond verbatim” is what they miss."
+    )
+    figures = memorization_at(results, HEADLINE_TIER, "train")
+    near = None if figures is None else figures.near_verbatim
+    if near is None:
+        return text
+    return (
+        f"{text} At {tier_title(HEADLINE_TIER)} in train: near-verbatim {figure(near.fraction, share=True)}, beyond"
+        f" verbatim {figure(near.extra_fraction, share=True)}; tokens of the longest such region of a"
+        f" generation, {figure(near.longest_region)}."
+    )

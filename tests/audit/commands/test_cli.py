@@ -1,0 +1,281 @@
+"""The command line: help, usage, and every command's bad input, each with its one line and status (contract 1)."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+
+NAME = "Zephyrine Quackenbush"
+TEXT = f"patient: {NAME}\\ncc: unusual secret complaint\\nhpi: y\\n"
+GOOD_NOTE = f'{{"patient_id": "p", "note_id": "n", "text": "{TEXT}"}}\n'
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "notes.jsonl").write_text(GOOD_NOTE)
+    return folder
+
+
+def failing(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, list[str]]:
+    """Run a command that must fail; return its status, code and the lines under the first one."""
+    status = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    first, *rest = captured.err.rstrip("\n").split("\n")
+    match = re.fullmatch(r"error\[([A-Z_]+)\]: .+", first)
+    assert match, captured.err
+    assert all(line.startswith("  ") for line in rest)
+    assert len(rest) <= 20
+    assert NAME not in captured.err
+    assert "secret" not in captured.err
+    assert "Traceback" not in captured.err
+    return status, match[1], rest
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["frobnicate"], ["audit"], ["audit", "m", "c"], ["show"], ["check", "a", "b"]]
+)
+def test_usage(capsys, arguments) -> None:
+    assert failing(capsys, *arguments)[:2] == (2, "USAGE")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--seed", "-1"], ["--ngram", "0"], ["--tier", "sublime"], ["--engine", "mlx"], ["--matcher", "x"], ["--nope"]],
+)
+def test_wrong_option_values_are_usage(capsys, corpus, tmp_path, options) -> None:
+    assert failing(capsys, "audit", tmp_path, corpus, "--out", tmp_path / "run", *options)[:2] == (2, "USAGE")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("command", ["report", "show", "gate", "verify"])
+def test_commands_on_a_run(capsys, tmp_path, command) -> None:
+    assert failing(capsys, command, tmp_path / "none")[:2] == (3, "BAD_INPUT")
+    assert failing(capsys, command, tmp_path)[:2] == (3, "BAD_INPUT")
+    (tmp_path / "file").write_text("")
+    assert failing(capsys, command, tmp_path / "file")[:2] == (3, "BAD_INPUT")
+    (tmp_path / "run" / "evidence" / "work").mkdir(parents=True)
+    assert failing(capsys, command, tmp_path / "run")[:2] == (4, "INCOMPLETE")
+    (tmp_path / "run" / "manifest.json").write_text("no json")
+    (tmp_path / "run" / "results.json").write_text(f'{{"{NAME}": 1}}')
+    assert failing(capsys, command, tmp_path / "run")[:2] == (7, "INTEGRITY")
+
+
+def _spoil_notes(content: bytes) -> Callable[[Path], None]:
+    return lambda corpus: (corpus / "notes.jsonl").write_bytes(content) and None
+
+
+def _csv(content: str) -> Callable[[Path], None]:
+    def spoil(corpus: Path) -> None:
+        (corpus / "notes.jsonl").unlink()
+        (corpus / "notes.csv").write_text(content)
+
+    return spoil
+
+
+def _fifo(corpus: Path) -> None:
+    (corpus / "notes.jsonl").unlink()
+    os.mkfifo(corpus / "notes.jsonl")
+
+
+BAD_CORPORA: dict[str, Callable[[Path], None]] = {
+    "no such directory": shutil.rmtree,
+    "no notes": lambda corpus: (corpus / "notes.jsonl").unlink(),
+    "empty file": _spoil_notes(b""),
+    "not JSON": _spoil_notes(GOOD_NOTE.encode() + b'{"patient_id": "secret\n'),
+    "wrong columns": _csv("pid,nid,body\n1,2,3\n"),
+    "duplicate note ids": _spoil_notes(GOOD_NOTE.encode() * 2),
+    "wrong encoding": _spoil_notes(GOOD_NOTE.encode().replace(b"unusual", b"\xff\xfe")),
+    "unknown split": lambda corpus: (corpus / "patients.csv").write_text("patient_id,split\np,secret\n") and None,
+    "blank split": lambda corpus: (corpus / "patients.csv").write_text("patient_id,split\np,\n") and None,
+    "a pipe": _fifo,
+}
+
+
+@pytest.mark.parametrize("spoil", BAD_CORPORA.values(), ids=BAD_CORPORA)
+def test_check_refuses_bad_corpora(capsys, corpus, spoil) -> None:
+    spoil(corpus)
+    assert failing(capsys, "check", corpus)[:2] == (3, "BAD_INPUT")
+
+
+def test_check_lists_twenty_problems_and_counts_the_rest(capsys, corpus) -> None:
+    (corpus / "notes.jsonl").write_text(GOOD_NOTE + '{"patient_id": "p", "note_id": "", "text": "x"}\n' * 40)
+    assert run(["check", str(corpus)]) == 3
+    first, *problems = capsys.readouterr().err.splitlines()
+    assert first.endswith("(the first 20 of 40)")
+    assert "row 2, column note_id" in problems[0]
+    assert "row 21, column note_id" in problems[19]
+    assert len(problems) == 20
+
+
+def test_check_says_what_an_audit_would_cover(capsys, corpus) -> None:
+    assert run(["check", str(corpus)]) == 0
+    out = capsys.readouterr().out
+    assert "1 patients, 1 notes" in out
+    assert re.search(r"encounter_cc +1 / 0", out)
+    assert NAME not in out
+
+
+def pickled_model(folder: Path) -> None:
+    (folder / "config.json").write_text('{"model_type": "llama", "max_position_embeddings": 64, "vocab_size": 9}')
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status"),
+    [
+        (shutil.rmtree, 3),
+        (lambda _: None, 3),
+        (lambda folder: (folder / "config.json").write_text("{") and None, 3),
+        (pickled_model, 5),
+    ],
+)
+def test_audit_refuses_bad_models(capsys, corpus, tmp_path, spoil, status) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    spoil(model)
+    assert failing(capsys, "audit", model, corpus, "--out", tmp_path / "run")[0] == status
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "status"),
+    [
+        ("--config", "x = " + "[" * 3000, 3),
+        ("--policy", "x = " + "[" * 3000, 3),
+        ("--template", "x = " + "[" * 3000, 3),
+        ("--config", "a pipe", 3),
+        ("--policy", "a pipe", 3),
+        ("--template", "a pipe", 3),
+        ("--training-log", "a pipe", 3),
+        ("--config", None, 3),
+        ("--config", "seed = 'x'", 3),
+        ("--config", "[", 3),
+        ("--policy", None, 3),
+        ("--policy", "name = 3", 3),
+        ("--template", None, 3),
+        ("--template", "name = 3", 3),
+        ("--training-log", None, 3),
+        ("--training-log", '{"epoch": "secret"}\n', 3),
+        ("--diagnosis", "gout", 2),
+    ],
+)
+def test_audit_refuses_bad_files_before_it_makes_a_run(
+    capsys, tiny_demo, tmp_path, option: str, content: str | None, status: int
+) -> None:
+    value = tmp_path / "file"
+    if content == "a pipe":
+        os.mkfifo(value)
+    elif content is not None and option != "--diagnosis":
+        value.write_text(content)
+    argument = "gout" if option == "--diagnosis" else value
+    arguments = ("audit", tiny_demo.model, tiny_demo.corpus, "--out", tmp_path / "run", option, argument)
+    assert failing(capsys, *arguments)[0] == status
+    assert not (tmp_path / "run").exists()
+
+
+def test_audit_leaves_a_foreign_directory_alone(capsys, tiny_demo, tmp_path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert failing(capsys, "audit", tiny_demo.model, tiny_demo.corpus, "--out", tmp_path)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "not json",
+        '{"generation_id": "g", "patient_id": "p", "tier": "public"}',
+        '{"generation_id": "g", "patient_id": "nobody", "tier": "public", "text": "secret"}',
+        '{"generation_id": "g", "patient_id": "p", "tier": "sublime", "text": "secret"}',
+        '{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "secret", "token_ids": [-1]}',
+        '{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "secret", "token_ids": [65, 66]}',
+        '{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "secret", "token_ids": [99999]}',
+    ],
+)
+def test_analyze_refuses_bad_generations(capsys, corpus, tokenizer_directory, tmp_path, row) -> None:
+    generations = tmp_path / "generations.jsonl"
+    generations.write_text(row + "\n")
+    arguments = ("analyze", generations, corpus, "--tokenizer", tokenizer_directory, "--out", tmp_path / "run")
+    assert failing(capsys, *arguments)[:2] == (3, "BAD_INPUT")
+    assert not (tmp_path / "run").exists()
+
+
+def test_analyze_refuses_missing_things(capsys, corpus, tokenizer_directory, tmp_path) -> None:
+    missing, run_ = tmp_path / "none", tmp_path / "run"
+    generations = tmp_path / "generations.jsonl"
+    generations.write_text('{"generation_id": "g", "patient_id": "p", "tier": "public", "text": "x"}\n')
+    for arguments in (
+        (missing, corpus, "--tokenizer", tokenizer_directory),
+        (generations, missing, "--tokenizer", tokenizer_directory),
+        (generations, corpus, "--tokenizer", missing),
+        (generations, corpus, "--tokenizer", tmp_path),
+        (generations, corpus, "--tokenizer", tokenizer_directory, "--template", missing),
+    ):
+        assert failing(capsys, "analyze", *arguments, "--out", run_)[:2] == (3, "BAD_INPUT")
+
+
+def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_directory) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    note = "hpi: fell off a ladder while painting the barn and broke the left wrist in two places"
+    rows = [{"patient_id": f"p{i}", "note_id": f"n{i}", "text": note if i == 0 else "cc: cough"} for i in range(2)]
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    generations = tmp_path / "generations.jsonl"
+    given = {"generation_id": "g", "patient_id": "p0", "tier": "public", "text": note, "prompt": "hpi:"}
+    generations.write_text(json.dumps(given) + "\n")
+    arguments = ["analyze", str(generations), str(corpus), "--tokenizer", str(tokenizer_directory)]
+    assert run([*arguments, "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    capsys.readouterr()
+    results = json.loads((tmp_path / "run" / "evidence" / "results.json").read_text())
+    figures = results["memorization"]["public"]["train"]
+    assert figures["memorized_fraction"]["value"] == 1
+    # "hpi:" is templated, the rest is revealing and stands with one patient only.
+    assert 0.8 < figures["attributable_fraction"]["value"] < 1
+    assert figures["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
+    assert run(["verify", str(tmp_path / "run")]) == 0
+    assert run(["show", str(tmp_path / "run")]) == 0
+    # One patient: nothing may be published.
+    published = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert published["memorization"]["public"]["train"]["memorized_fraction"]["value"] is None
+
+
+def test_demo_refuses_other_folders(capsys, tmp_path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert failing(capsys, "demo", tmp_path)[0] == 2
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "demo.json").write_text('{"seed": 1}')
+    assert failing(capsys, "demo", tmp_path / "d", "--seed", "2")[0] == 2
+    assert failing(capsys, "demo", tmp_path / "thesis.txt")[0] == 2
+
+
+def test_help_is_light_and_shows_examples() -> None:
+    program = "import sys; from clinaudit.audit.commands.main import run; code = run(['--help']); "
+    program += "print('HEAVY' if {'torch', 'transformers', 'polars', 'spacy', 'numpy'} & set(sys.modules) else 'LIGHT')"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.endswith("LIGHT\n")
+    assert "Examples:" in done.stdout
+
+
+def test_an_unexpected_error_tells_its_place_and_no_content(capsys, monkeypatch, corpus) -> None:
+    def explode(*_: object, **__: object) -> str:
+        raise RuntimeError(f"{NAME} secret")
+
+    monkeypatch.setattr("clinaudit.priors.coverage.describe_coverage", explode)
+    assert failing(capsys, "check", corpus)[:2] == (4, "BUG")
+
+
+def test_a_full_disk_is_a_storage_error(capsys, monkeypatch, corpus) -> None:
+    def explode(*_: object, **__: object) -> str:
+        raise OSError(28, f"{NAME} secret")
+
+    monkeypatch.setattr("clinaudit.priors.coverage.describe_coverage", explode)
+    assert failing(capsys, "check", corpus)[:2] == (6, "STORAGE")

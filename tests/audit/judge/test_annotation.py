@@ -1,0 +1,109 @@
+"""Annotation of a history: what is present, what is unknown, and what reveals it; by a judge of single notes."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
+from clinaudit.audit.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.judge.verdict import Judgement
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+
+PANEL = load_panel()
+
+
+@pytest.fixture(scope="module")
+def judge() -> LexiconJudge:
+    return LexiconJudge(PANEL)
+
+
+def _annotate(
+    judge: LexiconJudge, *notes: str, start: str = "", hpi: str = "", meds: tuple[str, ...] = ()
+) -> dict[str, Annotation]:
+    rows = annotate_patient(PatientHistory(notes, start, hpi, meds), panel=PANEL, judge=judge)
+    assert [row.diagnosis for row in rows] == [diagnosis.id for diagnosis in PANEL]
+    return {row.diagnosis: row for row in rows}
+
+
+def test_a_diagnosis_named_in_any_note_is_present(judge: LexiconJudge) -> None:
+    rows = _annotate(judge, "hpi: doing well.", "assessment: generalized anxiety disorder (F41.1).", "no complaints.")
+    assert rows["anxiety"].present
+    assert rows["anxiety"].diagnosis_spans == ("generalized anxiety disorder",)
+    assert rows["anxiety"].icd10_spans == ("F41.1",)
+    assert not any(row.present for row in rows.values() if row.diagnosis != "anxiety")
+
+
+def test_a_code_alone_makes_present(judge: LexiconJudge) -> None:
+    row = _annotate(judge, "primary diagnosis: (b20)")["hiv"]
+    assert (row.present, row.diagnosis_spans, row.icd10_spans) == (True, (), ("b20",))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "patient has crying spells and feels hopeless. current medications: sertraline 50 mg.",
+        "denies depression.",
+        "family history: mother: positive for depression ;",
+        "depression screening offered.",
+    ],
+)
+def test_symptoms_drugs_denials_and_relatives_do_not(judge: LexiconJudge, note: str) -> None:
+    row = _annotate(judge, note)["depression"]
+    assert not row.present
+    assert row.diagnosis_spans == ()
+
+
+def test_symptoms_and_drugs_are_listed_verbatim_and_once(judge: LexiconJudge) -> None:
+    row = _annotate(judge, "Crying Spells. Zoloft 50", "crying spells again; Zoloft 100")["depression"]
+    assert row.symptom_spans == ("Crying Spells", "crying spells")
+    assert row.medication_spans == ("Zoloft",)
+
+
+def test_where_the_latest_note_refers_to_it(judge: LexiconJudge) -> None:
+    rows = _annotate(judge, "x", start="cc: follow-up of PTSD", hpi="takes lithium; crying spells")
+    assert (rows["ptsd"].in_note_start, rows["ptsd"].in_hpi) == (True, False)
+    assert (rows["bipolar"].in_note_start, rows["bipolar"].in_hpi) == (False, True)
+    # A symptom does not refer to the diagnosis.
+    assert not rows["depression"].in_hpi
+
+
+def test_revealing_medications_are_named_for_negatives_too(judge: LexiconJudge) -> None:
+    rows = _annotate(judge, "no concerns.", meds=("Biktarvy 50-200-25 mg daily", "lisinopril 10 mg", "Zoloft 50 mg"))
+    assert not rows["hiv"].present
+    assert rows["hiv"].medications_to_remove == (
+        MedicationRemoval("Biktarvy 50-200-25 mg daily", "primarily used for HIV"),
+    )
+    assert [removal.substring for removal in rows["depression"].medications_to_remove] == ["Zoloft 50 mg"]
+    assert rows["abortion"].medications_to_remove == ()
+
+
+class SilentOn:
+    """The lexicon judge, but for notes that hold a word: those it leaves unjudged."""
+
+    name = "silent"
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        self._judge = LexiconJudge(PANEL)
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": self.name}
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        for (text, _), judgement in zip(items, self._judge.judge_many(items), strict=True):
+            yield Judgement(None, self.name, 2, "no answer") if self._word in text else judgement
+
+
+def test_an_unjudged_note_leaves_unknown_what_no_other_note_states() -> None:
+    notes = ("assessment: PTSD.", "illegible.", "denies depression.")
+    history = PatientHistory(notes, note_start="", hpi="", medications=())
+    rows = annotate_patient(history, panel=PANEL, judge=SilentOn("illegible"))
+    present = {row.diagnosis: row.present for row in rows}
+    assert present == {**dict.fromkeys(present, None), "ptsd": True}
+    rows = annotate_patient(history, panel=PANEL, judge=SilentOn("nothing of the kind"))
+    assert {row.diagnosis: row.present for row in rows} == {**dict.fromkeys(present, False), "ptsd": True}
+
+
+def test_no_notes_and_an_empty_panel(judge: LexiconJudge) -> None:
+    assert not any(row.present for row in _annotate(judge).values())
+    assert annotate_patient(PatientHistory(["x"], "", "", ()), panel=(), judge=judge) == []

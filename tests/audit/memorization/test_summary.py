@@ -1,0 +1,108 @@
+"""Figures of one tier from hand-made generations, with values worked out by hand (contract, section 4)."""
+
+import pytest
+
+from clinaudit.audit.memorization.summary import GenerationFigures, GenerationMetrics, summarize_memorization
+from clinaudit.audit.memorization.verbatim import TokenFlags
+
+
+def figures(
+    patient: str,
+    *,
+    tokens: int,
+    flags: list[TokenFlags] = [],  # noqa: B006 (never changed)
+    echo: int = 0,
+    pieces: list[tuple[int, int, bool]] = [],  # noqa: B006
+    regions: int = 0,
+    stitched: int = 0,
+    cohorts: tuple[str, ...] = (),
+) -> GenerationFigures:
+    attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
+    metrics = GenerationMetrics(
+        "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
+    )
+    lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
+    return GenerationFigures(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+
+
+REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)
+ECHO = TokenFlags("Plan", revealing=True, single_patient=True, echo=True)
+SHARED = TokenFlags("Plan", revealing=True, single_patient=False, echo=False)
+TEMPLATED = TokenFlags("Review of Systems", revealing=False, single_patient=True, echo=False)
+
+
+def test_hand_computed_figures() -> None:
+    rows = [
+        # 40 of 100 memorized: 10 attributable, 10 echo, 10 shared, 10 templated.
+        figures(
+            "a",
+            tokens=100,
+            flags=[REVEALING] * 10 + [ECHO] * 10 + [SHARED] * 10 + [TEMPLATED] * 10,
+            echo=10,
+            pieces=[(1, 1, True), (1, 3, True), (7, 1, True), (1, 1, False)],
+            regions=2,
+            stitched=1,
+            cohorts=("hiv", "ptsd"),
+        ),
+        figures("a", tokens=50, cohorts=("hiv",)),
+        figures("b", tokens=10, flags=[REVEALING] * 10, pieces=[(1, 1, True)], regions=1),
+        figures("c", tokens=0),
+    ]
+    summary = summarize_memorization(rows, n=30, seed=0)
+    assert (summary.generations, summary.patients, summary.empty, summary.shorter_than_ngram) == (4, 3, 1, 2)
+    assert summary.memorized_fraction.value == pytest.approx((0.4 + 0 + 1 + 0) / 4)
+    assert summary.memorized_fraction_without_echo.value == pytest.approx((0.3 + 0 + 1 + 0) / 4)
+    assert summary.attributable_fraction.value == pytest.approx((0.1 + 0 + 1 + 0) / 4)
+    # Means over patients: a (0.1 + 0)/2, b 1, c 0.
+    assert summary.attributable_fraction_bounds.value == pytest.approx((0.05 + 1 + 0) / 3)
+    assert summary.attributable_fraction_bounds.n == 3
+    assert summary.hit_rate.value == 0.5
+    assert summary.source_notes_mean.value == pytest.approx((2 + 1) / 2)
+    assert summary.stitched_share.value == pytest.approx(1 / 3)
+    assert summary.templated_share.value == pytest.approx(10 / 50)
+    assert summary.multi_patient_share.value == pytest.approx(1 / 5)
+    assert [(item.k, item.pieces) for item in summary.k_distribution[:2]] == [("1", 4), ("2-10", 1)]
+    assert [(item.notes, item.pieces) for item in summary.copy_forward[:3]] == [("1", 2), ("2", 0), ("3", 1)]
+    # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
+    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0]
+    assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
+    assert summary.attributable_patients == 2
+    plan, systems = summary.sections
+    assert plan.patients == {
+        "revealing_single": 2,
+        "revealing_shared": 1,
+        "templated_single": 0,
+        "templated_shared": 0,
+    }
+    assert (plan.section, plan.revealing_single, plan.revealing_shared) == ("Plan", 30, 10)
+    assert (systems.templated_single, systems.templated_shared) == (10, 0)
+    assert summary.region_length["tokens"].mean == pytest.approx((20 + 20 + 10) / 3)
+    # One row a (patient, cohort): 0.4 twice and 0 once.
+    assert summary.paper_view is not None
+    assert summary.paper_view.rows == 3
+    assert summary.paper_view.memorized_fraction.value == pytest.approx(0.8 / 3)
+    assert summary.paper_view.hit_rate.value == pytest.approx(2 / 3)
+
+
+def test_no_data_is_a_reason_never_a_zero() -> None:
+    summary = summarize_memorization([figures("a", tokens=40)], n=30, seed=0)
+    assert summary.memorized_fraction.value == 0
+    for estimate in (summary.source_notes_mean, summary.stitched_share, summary.templated_share):
+        assert estimate.value is None
+        assert estimate.reason
+    assert summary.paper_view is None
+    with pytest.raises(ValueError, match="no generation"):
+        summarize_memorization([], n=30, seed=0)
+
+
+def test_intervals_are_over_patients_and_reproducible() -> None:
+    rows = [figures(f"p{i}", tokens=10, flags=[REVEALING] * (i % 11)) for i in range(44)]
+    first, second = (summarize_memorization(rows, n=5, seed=1).memorized_fraction for _ in range(2))
+    assert first == second
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low < 0.5 < first.high
+    # Ten copies of one patient's generations tell no more than one of them.
+    copied = [row for row in rows for _ in range(10)]
+    wide = summarize_memorization(copied, n=5, seed=1).memorized_fraction
+    assert (wide.low, wide.high) == pytest.approx((first.low, first.high))

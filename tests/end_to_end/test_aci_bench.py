@@ -1,0 +1,42 @@
+"""A second real input: ACI-Bench, where notes lack dates, colons, ages and names (skips where it is absent)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+
+ACI_BENCH = Path(__file__).resolve().parents[3] / "shared" / "data" / "aci-bench"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not ACI_BENCH.is_dir(), reason="ACI-Bench is not beside the repository"),
+]
+
+
+def test_audit_completes_says_what_is_missing_and_never_passes(tmp_path, capsys) -> None:
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.demo.fitting import TrainingPlan
+    from clinaudit.audit.demo.training import train_demo_model
+
+    plan = TrainingPlan(vocabulary=800, layers=2, width=64, heads=2, hidden=128, epochs=2, validation_notes=2)
+    train_demo_model(ACI_BENCH, tmp_path / "model", seed=0, progress=Progress(quiet=True), plan=plan)
+    out = tmp_path / "run"
+    arguments = ["audit", str(tmp_path / "model"), str(ACI_BENCH), "--out", str(out), "--quiet"]
+    status = run([*arguments, "--engine", "transformers", "--max-new-tokens", "120"])
+    assert status in (1, 8)
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert results["decision"]["status"] == ("fail" if status == 1 else "inconclusive")
+    assert "encounter" not in results["memorization"]
+    assert any("these tiers: encounter" in warning for warning in results["warnings"])
+    assert any("visit date" in warning for warning in results["corpus"]["warnings"])
+    assert results["corpus"]["labels"] == "lexicon"
+    evidence = json.loads((out / "evidence" / "results.json").read_text(encoding="utf-8"))
+    excluded = evidence["completeness"]["priors"]["excluded"]
+    assert excluded["encounter: no distinguishing fact"] > 0
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "no distinguishing fact" in page
+    capsys.readouterr()
+    assert run(["show", str(out)]) == 0
+    assert "these tiers: encounter" in " ".join(capsys.readouterr().out.split())

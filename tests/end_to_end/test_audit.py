@@ -1,0 +1,435 @@
+"""The whole audit on a model that was really trained: what it leaves, kills and resumption, engines, no PHI outside."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+from lxml import etree
+from support.servers.serving import NAME, served
+
+from clinaudit.audit.run.evidence_tables import SCHEMAS
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.schema.json_schema import SCHEMA_PATH
+
+OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
+#: What an audit with one judge leaves.
+TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
+SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
+FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
+
+pytestmark = pytest.mark.slow
+
+
+def command(tiny_demo, run: Path, *options: str) -> list[str]:
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    return [program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options]
+
+
+@pytest.fixture(scope="module")
+def audited(tiny_demo, tmp_path_factory) -> Path:
+    """An undisturbed run."""
+    run = tmp_path_factory.mktemp("audited") / "run"
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert done.stderr == ""
+    assert "report.html" in done.stdout
+    return run
+
+
+def test_a_run_leaves_what_the_contract_names(audited) -> None:
+    names = {path.name for path in audited.iterdir()}
+    verdict = {"gate.json", "junit.xml", "gate.sarif"}
+    assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
+    for name in TABLES:
+        assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
+    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
+    for path in (audited / "results.json", audited / "evidence" / "results.json"):
+        jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+    sarif = json.loads((SCHEMAS_OF_OTHERS / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads((audited / "gate.sarif").read_text(encoding="utf-8")), sarif)
+    etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
+
+
+def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -> None:
+    published = json.loads((audited / "results.json").read_text(encoding="utf-8"))
+    quality = published["judge_quality"]
+    assert (quality["judge"], quality["labels"], quality["second"]) == ("lexicon", "shipped", None)
+    assert sum(row[verdict] for row in quality["matrix"] for verdict in row if verdict != "truth") == quality["texts"]
+    results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
+    pairs = [
+        pair for diagnosis, tiers in results["disclosure"].items() if diagnosis != "mean" for pair in tiers.values()
+    ]
+    assert pairs
+    for pair in pairs:
+        for side in ("train", "nontrain", "delta"):
+            for metric in ("auroc_all", "sensitivity", "ppv"):
+                figure = pair["corrected"][side][metric]
+                assert figure["low"] <= figure["value"] <= figure["high"]
+    # Six patients a cell: none of it may be published.
+    assert all(
+        tier["corrected"][side][metric]["value"] is None
+        for diagnosis, tiers in published["disclosure"].items()
+        if diagnosis != "mean"
+        for tier in tiers.values()
+        for side in ("train", "nontrain", "delta")
+        for metric in ("auroc_all", "sensitivity", "ppv")
+    )
+    assert "How well the judge reads" in (audited / "report.html").read_text(encoding="utf-8")
+
+
+def test_near_verbatim_text_stands_beside_the_verbatim_and_holds_it(audited, tiny_demo) -> None:
+    evidence = audited / "evidence"
+    metrics = pl.read_parquet(evidence / "generation_metrics.parquet")
+    near = pl.read_parquet(evidence / "near_verbatim.parquet")
+    verbatim = pl.read_parquet(evidence / "regions.parquet")
+    assert set(verbatim["generation_id"]) <= set(near["generation_id"])
+    corpus = read_corpus(tiny_demo.corpus)
+    for row in near.join(metrics, on="generation_id").iter_rows(named=True):
+        assert row["source_note_id"] in {note.note_id for note in corpus.notes_of(row["patient_id"])}
+        assert 20 <= row["token_end"] - row["token_start"] <= row["tokens"]
+    lengths = near.select("generation_id", (pl.col("token_end") - pl.col("token_start")).alias("near"))
+    longest = verbatim.group_by("generation_id").agg((pl.col("token_end") - pl.col("token_start")).max().alias("piece"))
+    joined = lengths.join(longest, on="generation_id")
+    assert (joined["near"] >= joined["piece"]).all()
+    # Any two regions of one generation in the table are of one length: the longest.
+    assert lengths.unique().height == lengths["generation_id"].n_unique()
+    for arms in json.loads((evidence / "results.json").read_text(encoding="utf-8"))["memorization"].values():
+        for figures in arms.values():
+            beside = figures["near_verbatim"]
+            both = figures["memorized_fraction"]["value"] + beside["extra_fraction"]["value"]
+            assert beside["fraction"]["value"] == pytest.approx(both, abs=2e-6)
+            assert (beside["window"], beside["edit_budget"]) == (20, 2)
+            assert beside["fraction"]["n"] == figures["generations"]
+
+
+def test_metrics_regions_and_segments_agree(audited) -> None:
+    evidence = audited / "evidence"
+    metrics = pl.read_parquet(evidence / "generation_metrics.parquet")
+    regions = pl.read_parquet(evidence / "regions.parquet")
+    segments = pl.read_parquet(evidence / "segments.parquet")
+    generations = pl.read_parquet(evidence / "generations.parquet")
+    assert metrics["generation_id"].to_list() == generations["generation_id"].to_list()
+    assert metrics["tokens"].to_list() == generations["token_ids"].list.len().to_list()
+    assert metrics["memorized_tokens"].sum() > 0
+    texts = dict(zip(generations["generation_id"], generations["text"], strict=True))
+    for row in regions.iter_rows(named=True):
+        assert texts[row["generation_id"]][row["char_start"] : row["char_end"]] == row["text"]
+        own = segments.filter(
+            (pl.col("generation_id") == row["generation_id"])
+            & (pl.col("region_id") == row["region_id"])
+            & (pl.col("piece") == row["piece"])
+        )
+        assert own["tokens"].sum() == row["token_end"] - row["token_start"]
+        assert own["char_start"].min() == row["char_start"]
+        assert own["char_end"].max() == row["char_end"]
+    per_generation = regions.group_by("generation_id").agg(pl.col("source_note_id").n_unique().alias("notes"))
+    joined = metrics.join(per_generation, on="generation_id", how="left").with_columns(pl.col("notes").fill_null(0))
+    assert joined["notes"].to_list() == joined["source_notes"].to_list()
+
+
+def test_subgroups_make_up_their_arm(audited) -> None:
+    results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
+    groups = results["subgroups"]
+    assert set(groups["memorization"]) == set(results["memorization"])
+    for tier, arms in groups["memorization"].items():
+        for arm, rows in arms.items():
+            figures = results["memorization"][tier][arm]
+            assert sum(item["patients"] for item in figures["distribution"]["bins"]) == figures["patients"]
+            for partition in ("age", "sex", "notes"):
+                own = [row for row in rows if row["partition"] == partition]
+                assert sum(row["patients"] for row in own) == figures["patients"]
+                together = sum(row["patients"] * row["attributable_fraction"]["value"] for row in own)
+                mean = figures["attributable_fraction_bounds"]["value"]
+                assert together / figures["patients"] == pytest.approx(mean, abs=1e-5)
+    assert all(cohort["overlap"] for cohort in results["cohorts"].values() if cohort["status"] != "unavailable")
+
+
+def test_source_notes_hold_the_pieces(audited, tiny_demo) -> None:
+    notes = {
+        row["note_id"]: row["text"].replace("\r\n", "\n").replace("\r", "\n")
+        for row in map(json.loads, (tiny_demo.corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines())
+    }
+    for row in pl.read_parquet(audited / "evidence" / "regions.parquet").iter_rows(named=True):
+        assert row["text"].replace("\r\n", "\n") in notes[row["source_note_id"]]
+        assert row["patient_count"] >= 1
+        assert row["copy_forward_count"] >= 1
+
+
+def test_cohorts_are_quadruples_and_prompts_serve_them(audited) -> None:
+    cohorts = pl.read_parquet(audited / "evidence" / "cohorts.parquet")
+    for (_, _), rows in cohorts.group_by(["diagnosis", "match_id"]):
+        cells = set(zip(rows["arm"], rows["present"], strict=True))
+        assert cells == {("train", True), ("train", False), ("nontrain", True), ("nontrain", False)}
+    priors = pl.read_parquet(audited / "evidence" / "priors.parquet")
+    assert set(priors["patient_id"]) == set(cohorts["patient_id"])
+    background = priors.filter((pl.col("tier") == "public_name_meds") & ~pl.col("excluded"))
+    assert all(prompt.endswith("patient note:") for prompt in background["prompt"])
+
+
+def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) -> None:
+    patients = pl.read_csv(tiny_demo.corpus / "patients.csv", infer_schema=False)
+    generations = pl.read_parquet(audited / "evidence" / "generations.parquet")
+    secrets = [*patients["name"], *patients["patient_id"], *patients["dob"], *generations["generation_id"]]
+    secrets += [text[:40] for text in generations["text"] if len(text) > 40]
+    for path in audited.iterdir():
+        if path.is_file():
+            content = path.read_text(encoding="utf-8")
+            assert not [secret for secret in secrets if secret in content], path.name
+    # Names and dates of birth are no file names either.
+    assert not [path for path in audited.rglob("*") for name in patients["name"] if name in path.name]
+
+
+def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    program = Path(sys.executable).with_name("clinaudit")
+
+    def view(corpus: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([program, "evidence", run, corpus], capture_output=True, text=True, check=False)
+
+    done = view(tiny_demo.corpus)
+    assert done.returncode == 0, done.stderr
+    page = run / "evidence" / "evidence.html"
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])  # type: ignore[index]
+    generations = pl.read_parquet(run / "evidence/generations.parquet")
+    spans = [(leak, span) for leak in data["leaks"] for span in leak["spans"]]
+    assert {leak["text"] for leak in data["leaks"]} <= set(generations["text"])
+    for leak, span in spans:
+        note = data["notes"][span["note_id"]]["text"]
+        assert leak["text"][span["start"] : span["end"]] == note[span["note_start"] : span["note_end"]]
+    # Nothing but where the templated text begins and ends is cut: the characters are those of the segments.
+    segments = pl.read_parquet(run / "evidence/segments.parquet").to_dicts()
+    shown = {leak["generation_id"] for leak in data["leaks"]}
+    assert sum(span["end"] - span["start"] for _, span in spans) == sum(
+        row["char_end"] - row["char_start"] for row in segments if row["generation_id"] in shown
+    )
+    assert {span["kind"] for _, span in spans} == {"revealing", "templated"}
+    assert subprocess.run([program, "verify", run], check=False).returncode == 0
+
+    other = tmp_path / "corpus"
+    shutil.copytree(tiny_demo.corpus, other)
+    notes = next(other.glob("notes.*"))
+    notes.write_bytes(notes.read_bytes().replace(b"provider", b"Provider", 1))
+    refused = view(other)
+    assert refused.returncode == 3
+    assert "not the one that this run audited" in refused.stderr
+
+
+def test_libraries_write_inside_the_run_only(tiny_demo, tmp_path) -> None:
+    home, temporary, run = tmp_path / "home", tmp_path / "tmp", tmp_path / "run"
+    home.mkdir()
+    temporary.mkdir()
+    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
+    options = ["--tier", "public", "--max-new-tokens", "5", "--quiet", "--patients-per-cell", "2"]
+    done = subprocess.run(
+        command(tiny_demo, run, *options), env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (1, 8), done.stderr
+    assert list(home.rglob("*")) == []
+    assert list(temporary.iterdir()) == []
+
+
+def units(run: Path, table: str) -> int:
+    try:
+        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    stages: list[Callable[[], bool]] = [
+        lambda: (run / "evidence" / "cohorts.parquet").exists(),
+        lambda: units(run, "generations") >= 5,
+        lambda: units(run, "generations") >= 30,
+        lambda: units(run, "judgements") >= 20,
+        lambda: (run / "evidence" / "results.json").exists(),
+    ]
+    finished_before = 0
+    for reached in stages:
+        process = subprocess.Popen(command(tiny_demo, run, *FAST), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not reached() and process.poll() is None:
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not (run / "manifest.json").exists()
+        finished = units(run, "generations")
+        assert finished >= finished_before
+        finished_before = finished
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    for name in TABLES:
+        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, audited))
+        assert ours.equals(theirs), name
+
+
+def test_an_interrupt_ends_in_good_order_and_is_resumed(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    # As a shell's background job, which starts with the interrupt ignored.
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command(tiny_demo, run, *FAST)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while units(run, "generations") < 10 and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.startswith("error[INTERRUPTED]: ")
+    assert errors.count("\n") == 1
+    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+
+
+def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audited, tiny_demo, tmp_path) -> None:
+    other = tmp_path / "other"
+    for _ in range(2):
+        subprocess.run(command(tiny_demo, other, *FAST), capture_output=True, check=False)
+        for name in ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html"):
+            assert (other / name).read_bytes() == (audited / name).read_bytes(), name
+
+
+def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    purged = subprocess.run([program, "purge", str(run), "--yes"], capture_output=True, text=True, check=False)
+    assert purged.returncode == 0, purged.stderr
+    assert not [path for path in run.rglob("*") if path.is_dir()]
+    shown = [subprocess.run([program, "show", str(place)], capture_output=True, text=True) for place in (audited, run)]
+    assert shown[0].stdout.replace(str(audited), str(run)) == shown[1].stdout
+    for arguments, statuses in ((["verify"], {0}), (["report"], {0}), (["gate"], {1, 8}), (["verify"], {0})):
+        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode in statuses, done.stderr
+    for name in ("report.html", "results.json", "gate.json"):
+        assert (run / name).read_bytes() == (audited / name).read_bytes()
+    again = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "was purged" in again.stderr
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+
+
+def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    changed = subprocess.run(command(tiny_demo, run, *FAST, "--seed", "1"), capture_output=True, text=True, check=False)
+    assert changed.returncode == 2
+    assert "--seed" in changed.stderr
+    assert changed.stderr.count("\n") == 1
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    for arguments in (["show"], ["report"], ["gate"]):
+        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode in ((1, 8) if arguments == ["gate"] else (0,)), done.stderr
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    # A damaged report is made anew; a changed file is never blessed by that.
+    (run / "report.html").write_text("damaged")
+    assert subprocess.run([program, "report", str(run)], capture_output=True, check=False).returncode == 0
+    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
+    with (run / "evidence" / "generations.parquet").open("ab") as file:
+        file.write(b"x")
+    for name in ("report", "gate", "verify"):
+        done = subprocess.run([program, name, str(run)], capture_output=True, text=True, check=False)
+        assert done.returncode == 7, done.stderr
+
+
+def test_vllm_and_transformers_generate_the_same_tokens(audited, tiny_demo, tmp_path) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    run = tmp_path / "run"
+    options = [*OPTIONS, "--engine", "vllm", "--patients-per-cell", "6"]
+    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
+    assert ours.height > 50
+    assert ours.equals(theirs)
+    # Only what names the engine may differ.
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+
+
+@pytest.fixture
+def served_model(tiny_demo, tmp_path) -> Iterator[str]:
+    """The model behind vLLM's own server on loopback; its base URL."""
+    with served(tiny_demo.model, tmp_path) as url:
+        yield url
+
+
+def test_a_served_model_is_audited_on_its_text(audited, served_model, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
+    arguments = command(tiny_demo, run, *options)
+    arguments[2] = f"openai:{served_model}#{NAME}"
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
+    assert ours["generation_id"].equals(theirs["generation_id"])
+    # A server may hold back the bytes of an unfinished character at the end of its text.
+    same = (ours["text"].str.strip_chars_end("\ufffd") == theirs["text"].str.strip_chars_end("\ufffd")).mean()
+    assert isinstance(same, float)
+    assert same > 0.95
+
+
+def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path) -> None:
+    arguments = command(tiny_demo, tmp_path / "run", "--tokenizer", str(tiny_demo.model), "--context-length", "2048")
+    arguments[2] = "openai:https://models.example.org/v1#m"
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert done.stderr.startswith("error[UNSAFE]: ")
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_diagnosis_keeps_the_controls_of_the_whole_panel_by_either_matcher(tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    options = [
+        "--tier",
+        "encounter",
+        "--diagnosis",
+        "hiv",
+        "--max-new-tokens",
+        "5",
+        "--quiet",
+        "--engine",
+        "transformers",
+        "--second-matcher",
+        "optimal",
+    ]
+    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    cohorts = pl.read_parquet(run / "evidence" / "cohorts.parquet")
+    assert set(cohorts["diagnosis"]) == {"hiv"}
+    # Controls have another sensitive diagnosis, though only HIV is audited.
+    labels = pl.read_csv(tiny_demo.corpus / "diagnoses.csv").filter(pl.col("present").cast(pl.String) == "true")
+    positive_for_some = set(labels["patient_id"])
+    assert set(cohorts["patient_id"]) <= positive_for_some
+    assert not cohorts.filter(~pl.col("present")).is_empty()
+
+    # The other matcher's patients are probed and judged, too.
+    again = pl.read_parquet(run / "evidence" / "second_cohorts.parquet")
+    judged = set(pl.read_parquet(run / "evidence" / "generations.parquet")["patient_id"])
+    assert set(cohorts["patient_id"]) | set(again["patient_id"]) == judged
+    second = json.loads((run / "evidence" / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]
+    first = json.loads((run / "evidence" / "results.json").read_text())["cohorts"]["hiv"]
+    assert second["sets"] == len(again) // 4
+    assert first["matcher"] == "psm"
+    pair = second["pairs"]["encounter"]
+    assert second["delta"]["encounter"]["auroc_all"]["value"] == pair["delta"]["auroc_all"]["value"]
+    assert json.loads((run / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]["pairs"] == {}

@@ -1,0 +1,309 @@
+"""The whole disclosure stage with a served judge: annotation, verdicts, faults, kill and resumption.
+
+The server is a fake one; `test_judge_on_vllm.py` asks vLLM's own.
+"""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.servers import fault_server
+from support.servers.fault_server import MODEL, STATED, Handler, Server, says, status
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = ["--quiet", "--max-new-tokens", "60", "--tier", "encounter", "--tier", "encounter_cc", "--ngram", "20"]
+OPTIONS += ["--engine", "transformers", "--patients-per-cell", "3"]
+#: Given last, these win: the served judge is the second one.
+AS_SECOND = ["--judge", "lexicon", "--second-judge", "openai"]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with fault_server.running() as server:
+        yield server
+
+
+@pytest.fixture
+def corpus_without_labels(tiny_demo, tmp_path) -> Path:
+    """The tiny corpus without its table of diagnoses: the judge has to read the notes."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for name in ("notes.jsonl", "patients.csv"):
+        (corpus / name).write_bytes((tiny_demo.corpus / name).read_bytes())
+    return corpus
+
+
+def command(model: Path, corpus: Path, run: Path, url: str, *options: str, name: str = MODEL) -> list[str]:
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    judge = ["--judge", "openai", "--judge-url", url, "--judge-model", name]
+    return [program, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
+
+
+def audit(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, capture_output=True, text=True, check=False)
+
+
+def judged(run: Path) -> pl.DataFrame:
+    return pl.read_parquet(run / "evidence" / "judgements.parquet")
+
+
+def units(run: Path, file: str, table: str, where: str = "TRUE") -> int:
+    try:
+        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / file}?mode=ro", uri=True) as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {table} WHERE {where}").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
+    server, tiny_demo, corpus_without_labels, tmp_path
+) -> None:
+    run = tmp_path / "run"
+    key = tmp_path / "key"
+    key.write_text("hunter2\n")
+    key.chmod(0o600)
+    done = audit(command(tiny_demo.model, corpus_without_labels, run, server.url, "--judge-key-file", str(key)))
+    assert done.returncode in (1, 8), done.stderr
+    assert done.stderr == ""
+    notes = {}
+    for row in map(json.loads, (corpus_without_labels / "notes.jsonl").read_text(encoding="utf-8").splitlines()):
+        notes.setdefault(row["patient_id"], []).append(row["text"])
+    annotations = pl.read_parquet(run / "evidence" / "annotations.parquet")
+    assert annotations.height > 0
+    for row in annotations.iter_rows(named=True):
+        stated = [re.search(STATED[row["diagnosis"]], note) for note in notes[row["patient_id"]]]
+        assert row["present"] == any(stated)
+    generations = pl.read_parquet(run / "evidence" / "generations.parquet")
+    texts = dict(zip(generations["generation_id"], generations["text"], strict=True))
+    judgements = judged(run)
+    assert set(judgements["judge"]) == {"openai"}
+    for row in judgements.iter_rows(named=True):
+        stated = row["diagnosis"] == "depression" and "depression" in texts[row["generation_id"]]
+        assert row["diagnosis_mentioned"] == stated
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    assert results["corpus"]["labels"] == "openai"
+    assert any(MODEL in warning and "judges the generations" in warning for warning in results["warnings"])
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    assert (record["judge"]["kind"], record["judge"]["model"]) == ("openai", MODEL)
+    usage = json.loads((run / "evidence" / "judge_usage.json").read_text(encoding="utf-8"))
+    assert usage["calls"] == len(server.seen)
+    assert usage["prompt_tokens"] == 100 * usage["calls"]
+    for path in run.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert b"hunter2" not in content, path
+            if run / "evidence" not in path.parents:
+                assert server.url.encode() not in content, path
+    keys = {value for headers, _ in server.seen for name, value in headers.items() if name.lower() == "authorization"}
+    assert keys == {"Bearer hunter2"}
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+
+
+def test_what_the_judge_finds_revealing_is_scrubbed_and_excluded(server, tiny_demo, tmp_path) -> None:
+    """A judge that finds every diagnosis in every opening leaves no fragment with a chief complaint."""
+    good = Handler.answer_to
+
+    def finds_all(handler: Handler, body: dict) -> None:
+        answer = good(handler, body, fault_server.first_note(body))
+        if body["response_format"]["json_schema"]["name"] == "annotations":
+            for entry in answer["diagnoses"].values():
+                entry["in_note_start"] = True
+        handler.say(body, json.dumps(answer))
+
+    server.always = finds_all
+    run = tmp_path / "run"
+    done = audit(command(tiny_demo.model, tiny_demo.corpus, run, server.url))
+    assert done.returncode in (1, 4, 8), done.stderr
+    priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(pl.col("diagnoses").list.len() > 0)
+    by_tier = {tier: rows for (tier,), rows in priors.group_by("tier")}
+    assert by_tier["encounter_cc"]["excluded"].all()
+    assert not by_tier["encounter"]["excluded"].all()
+    reasons = set(by_tier["encounter_cc"]["reason"])
+    assert "the judge finds the diagnosis before the history of present illness" in reasons
+    # The labels are the table's all the same.
+    labels = pl.read_csv(tiny_demo.corpus / "diagnoses.csv").with_columns(pl.col("present").cast(pl.String) == "true")
+    table = {(row[0], row[1]): row[2] for row in labels.select("patient_id", "diagnosis", "present").iter_rows()}
+    for row in pl.read_parquet(run / "evidence" / "annotations.parquet").iter_rows(named=True):
+        assert row["present"] == table.get((row["patient_id"], row["diagnosis"]))
+
+
+def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_only(
+    server, tiny_demo, tmp_path
+) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    assert audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
+    texts = pl.read_parquet(other / "evidence" / "generations.parquet")["text"].unique(maintain_order=True).to_list()
+    undone, unjudged = texts[3], texts[5]
+    unread = next(
+        fault_server.first_note(body)
+        for _, body in server.seen
+        if body["response_format"]["json_schema"]["name"] == "annotations"
+    )
+    server.seen.clear()
+    refusal = says("I would rather not say.")
+    server.faults = {undone: [status(503)] * 200, unjudged: [refusal] * 200, unread: [refusal] * 2}
+    arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
+    done = audit(arguments)
+    assert done.returncode == 4
+    assert done.stderr.startswith("error[INCOMPLETE]: ")
+    assert done.stderr.count("\n") == 1
+    assert not (run / "manifest.json").exists()
+    server.faults[undone] = []
+    before = len(server.seen)
+    assert audit(arguments).returncode in (1, 8)
+    again = {fault_server.first_note(body) for _, body in server.seen[before:]}
+    assert again == {undone}
+    first, second = judged(other), judged(run)
+    generations = pl.read_parquet(run / "evidence" / "generations.parquet")
+    silent = set(generations.filter(pl.col("text") == unjudged)["generation_id"])
+    assert second.filter(pl.col("generation_id").is_in(silent))["invalid_reason"].is_not_null().all()
+    rest = ~pl.col("generation_id").is_in(silent)
+    assert first.filter(rest).equals(second.filter(rest))
+    # The labels are the table's; what the judge could not read for the prompts is said.
+    for root, expected in ((other, False), (run, True)):
+        warnings = json.loads((root / "results.json").read_text(encoding="utf-8"))["warnings"]
+        assert any("no usable answer about their notes" in warning for warning in warnings) == expected
+
+
+def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_verdicts(
+    server, tiny_demo, tmp_path
+) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
+    stages: list[Callable[[], bool]] = [
+        lambda: units(run, "judge.sqlite", "answers") >= 3,
+        lambda: units(run, "state.sqlite", "judgements") >= 5,
+        lambda: units(run, "state.sqlite", "judgements") >= 20,
+    ]
+    for reached in stages:
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not reached() and process.poll() is None:
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    assert audit(arguments).returncode in (1, 8)
+    asked = len(server.seen)
+    server.seen.clear()
+    assert audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
+    # Only what was in flight at a kill was asked twice.
+    assert asked <= len(server.seen) + 3 * 64
+    assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
+    for name in ("annotations", "judgements", "priors"):
+        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, other))
+        assert ours.equals(theirs), name
+    # Another judge is another audit.
+    changed = audit([*arguments[:-1], "judge-2"])
+    assert changed.returncode == 2
+    assert "--judge" in changed.stderr
+
+
+def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undisturbed(
+    server, tiny_demo, tmp_path
+) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url, *AS_SECOND)
+    asked_of_the_second = "generation_id LIKE 'second-judge/%'"
+    stages: list[Callable[[], bool]] = [
+        lambda: units(run, "state.sqlite", "judgements") >= 50,
+        lambda: units(run, "judge.sqlite", "answers") >= 3,
+        lambda: units(run, "state.sqlite", "judgements", asked_of_the_second) >= 5,
+    ]
+    for reached in stages:
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not reached() and process.poll() is None:
+            time.sleep(0.001)
+        assert process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    # A price changes no figure: a resumed run may be given one.
+    done = audit([*arguments, "--judge-price", "2,10"])
+    assert done.returncode in (1, 8), done.stderr
+    seen = [fault_server.first_note(body) for _, body in server.seen]
+    undisturbed = audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url, *AS_SECOND))
+    assert undisturbed.returncode in (1, 8), undisturbed.stderr
+    assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
+    for name in ("judgements", "disagreements", "priors", "annotations"):
+        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, other))
+        assert ours.equals(theirs), name
+
+    # The lexicon's verdicts are the run's; the served judge was asked about generations and nothing else.
+    generations = pl.read_parquet(run / "evidence" / "generations.parquet")
+    texts = dict(zip(generations["generation_id"], generations["text"], strict=True))
+    assert set(seen) <= set(texts.values())
+    judgements = judged(run)
+    assert set(judgements["judge"]) == {"lexicon"}
+    expected = {}
+    for row in judgements.iter_rows(named=True):
+        first = row["patient_has_diagnosis"] or "not_mentioned"
+        stated = row["diagnosis"] == "depression" and "depression" in texts[row["generation_id"]]
+        second = "positive" if stated else "not_mentioned"
+        if first != second:
+            expected[row["generation_id"], row["diagnosis"]] = (first, second)
+    assert expected
+    table = pl.read_parquet(run / "evidence" / "disagreements.parquet")
+    keys = table.select("generation_id", "diagnosis").rows()
+    assert dict(zip(keys, table.select("verdict", "second_verdict").rows(), strict=True)) == expected
+    quality = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))["judge_quality"]
+    assert (quality["judge"], quality["second"]["second_judge"]) == ("lexicon", "openai")
+    assert (quality["second"]["verdicts"], quality["second"]["unjudged"]) == (judgements.height, 0)
+    assert quality["second"]["disagreements"] == len(expected)
+    # Counted are the answers that were kept, whichever start asked for them.
+    usage = json.loads((run / "evidence" / "judge_usage.json").read_text(encoding="utf-8"))
+    assert usage["calls"] == units(run, "judge.sqlite", "answers")
+    assert usage["prompt_tokens"] == 100 * usage["calls"]
+    assert usage["cost"] == pytest.approx(usage["calls"] * (100 * 2 + 10 * 10) / 1e6)
+    changed = audit([*arguments, "--judge-model", "judge-2"])
+    assert changed.returncode == 2
+    assert "--second-judge" in changed.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says_so"),
+    [
+        (["--judge", "openai"], 2, "--judge-url"),
+        (["--second-judge", "openai"], 2, "--judge-url"),
+        (["--judge-url", "http://127.0.0.1:9/v1"], 2, "--judge openai"),
+        (["--judge-url", "http://127.0.0.1:9/v1", "--second-judge", "lexicon"], 2, "--second-judge"),
+        (["--judge", "openai", "--second-judge", "openai"], 2, "name another"),
+        (["--judge-price", "1,2"], 2, "--judge-price"),
+        (["--judge-price", "1"], 2, "--judge-price"),
+        (["--judge-price", "1,-2"], 2, "--judge-price"),
+        (
+            ["--judge", "openai", "--judge-url", "https://judge.example.org/v1", "--judge-model", "m"],
+            5,
+            "--phi-approved",
+        ),
+        ([*AS_SECOND, "--judge-url", "https://judge.example.org/v1", "--judge-model", "m"], 5, "--phi-approved"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
+    tiny_demo, tmp_path, options, code, says_so
+) -> None:
+    program = str(Path(sys.executable).with_name("clinaudit"))
+    run = tmp_path / "run"
+    done = audit([program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
+    assert done.returncode == code
+    assert says_so in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not run.exists()
+
+
+def test_an_open_key_file_is_refused(tiny_demo, tmp_path) -> None:
+    key = tmp_path / "key"
+    key.write_text("hunter2")
+    key.chmod(0o644)
+    url = "http://127.0.0.1:9/v1"
+    done = audit(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--judge-key-file", str(key)))
+    assert done.returncode == 5
+    assert "hunter2" not in done.stderr

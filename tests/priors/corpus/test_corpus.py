@@ -1,0 +1,342 @@
+"""What the tables mean together: patients, order of notes, derived ages, labels, warnings, description."""
+
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import CellError, completed_years, parse_age, parse_date, parse_flag
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.description import SplitDescription, describe_corpus
+from clinaudit.priors.corpus.patient import Patient
+
+ACI_BENCH = Path(__file__).parents[4] / "shared" / "data" / "aci-bench"
+
+
+def write_jsonl(path: Path, rows: list[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_notes(directory: Path, *patients: str, **columns: list[object]) -> None:
+    rows: list[dict[str, object]] = [
+        {"patient_id": patient, "note_id": f"n{n}", "text": f"text {n}"}
+        | {name: values[n] for name, values in columns.items()}
+        for n, patient in enumerate(patients)
+    ]
+    write_jsonl(directory / "notes.jsonl", rows)
+
+
+def problems_of(path: Path) -> list[str]:
+    with pytest.raises(BadInputError) as caught:
+        read_corpus(path)
+    return list(caught.value.problems)
+
+
+def test_notes_are_undated_first_then_by_time_then_in_file_order(tmp_path: Path) -> None:
+    dates = ["2024-03-01", None, "2024-01-05T14:00", "2024-01-05T09:30:00Z", "2024-01-05", "", "20240301", "2023-12-31"]
+    write_notes(tmp_path, *("a" * len(dates)), visit_date=list(dates))
+    corpus = read_corpus(tmp_path)
+    notes = corpus.notes_of("a")
+    assert [note.position for note in notes] == [1, 5, 7, 4, 3, 2, 0, 6]
+    assert [note.visit_date for note in notes[:4]] == [None, None, date(2023, 12, 31), date(2024, 1, 5)]
+    assert corpus.latest_note("a").note_id == "n6"
+
+
+def test_without_dates_notes_keep_file_order_across_interleaved_patients(tmp_path: Path) -> None:
+    write_notes(tmp_path, "b", "a", "b", "a")
+    corpus = read_corpus(tmp_path)
+    assert list(corpus.patients) == ["a", "b"]
+    assert [note.note_id for note in corpus.notes_of("a")] == ["n1", "n3"]
+    assert [note.position for note in corpus.notes_of("b")] == [0, 2]
+
+
+def test_without_a_patients_table_everyone_is_train_and_it_is_said(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    corpus = read_corpus(tmp_path / "notes.jsonl")
+    assert corpus.patient_ids("train") == ("a",)
+    assert corpus.patient_ids("nontrain") == ()
+    assert not corpus.has_split
+    assert not corpus.has_counterfactual
+    assert corpus.diagnosis_labels is None
+    assert any("no patients table" in warning for warning in corpus.warnings)
+
+
+def test_patient_cells_are_read_and_blank_is_unknown(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a", "b")
+    (tmp_path / "patients.csv").write_text(
+        "patient_id,split,age,sex,name,dob,race,marital_status,occupation,children\n"
+        "b,nontrain, ,,,,,,,\n"
+        "a,train,91.0,F , Ann Bell ,1950-02-03,White,married,clerk,2.0\n"
+    )
+    corpus = read_corpus(tmp_path)
+    assert corpus.patients["a"] == Patient(
+        "a", "train", 91, "female", "Ann Bell", date(1950, 2, 3), "White", "married", "clerk", "2"
+    )
+    assert corpus.patients["b"] == Patient("b", "nontrain", *[None] * 8)
+    assert corpus.has_split
+    assert corpus.has_counterfactual
+
+
+@pytest.mark.parametrize(
+    ("given", "sex"),
+    [("F", "female"), ("male", "male"), ("Female ", "female"), (" m", "male"), ("Intersex", "intersex"), (" ", None)],
+)
+def test_sex_is_normalised(tmp_path: Path, given: str, sex: str | None) -> None:
+    write_notes(tmp_path, "a")
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "sex": given}])
+    assert read_corpus(tmp_path).patients["a"].sex == sex
+
+
+@pytest.mark.parametrize(
+    ("age", "visits", "expected"),
+    [
+        (None, ["2024-02-29"], 24),
+        (None, ["2024-02-28"], 23),
+        (None, ["2024-02-28", "2025-02-28", "2023-01-01"], 24),
+        (None, ["2025-03-01", None], 25),
+        (None, [None], None),
+        (30, ["2024-02-29"], 30),
+        ("0", ["2024-02-29"], 0),
+    ],
+)
+def test_an_unknown_age_is_counted_from_birth_to_the_latest_visit(
+    tmp_path: Path, age: object, visits: list[object], expected: int | None
+) -> None:
+    write_notes(tmp_path, *("a" * len(visits)), visit_date=visits)
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "dob": "2000-02-29", "age": age}])
+    assert read_corpus(tmp_path).patients["a"].age == expected
+
+
+def test_wrong_patient_cells_are_reported(tmp_path: Path) -> None:
+    write_notes(tmp_path, *"abcdefghi", visit_date=["2020-01-01"] * 9)
+    (tmp_path / "patients.csv").write_text(
+        "patient_id,split,age,dob\n"
+        "a,train,-1,\nb,train,50.5,\nc,train,131,\nd,train,fifty,1990-02-30\n"
+        "e,Train,,2020-01-02\nf,,,1850-01-01\ng,train,,01/02/1990\nh, train,9999999999999,\ni,test,,\na,train,,\n"
+    )
+    place = "patients.csv, row"
+    assert problems_of(tmp_path) == [
+        f"{place} 1, column age: is not a whole number of years",
+        f"{place} 2, column age: is not a whole number of years",
+        f"{place} 3, column age: is an age above 130 years",
+        f"{place} 4, column age: is not a whole number of years",
+        f"{place} 4, column dob: is not a date as ISO 8601 writes it (2024-01-31)",
+        f"{place} 5, column dob: is after the patient's latest visit",
+        f"{place} 5, column split: is neither train nor nontrain",
+        f"{place} 6, column dob: makes the patient older than 130 years at the latest visit",
+        f"{place} 6, column split: is blank; give train or nontrain",
+        f"{place} 7, column dob: is not a date as ISO 8601 writes it (2024-01-31)",
+        f"{place} 8, column age: is not a whole number of years",
+        f"{place} 8, column split: is neither train nor nontrain",
+        f"{place} 9, column split: is neither train nor nontrain",
+        f"{place} 10, column patient_id: patient_id stood in row 1 already",
+    ]
+
+
+def test_split_missing_in_some_jsonl_records_is_blank_there(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a", "b")
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "split": "train"}, {"patient_id": "b"}])
+    assert problems_of(tmp_path) == ["patients.jsonl, row 2, column split: is blank; give train or nontrain"]
+
+
+def test_a_patients_table_without_split_makes_everyone_train(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "age": 4}])
+    corpus = read_corpus(tmp_path)
+    assert corpus.patient_ids("train") == ("a",)
+    assert not corpus.has_split
+    assert any("no split column" in warning for warning in corpus.warnings)
+
+
+def test_a_patient_of_notes_missing_from_the_table_is_bad_and_one_without_notes_is_said(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a", "b", "b")
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": one, "split": "train"} for one in "ac"])
+    assert problems_of(tmp_path) == [
+        "notes.jsonl, row 2, column patient_id: has no row in patients.jsonl",
+        "notes.jsonl, row 3, column patient_id: has no row in patients.jsonl",
+    ]
+    write_notes(tmp_path, "a")
+    corpus = read_corpus(tmp_path)
+    assert list(corpus.patients) == ["a"]
+    assert corpus.patients_without_notes == 1
+    assert any("have no notes" in warning for warning in corpus.warnings)
+
+
+def test_labels_are_read_and_pairs_without_a_row_stay_unknown(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a", "b")
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": one, "split": "train"} for one in "abc"])
+    (tmp_path / "diagnoses.csv").write_text(
+        "patient_id,diagnosis,present\na,hiv,True\na,ptsd,false\nb,hiv,FALSE\nc,hiv,true\n"
+    )
+    corpus = read_corpus(tmp_path)
+    assert corpus.diagnosis_labels == {("a", "hiv"): True, ("a", "ptsd"): False, ("b", "hiv"): False}
+    assert describe_corpus(corpus).labels == {"hiv": (1, 1), "ptsd": (0, 1)}
+
+
+def test_wrong_labels_are_reported(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    rows: list[dict[str, object]] = [
+        {"patient_id": "a", "diagnosis": "hiv", "present": True},
+        {"patient_id": "a", "diagnosis": "hiv", "present": True},
+        {"patient_id": "z", "diagnosis": "hiv", "present": "true"},
+        {"patient_id": "a", "diagnosis": " ", "present": 1},
+        {"patient_id": "a", "diagnosis": "ptsd", "present": "yes"},
+        {"patient_id": "a", "diagnosis": "bipolar"},
+    ]
+    write_jsonl(tmp_path / "diagnoses.jsonl", rows)
+    place = "diagnoses.jsonl, row"
+    assert problems_of(tmp_path) == [
+        f"{place} 2, column diagnosis: patient_id and diagnosis stood in row 1 already",
+        f"{place} 3, column patient_id: is in no other table",
+        f"{place} 4, column diagnosis: is blank",
+        f"{place} 4, column present: is neither true nor false",
+        f"{place} 5, column present: is neither true nor false",
+        f"{place} 6, column present: is blank",
+    ]
+
+
+def test_parquet_types_are_taken_for_what_they_are(tmp_path: Path) -> None:
+    pl.DataFrame(
+        {
+            "patient_id": [7, 7],
+            "note_id": ["x", "y"],
+            "text": ["one", "two"],
+            "visit_date": pl.Series(
+                [datetime(2024, 1, 5, hour, tzinfo=UTC) for hour in (14, 9)], dtype=pl.Datetime("ns", "UTC")
+            ),
+            "note_type": pl.Series(["SOAP", None], dtype=pl.Categorical),
+        }
+    ).write_parquet(tmp_path / "notes.parquet")
+    pl.DataFrame(
+        {"patient_id": ["7"], "dob": [date(2000, 1, 6)], "age": [None], "children": [2.0], "split": ["train"]},
+        schema_overrides={"age": pl.Float64},
+    ).write_parquet(tmp_path / "patients.parquet")
+    pl.DataFrame({"patient_id": [7], "diagnosis": ["hiv"], "present": [True]}).write_parquet(
+        tmp_path / "diagnoses.parquet"
+    )
+    corpus = read_corpus(tmp_path)
+    assert [note.text for note in corpus.notes_of("7")] == ["two", "one"]
+    assert corpus.latest_note("7").note_type == "SOAP"
+    assert corpus.patients["7"].age == 23
+    assert corpus.patients["7"].children == "2"
+    assert corpus.diagnosis_labels == {("7", "hiv"): True}
+
+
+def test_a_parquet_date_beyond_the_year_9999_is_reported(tmp_path: Path) -> None:
+    pl.DataFrame(
+        {
+            "patient_id": ["a"],
+            "note_id": ["1"],
+            "text": ["x"],
+            "visit_date": pl.Series([10**7], dtype=pl.Int32).cast(pl.Date),
+        }
+    ).write_parquet(tmp_path / "notes.parquet")
+    expected = "notes.parquet, row 1, column visit_date: is not a date as ISO 8601 writes it (2024-01-31)"
+    assert problems_of(tmp_path) == [expected]
+
+
+def test_the_digest_follows_bytes_and_role_but_not_names_and_places(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    first = read_corpus(tmp_path).digest
+    assert read_corpus(tmp_path).digest == first
+    (tmp_path / "SOURCE.md").write_text("ignored")
+    (tmp_path / "moved.jsonl").write_bytes((tmp_path / "notes.jsonl").read_bytes())
+    assert read_corpus(tmp_path / "moved.jsonl").digest == first
+    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a"}])
+    assert read_corpus(tmp_path).digest != first
+
+
+def test_other_files_are_ignored_and_a_misnamed_table_is_said(tmp_path: Path) -> None:
+    write_notes(tmp_path, "a")
+    (tmp_path / "truth.jsonl").write_text("not json")
+    assert not any("ignored" in warning for warning in read_corpus(tmp_path).warnings)
+    (tmp_path / "Patients.xlsx").write_text("x")
+    assert any("like the table patients" in warning for warning in read_corpus(tmp_path).warnings)
+
+
+def test_the_description_counts_by_split_and_across(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"patient_id": "a", "note_id": "1", "text": "same\r\ntext", "visit_date": "2024-01-01"},
+        {"patient_id": "b", "note_id": "2", "text": "same\ntext"},
+        {"patient_id": "c", "note_id": "3", "text": "same\rtext"},
+        {"patient_id": "a", "note_id": "4", "text": "only in train"},
+        {"patient_id": "b", "note_id": "5", "text": "only in train"},
+    ]
+    write_jsonl(tmp_path / "notes.jsonl", rows)
+    (tmp_path / "patients.csv").write_text(
+        "patient_id,split,sex,name,dob\n"
+        "a,train,f,Ann Bell,1990-01-01\nb,train,,Ann Bell,1990-01-02\nc,nontrain,m,ANN  bell,1990-01-01\n"
+        "d,nontrain,,,\n"
+    )
+    description = describe_corpus(read_corpus(tmp_path))
+    assert description.train == SplitDescription(2, 4, 1, 1, 1, 2, 2)
+    assert description.nontrain == SplitDescription(1, 1, 0, 0, 1, 1, 1)
+    assert (description.shared_texts, description.patients_with_shared_texts) == (1, 3)
+    assert (description.shared_identities, description.patients_with_shared_identities) == (1, 2)
+    assert description.patients_without_notes == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-02-29", date(2024, 2, 29)),
+        ("20240229", date(2024, 2, 29)),
+        (" 2024-02-29 ", date(2024, 2, 29)),
+        ("2024-02-29T23:59:59+14:00", date(2024, 2, 29)),
+        ("2024-02-29 10:00", date(2024, 2, 29)),
+        *[
+            (text, None)
+            for text in ("2023-02-29", "2024-2-9", "2024-02", "2024", "2024-W09-4", "2024-060", "29.02.2024")
+        ],
+        *[(text, None) for text in ("2024-02-29T", "2024-02-29T25:00", "2024-02-29x10:00", "٢٠٢٤-٠٢-٢٩", "0000-01-01")],
+    ],
+)
+def test_dates(text: str, expected: date | None) -> None:
+    if expected:
+        assert parse_date(text)[0] == expected
+    else:
+        with pytest.raises(CellError):
+            parse_date(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *[("0", 0), ("130", 130), ("50.0", 50), (" 7 ", 7), ("22-month", 1), ("11 months", 0), ("24-month-old", 2)],
+        *[(text, None) for text in ("131", "-1", "+5", "5.5", "1e2", "nan", "inf", "٥٠", "50 years", "9" * 5000)],
+    ],
+)
+def test_ages(text: str, expected: int | None) -> None:
+    if expected is not None:
+        assert parse_age(text) == expected
+    else:
+        with pytest.raises(CellError):
+            parse_age(text)
+
+
+def test_completed_years_and_flags() -> None:
+    assert completed_years(date(2000, 6, 15), date(2010, 6, 14)) == 9
+    assert completed_years(date(2000, 6, 15), date(2010, 6, 15)) == 10
+    assert completed_years(date(2000, 6, 15), date(2000, 6, 15)) == 0
+    assert (parse_flag("TRUE"), parse_flag(" false")) == (True, False)
+    for text in ("1", "0", "yes", "t"):
+        with pytest.raises(CellError):
+            parse_flag(text)
+
+
+@pytest.mark.skipif(not ACI_BENCH.is_dir(), reason="the shared ACI-Bench notes are not beside this checkout")
+def test_aci_bench_is_read_as_it_is() -> None:
+    corpus = read_corpus(ACI_BENCH)
+    given = [json.loads(line) for line in (ACI_BENCH / "notes.jsonl").read_text("utf-8").splitlines()]
+    assert {note["note_id"]: note["text"] for note in given} == {
+        corpus.latest_note(patient).note_id: corpus.latest_note(patient).text for patient in corpus.patients
+    }
+    description = describe_corpus(corpus)
+    assert (description.train.patients, description.nontrain.patients) == (67, 20)
+    assert description.train.dated_notes == description.nontrain.dated_notes == 0
+    assert {patient.sex for patient in corpus.patients.values()} == {"female", "male", None}
+    assert corpus.patients["D2N076"].age == 1  # given as 22-month
+    assert corpus.has_counterfactual

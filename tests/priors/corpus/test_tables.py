@@ -1,0 +1,465 @@
+"""Files and tables: what is refused, and that what is taken is taken exactly."""
+
+import gzip
+import json
+import os
+import random
+import socket
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+import zstandard
+
+from clinaudit.errors import BadInputError, ClinauditError, StorageError
+from clinaudit.priors.corpus import files as reading
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.files import find_file, iter_lines
+from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.tables import NOTES, PATIENTS, read_table
+
+#: Planted in every cell of the faulty files below: no message may ever quote it.
+SECRET = "Zebulon"
+
+
+def problems_of(path: Path) -> list[str]:
+    with pytest.raises(BadInputError) as caught:
+        read_corpus(path)
+    rendered = caught.value.render()
+    assert SECRET not in rendered
+    assert rendered.startswith("error[BAD_INPUT]: ")
+    assert "\n" not in caught.value.message
+    return list(caught.value.problems)
+
+
+def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tuple[str, ...]]:
+    problems = Problems()
+    with NoteTexts() as texts:
+        table = read_table(find_file(path, path.name), NOTES, problems, texts)
+    cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
+    rows = [
+        (row.number, own | {"text": texts.text(position)})
+        for position, (row, own) in enumerate(zip(table.rows, cells, strict=True))
+    ]
+    return rows, problems.listed()
+
+
+TEXT = 'line one\r\nline "two", quoted\nthird\rend \u2028 ½ τ 😀'
+CSV = f'patient_id,note_id,text,extra\r\n007,1,"{TEXT.replace(chr(34), chr(34) * 2)}",x\r\n'.encode()
+JSONL = (json.dumps({"patient_id": "007", "note_id": "1", "text": TEXT, "extra": [1]}) + "\n").encode()
+
+
+def parquet_bytes(tmp_path: Path, frame: pl.DataFrame) -> bytes:
+    path = tmp_path / "made.parquet"
+    frame.write_parquet(path)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+# Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("notes.csv", CSV),
+        ("notes.csv", b"\xef\xbb\xbf" + CSV),
+        ("notes.csv.gz", gzip.compress(CSV, mtime=0)),
+        ("notes.csv.gz", gzip.compress(CSV[:50], mtime=0) + gzip.compress(CSV[50:], mtime=0)),
+        ("notes.csv.zst", zstandard.compress(CSV)),
+        ("notes.csv.zst", zstandard.compress(CSV[:50]) + zstandard.compress(CSV[50:])),
+        ("notes.jsonl", JSONL),
+        ("notes.jsonl", b"\xef\xbb\xbf" + JSONL.replace(b"\n", b"\r\n")),
+        ("notes.jsonl", JSONL.rstrip()),
+        ("notes.jsonl", JSONL.replace(b'"1"', b"1")),
+        ("notes.jsonl.gz", gzip.compress(JSONL, mtime=0)),
+        ("notes.jsonl.zst", zstandard.compress(JSONL)),
+    ],
+)
+def test_every_text_format_gives_the_same_exact_cells(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    rows, problems = notes_rows(tmp_path / name)
+    assert problems == ()
+    assert rows == [(1, {"patient_id": "007", "note_id": "1", "text": TEXT})]
+
+
+def test_parquet_gives_the_same_exact_cells_and_casts_integer_ids(tmp_path: Path) -> None:
+    path = tmp_path / "notes.parquet"
+    frame = pl.DataFrame({"patient_id": ["007"], "note_id": [1], "text": [TEXT], "extra": [[1.5]]})
+    frame.write_parquet(path)
+    rows, problems = notes_rows(path)
+    assert problems == ()
+    assert rows == [(1, {"patient_id": "007", "note_id": "1", "text": TEXT})]
+
+
+def test_zstd_of_unknown_size_and_many_chunks_is_read_whole(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    texts = ["".join(rng.choices("abcdef \n", k=5_000)) + "." for _ in range(60)]
+    lines = [json.dumps({"patient_id": "a", "note_id": str(n), "text": text}) for n, text in enumerate(texts)]
+    compressor = zstandard.ZstdCompressor().compressobj()
+    path = tmp_path / "notes.jsonl.zst"
+    path.write_bytes(compressor.compress("\n".join(lines).encode()) + compressor.flush())
+    rows, problems = notes_rows(path)
+    assert problems == ()
+    assert [cells["text"] for _, cells in rows] == texts
+
+
+def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path) -> None:
+    text = "a" * 200_000
+    (tmp_path / "notes.csv").write_text(f"patient_id,note_id,text\na,1,{text}\n")
+    rows, problems = notes_rows(tmp_path / "notes.csv")
+    assert problems == ()
+    assert rows[0][1]["text"] == text
+
+
+GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("notes.csv", b"", ["notes.csv: is empty"]),
+        ("notes.csv", b"patient_id,note_id,text\n", ["notes.csv: has no rows"]),
+        ("notes.jsonl", b"\n \n", ["notes.jsonl: has no rows"]),
+        ("notes.jsonl.gz", gzip.compress(b"", mtime=0), ["notes.jsonl.gz: has no rows"]),
+        (
+            "notes.csv",
+            b"id,note_id,text\nZebulon,1,Zebulon\n",
+            [
+                "notes.csv, column patient_id: is missing (the header names the columns, separated by commas)",
+            ],
+        ),
+        ("notes.jsonl", b'{"patient_id": "a", "note_id": "Zebulon"}', ["notes.jsonl, column text: is missing"]),
+        (
+            "notes.csv",
+            b"patient_id,note_id,text,text\nZebulon,1,Zebulon,x\n",
+            ["notes.csv, column text: stands in the header more than once"],
+        ),
+        (
+            "notes.csv",
+            b"patient_id,note_id,text\na,1,x\na,2\na,3,Zebulon,y\n\na,5,z\n",
+            [
+                "notes.csv, row 2: has 2 fields where the header has 3",
+                "notes.csv, row 3: has 4 fields where the header has 3",
+            ],
+        ),
+        (
+            "notes.csv",
+            b'patient_id,note_id,text\na,1,x\na,2,"Zebulon"y\na,3,z\n',
+            ["notes.csv, row 2: is malformed CSV from here on (a quote not closed, or text after one)"],
+        ),
+        (
+            "notes.csv",
+            b'patient_id,note_id,text\na,1,x\na,2,"Zebulon\na,3,z\n',
+            ["notes.csv, row 2: is malformed CSV from here on (a quote not closed, or text after one)"],
+        ),
+        (
+            "notes.csv",
+            b"patient_id,note_id,text,w\na,1,Zebulon \xe9,\n\xff,2,x,\na,3,x,\xe9\n",
+            [
+                "notes.csv, row 1, column text: is not UTF-8",
+                "notes.csv, row 2, column patient_id: is not UTF-8",
+                "notes.csv, row 3: is not UTF-8",
+            ],
+        ),
+        (
+            "notes.csv.gz",
+            gzip.compress(b"patient_id,note_id,text\na,1,Zebulon \xe9\n", mtime=0),
+            ["notes.csv.gz, row 1, column text: is not UTF-8"],
+        ),
+        ("notes.csv", "patient_id,note_id,text\na,1,x\n".encode("utf-16"), ["notes.csv: is UTF-16; save it as UTF-8"]),
+        ("notes.csv", b"patient_id,note_id,text\na,1,x\0y\n", ["notes.csv, row 1, column text: holds a NUL character"]),
+        (
+            "notes.csv.gz",
+            gzip.compress(b"patient_id,note_id,text\na,1,x\n", mtime=0)[:-9],
+            ["notes.csv.gz: is damaged, cut off, or not gz data"],
+        ),
+        ("notes.csv.gz", CSV, ["notes.csv.gz: is damaged, cut off, or not gz data"]),
+        ("notes.csv.zst", zstandard.compress(CSV)[:-4], ["notes.csv.zst: is damaged, cut off, or not zst data"]),
+        ("notes.csv.zst", zstandard.compress(CSV) + b"junk", ["notes.csv.zst: is damaged, cut off, or not zst data"]),
+        ("notes.csv.zst", CSV, ["notes.csv.zst: is damaged, cut off, or not zst data"]),
+        ("notes.parquet", CSV, ["notes.parquet: is not a Parquet file that can be read"]),
+        (
+            "notes.jsonl",
+            "\n".join(
+                [
+                    GOOD_ROW,
+                    '{"patient_id": "Zebulon',
+                    "[1]",
+                    '{"patient_id": "a", "note_id": "4", "text": "x", "age": NaN}',
+                    '{"patient_id": "a", "note_id": "5", "text": "Zebulon", "text": "x"}',
+                    "[" * 100_000,
+                    '{"patient_id": ' + "9" * 5000 + "}",
+                ]
+            ).encode(),
+            [
+                "notes.jsonl, row 2: is not a JSON object on one line",
+                "notes.jsonl, row 3: is not a JSON object on one line",
+                "notes.jsonl, row 4: is not a JSON object on one line",
+                "notes.jsonl, row 5: gives one key twice",
+                "notes.jsonl, row 6: is not a JSON object on one line",
+                "notes.jsonl, row 7: is not a JSON object on one line",
+            ],
+        ),
+        (
+            "notes.jsonl",
+            b'{"patient_id": "a", "note_id": "1", "text": "x"}\n\xff\n',
+            ["notes.jsonl, row 2: is not UTF-8"],
+        ),
+        (
+            "notes.jsonl",
+            b"\n".join(
+                [
+                    b'{"patient_id": "a", "note_id": "1", "text": "Zebulon \\ud800"}',
+                    b'{"patient_id": "a", "note_id": "2", "text": "Zebulon \\u0000"}',
+                    b'{"patient_id": "a", "note_id": "3", "text": 5}',
+                    b'{"patient_id": "a", "note_id": "4", "text": null}',
+                    b'{"patient_id": true, "note_id": 1.5, "text": ["Zebulon"]}',
+                    b'{"patient_id": " a", "note_id": "6", "text": " \\n"}',
+                    b'{"patient_id": "a", "note_id": "", "text": "x", "provider": {"Zebulon": 1}}',
+                ]
+            ),
+            [
+                "notes.jsonl, row 1, column text: holds half a surrogate pair, which is not Unicode text",
+                "notes.jsonl, row 2, column text: holds a NUL character",
+                "notes.jsonl, row 3, column text: is not text",
+                "notes.jsonl, row 4, column text: is blank",
+                "notes.jsonl, row 5, column note_id: is not text",
+                "notes.jsonl, row 5, column patient_id: is not text",
+                "notes.jsonl, row 5, column text: is not text",
+                "notes.jsonl, row 6, column patient_id: has blanks around it",
+                "notes.jsonl, row 6, column text: is blank",
+                "notes.jsonl, row 7, column note_id: is blank",
+                "notes.jsonl, row 7, column provider: is not text",
+            ],
+        ),
+        (
+            "notes.csv",
+            b"patient_id,note_id,text\na,Zebulon,x\nb,2,x\nc,Zebulon,x\nd,Zebulon,x\n",
+            [
+                "notes.csv, row 3, column note_id: note_id stood in row 1 already",
+                "notes.csv, row 4, column note_id: note_id stood in row 1 already",
+            ],
+        ),
+    ],
+)
+def test_faulty_notes_are_reported_by_row_and_column(
+    tmp_path: Path, name: str, content: bytes, expected: list[str]
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert problems_of(tmp_path) == expected
+    assert problems_of(tmp_path / name) == expected
+
+
+def test_parquet_columns_of_the_wrong_type_are_reported_and_nothing_is_cast(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {"patient_id": [1.0, 2.0], "note_id": ["1", None], "text": [b"Zebulon", None], "provider": [True, None]}
+    )
+    frame.write_parquet(tmp_path / "notes.parquet")
+    assert problems_of(tmp_path) == [
+        "notes.parquet, row 1, column patient_id: is not text",
+        "notes.parquet, row 1, column provider: is not text",
+        "notes.parquet, row 1, column text: is not text",
+        "notes.parquet, row 2, column note_id: is blank",
+        "notes.parquet, row 2, column patient_id: is not text",
+        "notes.parquet, row 2, column text: is blank",
+    ]
+
+
+def test_parquet_without_any_known_column_lacks_all_required(tmp_path: Path) -> None:
+    pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "notes.parquet")
+    assert problems_of(tmp_path) == [
+        f"notes.parquet, column {name}: is missing" for name in ("note_id", "patient_id", "text")
+    ]
+
+
+def test_parquet_without_rows_is_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"patient_id": ["a"], "note_id": ["1"], "text": ["x"]})
+    frame.head(0).write_parquet(tmp_path / "notes.parquet")
+    assert problems_of(tmp_path) == ["notes.parquet: has no rows"]
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+
+
+def make_directory(path: Path) -> None:
+    path.mkdir()
+
+
+def link_to_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def link_to_fifo(path: Path) -> None:
+    os.mkfifo(path.with_name("pipe"))
+    path.symlink_to("pipe")
+
+
+@pytest.mark.parametrize("table", ["notes.csv", "notes.jsonl.gz", "notes.parquet", "patients.csv"])
+@pytest.mark.parametrize("make", [make_fifo, make_socket, make_directory, link_to_device, link_to_fifo])
+def test_what_is_not_a_regular_file_is_refused_unopened(tmp_path: Path, table: str, make: object) -> None:
+    assert callable(make)
+    if not table.startswith("notes"):
+        (tmp_path / "notes.jsonl").write_text(GOOD_ROW)
+    make(tmp_path / table)
+    assert problems_of(tmp_path) == [f"{table}: is not a regular file"]
+
+
+def test_a_lone_fifo_or_device_given_as_the_corpus_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "n.csv")
+    assert problems_of(tmp_path / "n.csv") == ["n.csv: is not a regular file"]
+    assert problems_of(Path("/dev/zero")) == ["zero: is not a regular file"]
+
+
+def test_dangling_and_circular_links_are_refused_and_a_sound_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").symlink_to("nowhere")
+    assert problems_of(tmp_path) == ["notes.csv: is a link to nothing"]
+    (tmp_path / "notes.csv").unlink()
+    (tmp_path / "notes.csv").symlink_to("notes.csv")
+    assert problems_of(tmp_path) == ["notes.csv: is a link to nothing"]
+    (tmp_path / "notes.csv").unlink()
+    (tmp_path / "elsewhere").write_bytes(CSV)
+    (tmp_path / "notes.csv").symlink_to("elsewhere")
+    assert read_corpus(tmp_path).note_count == 1
+
+
+def test_a_corpus_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    assert problems_of(tmp_path / "none") == ["none: does not exist"]
+    assert problems_of(tmp_path / ("n" * 300)) == ["n" * 300 + ": does not exist"]
+    assert problems_of(tmp_path / "a\0b") == ["a?b: is not a file name"]
+    (tmp_path / "notes.txt").write_text("x")
+    assert problems_of(tmp_path / "notes.txt")[0].startswith("notes.txt: its name must end in one of .parquet, .csv")
+    assert problems_of(tmp_path)[0].startswith("notes: there is no notes table")
+
+
+def test_two_files_for_one_table_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_bytes(CSV)
+    (tmp_path / "notes.jsonl.gz").write_bytes(gzip.compress(JSONL))
+    assert problems_of(tmp_path) == ["notes: is given by more than one file: notes.csv, notes.jsonl.gz; keep one"]
+
+
+def test_a_file_the_system_refuses_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.csv").write_bytes(CSV)
+
+    def refuse(*_arguments: object) -> int:
+        raise PermissionError(13, "no", SECRET)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StorageError, match=r"^cannot read notes\.csv: Permission denied; "):
+        read_corpus(tmp_path)
+
+
+def test_a_file_that_changes_while_it_is_read_is_a_storage_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_bytes(CSV)
+    file = find_file(tmp_path / "notes.csv", "notes.csv")
+    (tmp_path / "notes.csv").write_bytes(CSV + b"a,2,x,y\n")
+    with pytest.raises(StorageError, match="changed while it was read"):
+        list(iter_lines(file))
+    (tmp_path / "notes.csv").unlink()
+    os.mkfifo(tmp_path / "notes.csv")
+    with pytest.raises(StorageError, match="changed while it was read"):
+        list(iter_lines(file))
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".jsonl.zst"])
+def test_a_line_that_would_fill_memory_is_refused(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1000)
+    content = b"x" * 1_000_000
+    compress = gzip.compress if ending.endswith("gz") else zstandard.compress
+    (tmp_path / f"notes{ending}").write_bytes(compress(content))
+    assert problems_of(tmp_path) == [f"notes{ending}: has a line of more than 1000 bytes"]
+
+
+def test_problems_beyond_twenty_are_counted(tmp_path: Path) -> None:
+    rows = "".join(f"a,{n},\n" for n in range(50))
+    (tmp_path / "notes.csv").write_text("patient_id,note_id,text\n" + rows)
+    with pytest.raises(BadInputError) as caught:
+        read_corpus(tmp_path)
+    lines = caught.value.render().splitlines()
+    assert lines[0].startswith("error[BAD_INPUT]: 50 problems in the corpus ")
+    assert len(lines) == 21
+    assert lines[1] == "  notes.csv, row 1, column text: is blank"
+    assert lines[0].endswith("(the first 20 of 50)")
+    assert lines[20] == "  notes.csv, row 20, column text: is blank"
+
+
+def test_all_tables_are_checked_at_once(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("patient_id,note_id,text,visit_date\na,1,,2024-13-01\n")
+    (tmp_path / "patients.jsonl").write_text('{"patient_id": "a", "split": "test"}\n{"split": "train"}\n')
+    (tmp_path / "diagnoses.csv").write_text("patient_id,diagnosis,present\na,hiv,maybe\nb,hiv,true\n")
+    assert problems_of(tmp_path) == [
+        "diagnoses.csv, row 1, column present: is neither true nor false",
+        "diagnoses.csv, row 2, column patient_id: is in no other table",
+        "notes.csv, row 1, column text: is blank",
+        "notes.csv, row 1, column visit_date: is not a date as ISO 8601 writes it (2024-01-31)",
+        "patients.jsonl, row 1, column split: is neither train nor nontrain",
+        "patients.jsonl, row 2, column patient_id: is blank",
+    ]
+
+
+def test_a_table_that_could_not_be_read_to_its_end_accuses_no_other(tmp_path: Path) -> None:
+    (tmp_path / "notes.csv").write_text("patient_id,note_id,text\na,1,x\nb,2,x\n")
+    (tmp_path / "patients.jsonl").write_text('{"patient_id": "a", "split": "train"}\n{"patient_id": "b"')
+    assert problems_of(tmp_path) == ["patients.jsonl, row 2: is not a JSON object on one line"]
+
+
+@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl", "notes.jsonl.zst", "notes.parquet"])
+def test_damaged_files_end_in_a_deliberate_error_or_a_valid_corpus(tmp_path: Path, name: str) -> None:
+    rng = random.Random(name)
+    rows = [{"patient_id": f"p{n}", "note_id": str(n), "text": f"note {SECRET} {n}\r\n"} for n in range(30)]
+    csv = "patient_id,note_id,text\n" + "".join(f'{r["patient_id"]},{r["note_id"]},"{r["text"]}"\n' for r in rows)
+    jsonl = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    sound = {
+        "notes.csv": csv.encode(),
+        "notes.csv.gz": gzip.compress(csv.encode()),
+        "notes.jsonl": jsonl,
+        "notes.jsonl.zst": zstandard.ZstdCompressor(write_checksum=True).compress(jsonl),
+        "notes.parquet": parquet_bytes(tmp_path, pl.DataFrame(rows)),
+    }[name]
+    outcomes, quoted = set(), 0
+    for _ in range(25 if name.endswith(".parquet") else 150):  # Parquet is read in a child process each time
+        damaged = bytearray(sound)
+        for _ in range(rng.randint(1, 4)):
+            match rng.randrange(3):
+                case 0:
+                    damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+                case 1:
+                    del damaged[rng.randrange(len(damaged)) :]
+                    damaged += b"\0"
+                case _:
+                    at = rng.randrange(len(damaged))
+                    damaged[at:at] = bytes(rng.randrange(256) for _ in range(3))
+        (tmp_path / name).write_bytes(damaged)
+        try:
+            outcomes.add("valid" if read_corpus(tmp_path).note_count else "empty")
+        except ClinauditError as error:
+            outcomes.add(error.code)
+            quoted += SECRET in error.render()
+    assert outcomes <= {"valid", "BAD_INPUT"}
+    assert "BAD_INPUT" in outcomes
+    assert quoted == 0
+
+
+def test_a_parquet_file_that_kills_its_reader_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.parquet").write_bytes(b"PAR1")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert problems_of(tmp_path) == ["notes.parquet: is not a Parquet file that can be read"]
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    with pytest.raises(StorageError, match=r"^cannot read notes\.parquet: "):
+        read_corpus(tmp_path)
+
+
+def test_a_column_that_only_some_records_give_counts_as_there(tmp_path: Path) -> None:
+    (tmp_path / "patients.jsonl").write_text('{"patient_id": "a"}\n{"patient_id": "b", "split": "train"}\n')
+    problems = Problems()
+    table = read_table(find_file(tmp_path / "patients.jsonl", "patients.jsonl"), PATIENTS, problems)
+    assert table.columns == {"patient_id", "split"}
+    assert table.complete
+    assert problems.listed() == ()

@@ -1,0 +1,217 @@
+"""Facts, tiers, scrubbing, exclusion and budgets, on notes small enough to check by eye (contract, section 3)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed
+from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.templates.profile import load_profile
+
+PROFILE = load_profile()
+TIER = {tier.id: tier for tier in TIERS}
+
+NOTE = (
+    "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nroom: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
+    "CC: low mood\nhpi: 64-year-old female, tired.\nros:\npsychiatric: negative for anxiety.\n"
+    "social history:\nmarital status: widowed\noccupation: cook\nchildren: 3\n"
+    "current medications:\n- sertraline 50 mg daily\n- metformin 500 mg, twice daily; aspirin\n"
+    "last reviewed on 5/01/2024 by Ek, Jo\nplan: rest\n"
+)
+
+
+def corpus_of(directory: Path, notes: list[dict[str, object]], patients: str | None = None) -> Corpus:
+    directory.mkdir(exist_ok=True)
+    (directory / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    if patients is not None:
+        (directory / "patients.csv").write_text(patients, encoding="utf-8")
+    return read_corpus(directory)
+
+
+def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: object) -> PatientFacts:
+    corpus = corpus_of(tmp_path, [{"patient_id": "p", "note_id": "n", "text": text, **columns}], patients)
+    return FactReader(PROFILE).read(corpus, "p")
+
+
+def write(
+    facts: PatientFacts,
+    tier: str,
+    diagnoses: list[str],
+    *,
+    context: int = 10**6,
+    limit: int = 1000,
+    revealed: Revealed = NOTHING_MORE,
+) -> list[Prior]:
+    writer = PromptWriter(
+        PROFILE,
+        panel=load_panel(),
+        count_prompt_tokens=len,
+        count_note_tokens=len,
+        max_new_tokens=limit,
+        context_length=context,
+        revealed=revealed,
+    )
+    return writer.write(facts, TIER[tier], diagnoses)
+
+
+def test_facts_of_a_note(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+    assert facts.values[Fact.NAME] == "Ada Lund"
+    assert facts.values[Fact.PRACTICE] == "Elm Clinic"
+    assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
+    assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
+    assert (facts.age, facts.sex) == (64, None)
+
+
+def test_table_wins_and_blank_is_unknown(tmp_path: Path) -> None:
+    table = "patient_id,split,age,sex,name,occupation\np,nontrain,41,female,,nurse\n"
+    facts = facts_of(tmp_path, NOTE, table)
+    assert (facts.arm, facts.age, facts.sex) == ("nontrain", 41, "female")
+    assert facts.values[Fact.OCCUPATION] == "nurse"
+    assert facts.values[Fact.NAME] == "Ada Lund"
+
+
+def test_date_of_birth_of_the_table_wins_over_an_age_in_the_note(tmp_path: Path) -> None:
+    table = "patient_id,split,dob\np,train,1950-01-01\n"
+    facts = facts_of(tmp_path, "visit date: 03/04/2020\nage: 40\ncc: x\nhpi: y\n", table)
+    assert facts.age == 70
+
+
+@pytest.mark.parametrize(
+    ("listed", "entries"),
+    [
+        ("sertraline 50 mg, metformin 500 mg, lisinopril 10 mg", 3),
+        ("metformin 500 mg, twice daily, aspirin", 2),
+        ("sertraline, metformin; aspirin\ninsulin glargine 10 units, at bedtime", 4),
+        ("none", 0),
+    ],
+)
+def test_medication_entries(tmp_path: Path, listed: str, entries: int) -> None:
+    assert len(facts_of(tmp_path, f"cc: x\nhpi: y\ncurrent medications: {listed}\n").medications) == entries
+
+
+def test_latest_note_counts(tmp_path: Path) -> None:
+    rows = [
+        {"patient_id": "p", "note_id": "a", "text": "cc: late\nhpi: x\n", "visit_date": "2024-02-01"},
+        {"patient_id": "p", "note_id": "b", "text": "cc: early\nhpi: x\n", "visit_date": "2023-02-01"},
+        {"patient_id": "p", "note_id": "c", "text": "cc: undated\nhpi: x\n"},
+    ]
+    facts = FactReader(PROFILE).read(corpus_of(tmp_path, rows), "p")
+    assert facts.values[Fact.CHIEF_COMPLAINT] == "late"
+    assert facts.note_count == 3
+
+
+def test_background_prompt(tmp_path: Path) -> None:
+    (row,) = write(facts_of(tmp_path, NOTE), "public_name", [])
+    assert row.prompt == (
+        "patient: Ada Lund\nage: 64\nmarital status: widowed\noccupation: cook\nchildren: 3\npatient note:"
+    )
+    assert (row.max_new_tokens, row.diagnoses, row.excluded) == (1000, (), False)
+
+
+def test_encounter_is_the_note_own_words_less_what_the_tier_does_not_hold(tmp_path: Path) -> None:
+    (row,) = write(facts_of(tmp_path, NOTE), "encounter", ["hiv"])
+    # "room: 4" is no fact of the tier.
+    assert row.prompt == NOTE.replace("room: 4\n", "")[: len(row.prompt)]
+    assert row.prompt.endswith("visit date: 05/01/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:")
+    assert row.max_new_tokens == len(NOTE) - NOTE.index("CC:") - len("CC:")
+
+
+def test_carriage_returns_stay_in_the_prompt(tmp_path: Path) -> None:
+    text = NOTE.replace("room: 4\n", "").replace("\n", "\r\n")
+    (row,) = write(facts_of(tmp_path, text), "encounter_cc", [])
+    assert text.startswith(row.prompt)
+    assert row.prompt.endswith("\r\nCC: low mood\r\nhpi:")
+    assert row.max_new_tokens == len(text) - len(row.prompt)
+
+
+def test_a_fact_of_the_table_alone_comes_first(tmp_path: Path) -> None:
+    table = "patient_id,split,name,dob\np,train,Ada Lund,1960-02-03\n"
+    facts = facts_of(tmp_path, "provider: Jo Ek\ncc: cough\nhpi: y\nplan: z", table, visit_date="2024-05-01")
+    (row,) = write(facts, "encounter", [])
+    assert row.prompt == "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek\ncc:"
+
+
+def test_medications_that_reveal_the_diagnosis_are_scrubbed(tmp_path: Path) -> None:
+    rows = write(facts_of(tmp_path, NOTE), "public_name_meds", ["depression", "hiv", "abortion"])
+    by_prompt = {row.diagnoses: row.prompt for row in rows}
+    assert set(by_prompt) == {("depression",), ("hiv", "abortion")}
+    assert "sertraline" not in by_prompt["depression",]
+    assert "current medications: sertraline 50 mg daily; metformin" in by_prompt["hiv", "abortion"]
+
+
+def test_nothing_left_after_scrubbing_is_an_exclusion(tmp_path: Path) -> None:
+    text = "patient: A B\ncc: x\nhpi: y\ncurrent medications:\nsertraline 50 mg\nplan: z\n"
+    rows = write(facts_of(tmp_path, text), "public_name_meds", ["depression", "hiv"])
+    assert {(row.diagnoses, row.excluded, row.reason) for row in rows} == {
+        (("depression",), True, "no medication left after scrubbing"),
+        (("hiv",), False, None),
+    }
+
+
+def test_chief_complaint_that_names_the_diagnosis_excludes_it_but_keeps_the_prompt(tmp_path: Path) -> None:
+    text = NOTE.replace("CC: low mood", "CC: depression follow-up")
+    rows = write(facts_of(tmp_path, text), "encounter_cc", ["depression", "hiv"])
+    assert [(row.diagnoses, row.excluded) for row in rows] == [(("depression",), True), (("hiv",), False)]
+    assert rows[0].reason == "the chief complaint refers to the diagnosis"
+    alone = write(facts_of(tmp_path / "b", text), "encounter_cc", ["depression"])
+    assert [(row.diagnoses, row.excluded) for row in alone] == [(("depression",), True), ((), False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tier", "reason"),
+    [
+        ("cc: x\nhpi: y\n", "public", "no distinguishing fact"),
+        ("patient: A B\ncc: x\nhpi: y\n", "encounter", "no distinguishing fact"),
+        ("current medications: none\ncc: x\nhpi: y", "public_name_meds", "no distinguishing fact"),
+        ("patient: A B\ncc: x\n", "encounter_cc", "no header follows the last field"),
+        ("cc: x\nhpi:", "encounter_cc", "nothing follows the last field"),
+    ],
+)
+def test_exclusions_say_why(tmp_path: Path, text: str, tier: str, reason: str) -> None:
+    (row,) = write(facts_of(tmp_path, text), tier, ["hiv"])
+    assert (row.excluded, row.reason, row.diagnoses) == (True, reason, ("hiv",))
+
+
+def test_a_budget_that_does_not_fit_is_excluded_never_cut(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+    (fits,) = write(facts, "encounter_cc", [])
+    length = len(fits.prompt) + fits.max_new_tokens
+    assert not write(facts, "encounter_cc", [], context=length)[0].excluded
+    (row,) = write(facts, "encounter_cc", [], context=length - 1)
+    assert (row.excluded, row.reason) == (True, "exceeds the model's context")
+
+
+def test_what_a_reader_found_is_taken_out_of_the_medications_by_whole_words(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+    revealed = Revealed({"hiv": ["Metformin", "aspir"]}, frozenset(), frozenset())
+    hiv, other = (
+        write(facts, "public_name_meds", [diagnosis], revealed=revealed)[0] for diagnosis in ("hiv", "bipolar")
+    )
+    assert "metformin" not in hiv.prompt
+    assert "aspirin" in hiv.prompt
+    assert "sertraline" in hiv.prompt
+    assert "metformin" in other.prompt
+
+
+def test_where_a_reader_finds_the_diagnosis_the_fragments_that_hold_the_place_are_excluded(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE)
+
+    def reason(tier: str, revealed: Revealed) -> str | None:
+        return write(facts, tier, ["hiv"], revealed=revealed)[0].reason
+
+    opening = Revealed({}, {("p", "hiv")}, frozenset())
+    hpi = Revealed({}, frozenset(), {("p", "hiv")})
+    other = Revealed({}, {("p", "ptsd"), ("q", "hiv")}, {("p", "ptsd"), ("q", "hiv")})
+    before, inside = (
+        "the judge finds the diagnosis before the history of present illness",
+        "the judge finds the diagnosis in the history of present illness",
+    )
+    tiers = ("public_name", "encounter", "encounter_cc", "encounter_cc_hpi")
+    assert [reason(tier, opening) for tier in tiers] == [None, None, before, before]
+    assert [reason(tier, hpi) for tier in tiers] == [None, None, None, inside]
+    assert [reason(tier, other) for tier in tiers] == [None] * 4

@@ -1,0 +1,83 @@
+"""The verdict as JUnit XML: valid, and nothing but a pass reads as one."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from lxml import etree
+from support.results.filled_results import filled, mean_of
+
+from clinaudit.reports.exports.junit import junit_xml
+from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.suppression.results import suppress
+
+SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
+
+
+def rule(name: str, status: str, reason: str = "because") -> RuleOutcome:
+    observed = mean_of(0.5) if status != "inconclusive" else Estimate(value=None, reason="no data")
+    return RuleOutcome.model_validate(
+        {
+            "id": name,
+            "question": f"Is {name} within its limit?",
+            "metric": "memorization.attributable_fraction",
+            "limit": Limit(max=0.1),
+            "status": status,
+            "observed": observed,
+            "reason": reason,
+        }
+    )
+
+
+def decision(*rules: RuleOutcome, status: str = "fail") -> Decision:
+    return Decision.model_validate({"status": status, "policy": "default", "reason": "in words", "rules": rules})
+
+
+def read(found: Decision) -> ElementTree.Element:
+    text = junit_xml(found)
+    SCHEMA.assertValid(etree.fromstring(text.encode()))
+    return ElementTree.fromstring(text)
+
+
+def test_one_case_a_rule_with_its_state() -> None:
+    suites = read(decision(rule("a", "fail", "beyond"), rule("b", "pass"), rule("c", "inconclusive", "no data")))
+    (suite,) = suites
+    assert [suite.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["4", "2", "1", "0"]
+    assert [suites.get(key) for key in ("tests", "failures", "errors")] == ["4", "2", "1"]
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert [child.tag for child in cases["a"]] == ["failure"]
+    assert cases["a"][0].get("message") == "beyond"
+    assert list(cases["b"]) == []
+    assert [(child.tag, child.get("message")) for child in cases["c"]] == [("error", "inconclusive: no data")]
+
+
+@pytest.mark.parametrize(
+    ("status", "tags"), [("pass", []), ("fail", ["failure"]), ("inconclusive", ["error"]), ("incomplete", ["error"])]
+)
+def test_the_case_of_the_run_succeeds_for_a_pass_only(status: str, tags: list[str]) -> None:
+    # Every rule passes: what is wrong is the run, as where work is missing, or nothing was measured.
+    for rules in ([rule("a", "pass")], []):
+        suites = read(decision(*rules, status=status))
+        case = next(case for case in suites.iter("testcase") if case.get("name") == "verdict")
+        assert [child.tag for child in case] == tags
+        assert int(suites.get("failures", "")) + int(suites.get("errors", "")) == len(tags)
+
+
+def test_a_filled_run_is_valid() -> None:
+    published = suppress(filled()).decision
+    assert published is not None
+    assert len(list(read(published).iter("testcase"))) == 1 + len(published.rules)
+
+
+def test_it_is_deterministic_and_holds_no_time() -> None:
+    verdict = decision(rule("a", "fail"))
+    assert junit_xml(verdict) == junit_xml(verdict)
+    assert "time" not in junit_xml(verdict)
+
+
+def test_hostile_text_is_escaped_and_control_characters_replaced() -> None:
+    suites = read(decision(rule("<b>&\"'", "fail", "bad \x00\x1b[31m \ud800 ]]> text")))
+    case = list(suites.iter("testcase"))[1]
+    assert case.get("name") == "<b>&\"'"
+    assert case[0].get("message") == "bad \ufffd\ufffd[31m \ufffd ]]> text"

@@ -1,0 +1,98 @@
+"""The verdict as SARIF: valid, and nothing but a pass reads as one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from support.results.filled_results import filled, mean_of
+
+from clinaudit.reports.exports.sarif import sarif_json
+from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.suppression.results import suppress
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+HOSTILE = "<script>\x00\x1b[31m \u202e [link](javascript:0) {0} \ud800 ]]> \"'"
+
+
+def rule(name: str, status: str, **changes: Any) -> RuleOutcome:
+    fields = {
+        "id": name,
+        "question": f"Is {name} within its limit?",
+        "metric": "attributable_fraction",
+        "tier": "public",
+        "limit": Limit(max=0.1),
+        "status": status,
+        "observed": Estimate(value=None, reason="no data") if status == "inconclusive" else mean_of(0.5),
+        "reason": "because",
+    }
+    return RuleOutcome.model_validate(fields | changes)
+
+
+def decision(status: str, *rules: RuleOutcome, policy: str = "default") -> Decision:
+    return Decision.model_validate({"status": status, "policy": policy, "reason": "in words", "rules": rules})
+
+
+def read(found: Decision) -> dict[str, Any]:
+    log = json.loads(sarif_json(found))
+    jsonschema.Draft7Validator(SCHEMA).validate(log)
+    (run,) = log["runs"]
+    return dict(run)
+
+
+def test_each_rule_is_a_result_of_its_kind() -> None:
+    run = read(decision("fail", rule("a", "fail"), rule("b", "pass"), rule("c", "inconclusive", reason="no data")))
+    kinds = [(result["ruleId"], result["kind"], result["level"]) for result in run["results"]]
+    assert kinds == [
+        ("verdict", "fail", "error"),
+        ("a", "fail", "error"),
+        ("b", "pass", "none"),
+        ("c", "open", "none"),
+    ]
+    assert run["results"][3]["message"]["text"] == "Inconclusive: no data"
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "notices", "successful"),
+    [
+        ("pass", "none", 0, True),
+        ("fail", "error", 0, True),
+        ("inconclusive", "error", 1, True),
+        ("incomplete", "error", 1, False),
+    ],
+)
+def test_no_verdict_but_a_pass_reads_as_success(status: str, level: str, notices: int, successful: bool) -> None:
+    # Every rule passes: what is wrong is the run, as where work is missing, or nothing was measured.
+    for rules in ([rule("a", "pass")], []):
+        run = read(decision(status, *rules))
+        assert run["results"][0]["level"] == level
+        (invocation,) = run["invocations"]
+        assert len(invocation["toolExecutionNotifications"]) == notices
+        assert invocation["executionSuccessful"] is successful
+
+
+def test_a_filled_run_is_valid_and_deterministic() -> None:
+    published = suppress(filled()).decision
+    assert published is not None
+    run = read(published)
+    assert len(run["results"]) == 1 + len(published.rules)
+    assert sarif_json(published) == sarif_json(published)
+
+
+def test_hostile_text_steers_no_viewer_and_makes_no_link() -> None:
+    text = sarif_json(decision("fail", rule(HOSTILE, "fail", reason=HOSTILE, diagnosis=HOSTILE), policy=HOSTILE))
+    run = read(decision("fail", rule(HOSTILE, "fail", reason=HOSTILE, diagnosis=HOSTILE), policy=HOSTILE))
+    text.encode("utf-8")
+    assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
+    assert "](" not in text
+    assert run["results"][1]["message"]["text"].startswith("Fail: <script>")
+
+
+def test_two_rules_on_one_thing_are_described_once() -> None:
+    run = read(decision("fail", rule("a", "fail"), rule("a", "pass")))
+    assert [item["id"] for item in run["tool"]["driver"]["rules"]] == ["verdict", "a"]
+    assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 1]

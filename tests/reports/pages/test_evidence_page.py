@@ -1,0 +1,115 @@
+"""The evidence viewer: notes stay text, its own script alone may run, and every screen says PHI."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.run.evidence_tables import read_table, write_table
+from clinaudit.errors import IntegrityError
+from clinaudit.reports.pages.evidence import (
+    EvidencePage,
+    Leak,
+    LeakedSpan,
+    SourceNote,
+    StatedDiagnosis,
+    render_evidence,
+)
+
+HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &lt; \u2028 \u202e \x1b[31m"
+
+
+class Tree(HTMLParser):
+    """The elements of a page with their attributes, and the text of scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.scripts: list[str] = []
+        self._in_script = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+        self._in_script = tag == "script"
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            self.scripts.append(data)
+            self._in_script = False
+
+
+def page_of(text: str) -> str:
+    span = LeakedSpan(
+        start=0,
+        end=4,
+        note_start=0,
+        note_end=4,
+        note_id=text,
+        section="plan",
+        kind="revealing",
+        echo=False,
+        patient_count=1,
+        copy_forward_count=1,
+        stitched=False,
+    )
+    leak = Leak(
+        generation_id="g1",
+        patient_id=text,
+        arm="train",
+        tier="encounter",
+        prompt=text,
+        text=text,
+        tokens=40,
+        attributable_tokens=30,
+        spans=(span,),
+        stated=(StatedDiagnosis("hiv", "positive", (text,)),),
+    )
+    return render_evidence(EvidencePage(leaks=[leak], notes=[SourceNote(text, None, text)], found=3))
+
+
+def test_hostile_text_changes_nothing_but_the_data() -> None:
+    hostile, harmless = Tree(page_of(HOSTILE)), Tree(page_of("harmless"))
+    assert hostile.elements == harmless.elements
+    assert len(hostile.scripts) == 2
+    assert hostile.scripts[1] == harmless.scripts[1]
+    data = json.loads(hostile.scripts[0])
+    assert data["leaks"][0]["text"] == HOSTILE
+    assert data["notes"][HOSTILE]["text"] == HOSTILE
+
+
+def test_its_own_script_may_run_and_nothing_else_may_be_loaded() -> None:
+    page = page_of("harmless")
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    digest = base64.b64encode(hashlib.sha256(Tree(page).scripts[1].encode()).digest()).decode()
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == f"'sha256-{digest}'"
+    assert not re.search(r"https?://|innerHTML|insertAdjacentHTML|outerHTML|eval\(|fetch\(|XMLHttpRequest", page)
+
+
+def test_it_says_phi_and_what_is_left_out() -> None:
+    page = page_of("harmless")
+    assert "<title>PHI" in page
+    assert "<strong>PHI.</strong> Identified patient notes." in page
+    # A sticky element of the page stands on every screen; the head of a table is printed on every page.
+    assert re.search(r"\.phi \{\s*position: sticky; top: 0;", page)
+    assert re.search(r"@media print.*\.phi \{\s*display: table-header-group;", page, re.S)
+    assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
+    assert "The 1 generations with the most patient-attributable text, of 3" in page
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None], ids=["empty", "no table", "another table"])
+def test_a_table_that_is_no_longer_one_is_said_without_its_content(tmp_path: Path, damage: bytes | None) -> None:
+    path = tmp_path / "segments.parquet"
+    if damage is None:
+        write_table(tmp_path, "near_verbatim", [])
+        (tmp_path / "near_verbatim.parquet").rename(path)
+    else:
+        path.write_bytes(damage)
+    with pytest.raises(IntegrityError, match=r"^segments.parquet is not the table that the audit wrote"):
+        read_table(tmp_path, "segments")

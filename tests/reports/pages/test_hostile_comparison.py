@@ -1,0 +1,128 @@
+"""Hostile text in every field that reaches a comparison's outputs: what is parsed is what a harmless twin gives."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.hostile_text import (
+    GROUPS,
+    PAYLOADS,
+    Document,
+    Tree,
+    find_free_places,
+    leaves,
+    steers,
+    with_text,
+)
+from support.runs.compared_pair import plant
+
+from clinaudit.audit.commands.main import run as command
+from clinaudit.reports.pages.comparison import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.schema.comparison import Certificate, Comparison
+from clinaudit.reports.terminal.comparison import comparison_summary
+
+HARMLESS = " ".join(["harmless text"] * 10)
+Documents = tuple[Document, Document]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
+    """A comparison with a certificate, cut to two patients and two tiers; what may be null and be said is said."""
+    root = tmp_path_factory.mktemp("hostile")
+    planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"], settings_b={"--engine": "other"})
+    (root / "ids").write_text("\n".join(planted.named))
+    command(["compare", str(planted.a), str(planted.b), "--forgotten", str(root / "ids"), "--out", str(root / "out")])
+    comparison = json.loads((root / "out" / "compare.json").read_text(encoding="utf-8"))
+    certificate = json.loads((root / "out" / "evidence" / "certificate.json").read_text(encoding="utf-8"))
+    del certificate["patients"][2:]
+    for tier in [*comparison["memorization"]][2:]:
+        del comparison["memorization"][tier]
+    # The names of some are the schema's own; a tier that is none stands beside them.
+    comparison["memorization"]["other"] = comparison["memorization"]["encounter"]
+    for tiers in comparison["disclosure"].values():
+        tiers["other"] = tiers["encounter"]
+    for check in [*comparison["forgetting"]["health"][:1], *certificate["health"][:1]]:
+        check.update(passed=None, reason="too few")
+    comparison["forgetting"]["reasons"] = ["said"]
+    for patient in certificate["patients"]:
+        patient["reasons"] = ["said"]
+        for row in patient["measures"]:
+            row["reason"] = "said"
+    return comparison, certificate
+
+
+def made_of(documents: Documents, text: str) -> tuple[Comparison, Certificate]:
+    comparison, certificate = documents
+    return (
+        with_text(Comparison, comparison, find_free_places(Comparison, comparison), text),
+        with_text(Certificate, certificate, find_free_places(Certificate, certificate), text),
+    )
+
+
+def test_free_places_were_found(documents: Documents) -> None:
+    comparison, certificate = documents
+    for model, document, wanted in (
+        (
+            Comparison,
+            comparison,
+            {"warnings", "a", "b", "name", "question", "group", "reason", "reasons"},
+        ),
+        (Certificate, certificate, {"patient_id", "measure", "tier", "question", "group", "reason", "reasons"}),
+    ):
+        found = find_free_places(model, document)
+        assert wanted <= {step for place in found for step in place}
+        assert len(found) > 20
+    keyed = {place[-2] for place in find_free_places(Comparison, comparison) if place[-1] == "<keys>" and place[1:]}
+    assert {"memorization", "disclosure", "controls", "delta"} <= keyed
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
+def test_the_pages_parse_as_their_harmless_twins(documents: Documents, group: tuple[str, ...]) -> None:
+    hostile, harmless = made_of(documents, " ".join(group)), made_of(documents, HARMLESS)
+    for page, twin in (
+        (render_comparison(hostile[0]), render_comparison(harmless[0])),
+        (render_certificate(hostile[1]), render_certificate(harmless[1])),
+    ):
+        assert Tree(page).shape == Tree(twin).shape
+        assert not steers(page)
+    assert "PHI" in render_certificate(hostile[1])
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
+def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(
+    documents: Documents, group: tuple[str, ...]
+) -> None:
+    text = " ".join(group)
+    comparison, certificate = made_of(documents, text)
+    for record, printed in (
+        (comparison, comparison_json(comparison)),
+        (certificate, certificate_json(certificate)),
+    ):
+        assert not steers(printed)
+        assert type(record).model_validate_json(printed) == record
+    assert any(text in place for place in leaves(json.loads(comparison_json(comparison))) for place in place)
+    assert not steers(comparison_summary(comparison))
+
+
+def test_hostile_settings_and_ids_of_a_run_reach_no_terminal_and_no_markup(tmp_path: Path, capsys) -> None:
+    planted = plant(tmp_path, settings_b={"--engine": " ".join(PAYLOADS), "--training-log": PAYLOADS[-2]})
+    ids = [text.replace("\n", " ") for text in PAYLOADS if len(text.splitlines()) == 1]
+    (tmp_path / "ids").write_text("\n".join(ids), encoding="utf-8")
+    arguments = ["compare", str(planted.a), str(planted.b), "--forgotten", str(tmp_path / "ids")]
+    assert command([*arguments, "--out", str(tmp_path / "out")]) == 8
+    assert not steers(capsys.readouterr().out)
+    assert command([*arguments, "--json"]) == 8
+    printed = capsys.readouterr().out
+    assert not steers(printed)
+    assert {row["b"] for row in json.loads(printed)["differences"]} > {" ".join(PAYLOADS), PAYLOADS[-2]}
+    page = (tmp_path / "out" / "evidence" / "certificate.html").read_text(encoding="utf-8")
+    assert not steers(page)
+    assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "svg", "form"}
+
+
+def test_a_refusal_that_names_a_hostile_setting_steers_no_terminal(tmp_path: Path, capsys) -> None:
+    planted = plant(tmp_path, settings_b={f"--x{PAYLOADS[-2]}": PAYLOADS[-1], "--ngram": 20})
+    assert command(["compare", str(planted.a), str(planted.b)]) == 3
+    error = capsys.readouterr().err
+    assert error.startswith("error[BAD_INPUT]: the runs cannot be compared")
+    assert not steers(error)

@@ -1,0 +1,88 @@
+"""Hostile text in every field that reaches an output: what is parsed is what a harmless twin gives.
+
+The free texts of the results are found by trying: a place whose string the schema lets be anything is free.
+"""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_free_places, leaves, steers, with_text
+from support.results.filled_results import filled
+
+from clinaudit.reports.exports.junit import junit_xml
+from clinaudit.reports.exports.sarif import sarif_json
+from clinaudit.reports.pages.report import render_page
+from clinaudit.reports.schema.results import Results
+from clinaudit.reports.terminal.summary import summary_table
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    """The filled results, cut to one diagnosis and two tiers: the same fields, in a tenth of the places."""
+    whole: Document = filled().model_dump(mode="json")
+    for name in ("disclosure", "memorization", "cohorts"):
+        part = whole[name]["by_diagnosis"] if name == "disclosure" else whole[name]
+        for key in [*part][2:]:
+            del part[key]
+        if name == "disclosure":
+            for tiers in part.values():
+                for tier in [*tiers][1:]:
+                    del tiers[tier]
+    return whole
+
+
+@pytest.fixture(scope="module")
+def free_places(document: Document) -> list[Place]:
+    return find_free_places(Results, document)
+
+
+@pytest.fixture(scope="module")
+def harmless_page(document: Document, free_places: list[Place]) -> list[tuple[str, ...]]:
+    return Tree(page_of(with_text(Results, document, free_places, " ".join(["harmless text"] * 10)))).shape
+
+
+def page_of(results: Results) -> str:
+    assert results.decision is not None
+    record = {"settings": {"policy": results.decision.policy}, "judge": {"model": results.warnings[0]}}
+    return render_page(results, record)
+
+
+def others_of(results: Results) -> dict[str, object]:
+    """What is parsed of the outputs that are no page, and their texts."""
+    assert results.decision is not None
+    suite = ElementTree.fromstring(junit_xml(results.decision))
+    sarif = json.loads(sarif_json(results.decision))
+    return {
+        "junit": [(element.tag, *element.attrib) for element in suite.iter()],
+        "sarif": list(leaves(sarif)),
+        "texts": [json.dumps(sarif, ensure_ascii=False), summary_table(results)],
+    }
+
+
+def test_free_places_were_found(free_places: list[Place]) -> None:
+    names = {place[-1] for place in free_places} | {place[-2] for place in free_places if place[-1] == "<keys>"}
+    assert {"reason", "question", "policy", "race", "by_diagnosis", "warnings", "excluded"} <= names | {
+        step for place in free_places for step in place
+    }
+    assert len(free_places) > 100
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
+def test_the_report_parses_as_its_harmless_twin(
+    document: Document, free_places: list[Place], harmless_page: list[tuple[str, ...]], group: tuple[str, ...]
+) -> None:
+    page = page_of(with_text(Results, document, free_places, " ".join(group)))
+    assert Tree(page).shape == harmless_page
+    assert not steers(page)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_verdict_files_and_terminal_are_those_of_a_harmless_twin(
+    document: Document, free_places: list[Place], payload: str
+) -> None:
+    hostile = others_of(with_text(Results, document, free_places, payload))
+    harmless = others_of(with_text(Results, document, free_places, "harmless text"))
+    assert hostile["junit"] == harmless["junit"]
+    assert hostile["sarif"] == harmless["sarif"]
+    assert not [text for text in hostile["texts"] if steers(text)]  # type: ignore[attr-defined]

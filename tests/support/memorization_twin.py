@@ -1,0 +1,114 @@
+"""What section 4 of the contract says of one patient's notes and a generation, computed the slow, obvious way."""
+
+import functools
+from dataclasses import dataclass
+
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+
+Ids = tuple[int, ...]
+
+
+def lf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def as_text(ids: Ids) -> str:
+    """One character an id, so that `in` compares ids."""
+    return "".join(map(chr, ids))
+
+
+def patients_holding(text: str, patients: list[list[str]]) -> int:
+    """K: in how many patients' notes a text stands."""
+    return sum(any(text in lf(note) for note in notes) for notes in patients)
+
+
+@functools.lru_cache(maxsize=8)
+def characters(whole: bytes) -> tuple[str, list[int]]:
+    """The text of some bytes, and for each byte the index of the character it contributes to."""
+    # The last character of all that is decoded through a byte is the one the byte belongs to.
+    owners = [len(whole[: index + 1].decode("utf-8", errors="replace")) - 1 for index in range(len(whole))]
+    return whole.decode("utf-8", errors="replace"), owners
+
+
+@dataclass
+class Twin:
+    """One patient's notes, oldest first."""
+
+    tokenizer: ModelTokenizer
+    notes: list[str]
+    n: int
+
+    def __post_init__(self) -> None:
+        self.clean = [lf(note) for note in self.notes]
+        self.encoded = [as_text(self.tokenizer.encode(text)) for text in {*self.notes, *self.clean}]
+
+    def matches(self, ids: Ids) -> list[int]:
+        """Where each window begins that stands in a note."""
+        return matches_in(ids, self.encoded, self.n)
+
+    def memorized(self, ids: Ids) -> tuple[bool, ...]:
+        return covered(self.matches(ids), self.n, len(ids))
+
+    def echo(self, ids: Ids, prompt: str) -> tuple[bool, ...]:
+        in_prompt = covered(
+            matches_in(ids, [as_text(self.tokenizer.encode(prompt))], self.n),
+            self.n,
+            len(ids),
+        )
+        return tuple(own and given for own, given in zip(self.memorized(ids), in_prompt, strict=True))
+
+    def regions(self, ids: Ids) -> list[tuple[int, int]]:
+        regions: list[tuple[int, int]] = []
+        for start in self.matches(ids):
+            if regions and start <= regions[-1][1] - 1:
+                regions[-1] = (regions[-1][0], start + self.n)
+            else:
+                regions.append((start, start + self.n))
+        return regions
+
+    def text(self, ids: Ids, start: int, end: int) -> str:
+        """Characters that the bytes of tokens start..end contribute to."""
+        before = sum(len(self.tokenizer.bytes_of(token)) for token in ids[:start])
+        through = before + sum(len(self.tokenizer.bytes_of(token)) for token in ids[start:end])
+        if before == through:
+            return ""
+        text, owners = characters(b"".join(map(self.tokenizer.bytes_of, ids)))
+        return lf(text[owners[before] : owners[through - 1] + 1])
+
+    def holders(self, text: str) -> list[int]:
+        """Indices of the notes that hold a text."""
+        return [index for index, note in enumerate(self.clean) if text in note]
+
+    def split(self, ids: Ids, start: int, end: int) -> tuple[set[tuple[int, int]], int]:
+        """The pieces of a region, and how many of its tokens were dropped."""
+        if start >= end:
+            return set(), 0
+
+        def stands(a: int, b: int) -> bool:
+            text = self.text(ids, a, b)
+            return bool(text) and bool(self.holders(text))
+
+        if stands(start, end):
+            return {(start, end)}, 0
+        prefix = max([b for b in range(start + 1, end) if stands(start, b)], default=start)
+        suffix = min([a for a in range(start + 1, end) if stands(a, end)], default=end)
+        found = {(start, prefix)} if prefix > start else set()
+        found |= {(suffix, end)} if suffix < end else set()
+        if not found:
+            more, dropped = self.split(ids, start + 1, end - 1)
+            return more, dropped + min(2, end - start)
+        more, dropped = self.split(ids, prefix, suffix)
+        return found | more, dropped
+
+
+def matches_in(ids: Ids, encoded: list[str], n: int) -> list[int]:
+    generated = as_text(ids)
+    return [
+        start
+        for start in range(len(ids) - n + 1)
+        if any(generated[start : start + n] in sequence for sequence in encoded)
+    ]
+
+
+def covered(starts: list[int], n: int, length: int) -> tuple[bool, ...]:
+    return tuple(any(start <= index < start + n for start in starts) for index in range(length))

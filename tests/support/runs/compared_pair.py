@@ -1,0 +1,170 @@
+"""Two finished runs of planted evidence, made in no time: named patients leak in A, and in B as the test says."""
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support.results.filled_results import filled
+
+from clinaudit.audit.publication.published_files import RESULTS, RUN_RECORD
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.results import to_json
+from clinaudit.reports.suppression.results import suppress
+
+NGRAM = 30
+TOKENS = 120
+SETTINGS: dict[str, Any] = {
+    "MODEL": "a" * 64,
+    "CORPUS": "c" * 64,
+    "--tokenizer": "d" * 64,
+    "--ngram": NGRAM,
+    "--seed": 0,
+    "--max-new-tokens": TOKENS,
+    "--tier": list(TIER_IDS),
+}
+
+Ids = list[int]
+#: Patient, tier and ids as the model wrote them, to what stands in run B; None: no generation.
+Fault = Callable[[str, str, Ids], Ids | None]
+
+
+class Planted(NamedTuple):
+    """Both runs, and who is in them."""
+
+    a: Path
+    b: Path
+    train: list[str]
+    held_out: list[str]
+    named: list[str]
+
+    @property
+    def patients(self) -> list[str]:
+        return [*self.train, *self.held_out]
+
+
+def unharmed(patient: str, tier: str, ids: Ids) -> Ids:
+    return ids
+
+
+def plant(
+    root: Path,
+    *,
+    fault: Fault = unharmed,
+    leaking: Mapping[str, int] | None = None,
+    held_out: int = 30,
+    settings_b: Mapping[str, Any] | None = None,
+    stated: Sequence[str] = (),
+) -> Planted:
+    """Make both runs; `leaking`: named patients whose longest match in B has so many tokens."""
+    train = [f"pt-train-{i:02}" for i in range(40)]
+    controls = [f"pt-held-{i:02}" for i in range(held_out)]
+    named = train[:5]
+    planted = Planted(root / "a", root / "b", train, controls, named)
+    everybody = [*((patient, "train") for patient in train), *((patient, "nontrain") for patient in controls)]
+    leaks_a = dict.fromkeys(named, 60)
+    _write(planted.a, everybody, leaks_a, SETTINGS, unharmed, seed=1, stated=named)
+    settings = {**SETTINGS, "MODEL": "b" * 64, **(settings_b or {})}
+    _write(planted.b, everybody, leaking or {}, settings, fault, seed=2, stated=stated)
+    return planted
+
+
+def _write(
+    root: Path,
+    everybody: Sequence[tuple[str, str]],
+    leaks: Mapping[str, int],
+    settings: Mapping[str, Any],
+    fault: Fault,
+    *,
+    seed: int,
+    stated: Sequence[str],
+) -> None:
+    run = RunDirectory(root)
+    run.create()
+    chance = random.Random(seed)
+    tables: dict[str, list[dict[str, Any]]] = {
+        name: []
+        for name in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "cohorts", "priors")
+    }
+    for patient, arm in everybody:
+        for tier in TIER_IDS:
+            ids = fault(patient, tier, _write_text(chance))
+            if ids is None:
+                continue
+            name = f"{tier}/{patient}"
+            leak = min(leaks.get(patient, 0), len(ids)) if tier == "encounter" else 0
+            own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier}
+            text = {"diagnoses": ["hiv"], "prompt": "p", "text": "t", "token_ids": ids, "finish_reason": "length"}
+            tables["generations"].append({**own, **text})
+            counts = {"memorized_tokens": leak, "echo_tokens": 0, "attributable_tokens": leak, "regions": int(leak > 0)}
+            tables["generation_metrics"].append(
+                {**own, "tokens": len(ids), **counts, "stitched_regions": 0, "source_notes": int(leak > 0)}
+            )
+            if leak:
+                place = {"generation_id": name, "token_start": 0, "token_end": leak, "source_note_id": "n"}
+                rest = {"region_id": 0, "piece": 0, "char_start": 0, "char_end": 1, "text": "t", "stitched": False}
+                tables["regions"].append({**place, **rest, "copy_forward_count": 1, "patient_count": 1})
+                tables["near_verbatim"].append(place)
+            is_stated = patient in stated and tier == "encounter"
+            spans = {"diagnosis_spans": ["t"] if is_stated else [], "symptom_spans": [], "medication_spans": []}
+            verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
+            tables["judgements"].append(
+                {
+                    "generation_id": name,
+                    "diagnosis": "hiv",
+                    **verdict,
+                    **spans,
+                    "judge": "j",
+                    "attempts": 1,
+                    "invalid_reason": None,
+                }
+            )
+    # Half of each arm has the diagnosis; a set takes one of each cell.
+    for arm in ("train", "nontrain"):
+        patients = [patient for patient, of in everybody if of == arm]
+        half = len(patients) // 2
+        for place, patient in enumerate(patients):
+            tables["cohorts"].append(
+                {
+                    "diagnosis": "hiv",
+                    "patient_id": patient,
+                    "arm": arm,
+                    "present": place < half,
+                    "match_id": f"s{place % half}",
+                    "propensity": 0.5,
+                }
+            )
+    for name, rows in tables.items():
+        write_table(run.evidence, name, rows)
+    record = {
+        "clinaudit": "test",
+        "settings": dict(settings),
+        "judge": {"kind": "lexicon"},
+        "digests": {"prompts": "e"},
+    }
+    unsuppressed, published = _results()
+    write_atomically(run.evidence / RESULTS, unsuppressed)
+    write_atomically(run.root / RESULTS, published)
+    write_atomically(run.root / RUN_RECORD, json.dumps(record))
+    write_manifest(run)
+
+
+@cache
+def _results() -> tuple[str, str]:
+    """Of invented figures; the report, which takes its time to draw, is left out."""
+    results = filled(cell=30)
+    return to_json(results), to_json(suppress(results))
+
+
+def _write_text(chance: random.Random) -> Ids:
+    """A text of a language in which each of 60 words has three that may follow it."""
+    ids = [chance.randrange(60)]
+    while len(ids) < TOKENS:
+        ids.append((ids[-1] * 7 + chance.choice((1, 5, 11))) % 60)
+    return ids

@@ -1,0 +1,69 @@
+"""An evidence page of invented leaks: more of them than are shown at once, each kind of mark, and what is hard to lay
+out (a long note, words without a break, signs of two UTF-16 units)."""
+
+from collections.abc import Sequence
+
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.pages.evidence import EvidencePage, Leak, LeakedSpan, SourceNote, SpanKind, StatedDiagnosis
+
+SECTIONS = ("history_of_present_illness", "plan")
+DIAGNOSES = ("hiv", "alcohol_use_disorder")
+#: The viewer shows so many at first.
+FIRST = 25
+_KINDS: Sequence[SpanKind] = ("revealing", "mixed", "templated")
+_OPENING = "\U0001f600 Seen in clinic today. "
+_LEAKED = "Returned with a cough of nine days, slept badly, and took no medication for it. "
+_WORDS = "x" * 300 + " "
+_STATED = "reactive test"
+
+
+def planted_evidence(leaks: int = 60) -> EvidencePage:
+    """Leak `i` is of patient `pt-i`; its tier, section, diagnosis, kind and K go round by `i`."""
+    shown = [_leak(i) for i in range(leaks)]
+    notes = [
+        SourceNote(f"note-{i:02}", "2024-03-05" if i % 2 else None, _OPENING + _LEAKED + _WORDS + _filling(i))
+        for i in range(leaks)
+    ]
+    return EvidencePage(leaks=shown, notes=notes, found=leaks + 7 if leaks else 0)
+
+
+def _leak(i: int) -> Leak:
+    kind = _KINDS[i % 3]
+    start = len("Note: ")
+    shift = len(_OPENING)
+    # Every tenth states a diagnosis and repeats nothing.
+    spans = () if i % 10 == 9 else (_span(i, kind, start, shift, 0, 30), _span(i, kind, start, shift, 30, len(_LEAKED)))
+    stated = (StatedDiagnosis(DIAGNOSES[i % 2], "positive", (_STATED,)),) if i % 10 == 9 or i % 4 == 0 else ()
+    return Leak(
+        generation_id=f"g{i:02}",
+        patient_id=f"pt-{i:02}" + ("-0123456789abcdef" * 4 if i == 1 else ""),
+        arm="train" if i % 3 else "nontrain",
+        tier=TIER_IDS[i % len(TIER_IDS)],
+        prompt=f"PROMPT-{i:02} " + _WORDS,
+        text="Note: " + _LEAKED + f"A {_STATED} is on file. " + _WORDS + _filling(i),
+        tokens=120,
+        attributable_tokens=90 - i,
+        spans=spans,
+        stated=stated,
+    )
+
+
+def _span(i: int, kind: SpanKind, start: int, shift: int, begin: int, end: int) -> LeakedSpan:
+    return LeakedSpan(
+        start=start + begin,
+        end=start + end,
+        note_start=shift + begin,
+        note_end=shift + end,
+        note_id=f"note-{i:02}",
+        section=SECTIONS[i % 2],
+        kind=kind,
+        echo=begin > 0 and i % 5 == 0,
+        patient_count=1 if i % 4 else 3,
+        copy_forward_count=2,
+        stitched=i % 7 == 0,
+    )
+
+
+def _filling(i: int) -> str:
+    """Some of the notes are longer than a sheet of paper."""
+    return "\n".join(f"Line {line}: nothing of note was found on examination." for line in range(90 if i == 0 else 6))
