@@ -1,6 +1,6 @@
 """Everything an audit is given, read and checked before any model is loaded.
 
-Owns the order of those checks and the fingerprint that a resumed run must share. Knows nothing of what is done with it.
+Owns the order of those checks, and what each room is given of it. Knows nothing of what is done with it.
 """
 
 import json
@@ -9,14 +9,16 @@ from pathlib import Path
 
 from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.cluster.runner import require_usable
+from clinaudit.audit.cohorts.stage import CohortChoice
 from clinaudit.audit.gate.policy import Policy, load_policy
+from clinaudit.audit.generation.stage import Decoding
+from clinaudit.audit.judge.labels import Annotator
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
-from clinaudit.audit.served.addresses import JudgeEndpoint
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -46,10 +48,33 @@ class AuditInputs:
     second_judge: Judge | None
     training: tuple[TrainingLoss, ...] | None
 
+    @property
+    def annotator(self) -> Annotator:
+        """What reads diagnoses off notes: the judge, for every sensitive diagnosis."""
+        return Annotator(self.settings.judge, self.judge, self.sensitive, self.corpus)
+
+    @property
+    def cohort_choice(self) -> CohortChoice:
+        """How cohorts are chosen."""
+        settings = self.settings
+        return CohortChoice(
+            patients_per_cell=settings.patients_per_cell,
+            matcher=settings.matcher,
+            second_matcher=settings.second_matcher,
+            controls=settings.controls,
+            caliper=settings.caliper,
+            seed=settings.seed,
+        )
+
+    @property
+    def decoding(self) -> Decoding:
+        """What continues the prompts."""
+        return Decoding(self.model, self.tokenizer, self.settings.max_new_tokens)
+
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check everything; raises before a model is loaded."""
-    endpoint = JudgeEndpoint.from_settings(settings)
+    endpoint = settings.judge_endpoint
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     if settings.second_matcher == settings.matcher:

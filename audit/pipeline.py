@@ -8,22 +8,32 @@ figures, train minus nontrain → gate, on unsuppressed figures → suppression 
 
 from pathlib import Path
 
+from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint
 from clinaudit.audit.cluster.runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
-from clinaudit.audit.cohorts.stage import annotate_targets, label_patients, match_cohorts, read_facts, revealed_by_judge
+from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
 from clinaudit.audit.gate.evaluation import evaluate, misses_planned_units
 from clinaudit.audit.generation.record import generation_rows
-from clinaudit.audit.generation.stage import generate, plan_priors, prior_rows, read_generations
+from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
+from clinaudit.audit.judge.labels import annotate_targets, label_patients, revealed_by_judge
+from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import remember_answers
-from clinaudit.audit.judge.stage import check_judge, compare_with_second_judge, judge_generations, judgement_rows
+from clinaudit.audit.judge.stage import (
+    ask_second_judge,
+    check_judge,
+    inquiries_about,
+    judge_generations,
+    judgement_rows,
+)
+from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.population.description import count_tokens
@@ -36,6 +46,7 @@ from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_judge_cache
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.priors.facts import read_facts
 from clinaudit.reports.schema.results import Results
 
 
@@ -63,72 +74,105 @@ def run_audit(settings: AuditSettings) -> Results:
         drop_manifest(run)
 
         # Who is audited: facts, diagnosis labels, matched cohorts.
-        facts = read_facts(inputs, progress)
-        labels = label_patients(inputs, facts, progress)
-        targets = match_cohorts(inputs, facts, labels, progress)
+        with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
+            facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
+        labels = label_patients(facts, inputs.annotator, progress)
+        targets = match_cohorts(
+            facts, status=labels.status, panel=inputs.panel, choice=inputs.cohort_choice, progress=progress
+        )
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
         if settings.second_matcher is not None:
             write_table(run.evidence, "second_cohorts", cohort_rows(targets.second_cohorts))
-        annotations = annotate_targets(inputs, facts, labels, targets, progress)
+        annotations = annotate_targets(
+            targets.diagnoses, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
+        )
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 
         # What an adversary types, and what the model answers; on a Ray cluster, where one is given.
-        priors = plan_priors(inputs, targets.diagnoses, facts, revealed=revealed_by_judge(inputs, annotations))
+        priors = plan_priors(
+            targets.diagnoses,
+            facts=facts,
+            profile=inputs.profile,
+            panel=inputs.panel,
+            tiers=settings.tier,
+            decoding=inputs.decoding,
+            revealed=revealed_by_judge(inputs.judge, annotations),
+        )
         write_table(run.evidence, "priors", prior_rows(priors))
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(inputs, priors, store, progress, runner=runner)
-            generations = list(read_generations(inputs, priors, store))
+            engine = generate(priors, inputs.decoding, store, progress, runner=runner)
+            generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # What of it stands in the patient's own notes.
             memorization = measure_memorization(
                 generations,
-                corpus=inputs.corpus,
-                cache=cache,
-                profile=inputs.profile,
-                ngram=settings.ngram,
+                OwnNotes(inputs.corpus, cache, inputs.profile),
+                n=settings.ngram,
                 seed=settings.seed,
-                run=run,
                 progress=progress,
                 runner=runner,
             )
+        for table, rows in memorization.tables.items():
+            write_table(run.evidence, table, rows)
 
-        # What it says of sensitive diagnoses, how well the judge reads that, and how much of it is due to training.
-        quality = check_judge(inputs, generations, store, progress)
-        judgements = judge_generations(inputs, generations, store, progress)
+        # What it says of sensitive diagnoses, and how well the judge reads that.
+        ledger = RunLedger(store)
+        inquiries = inquiries_about(generations, inputs.panel)
+        quality = check_judge(
+            inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=settings.seed
+        )
+        judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
         write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-        quality = compare_with_second_judge(
-            inputs, generations, judgements, quality, run=run, store=store, progress=progress
+        second_reading = ask_second_judge(
+            inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=settings.seed
         )
-        collected = collect_readings(targets.cohorts, priors, generations, judgements, tiers=settings.tier)
-        disclosure = measure_all_disclosure(
-            inputs,
-            targets.cohorts,
-            collected,
-            confusion_matrix=None if quality is None else confusion_matrix(quality),
-            progress=progress,
-        )
-        second = measure_second_matching(inputs, targets.second_cohorts, priors, generations, judgements, progress)
-        subgroups = describe_subgroups(run, inputs.corpus, facts, collected)
+        if second_reading is not None and quality is not None:
+            write_table(run.evidence, "disagreements", second_reading.disagreements)
+            quality = quality.model_copy(update={"second": second_reading.agreement})
         judge_memory.write_usage(run.evidence)
 
+        # How much of that is due to training: by cohort and tier, train minus nontrain.
+        outcomes = outcomes_of(judgements)
+        collected, collected_again = (
+            collect_readings(cohorts, priors, generations, outcomes, tiers=settings.tier)
+            for cohorts in (targets.cohorts, targets.second_cohorts)
+        )
+        disclosure = measure_all_disclosure(
+            targets.cohorts,
+            collected,
+            tiers=settings.tier,
+            confusion_matrix=None if quality is None else confusion_matrix(quality),
+            seed=settings.seed,
+            progress=progress,
+        )
+        second_matcher = measure_second_matching(
+            settings.second_matcher,
+            targets.second_cohorts,
+            collected_again,
+            tiers=settings.tier,
+            seed=settings.seed,
+            progress=progress,
+        )
+
         # The verdict, and what readers get.
-        tokens = count_tokens(inputs.corpus, cache, progress)
         results = assemble_results(
             inputs,
-            facts=facts,
-            labels=labels,
-            targets=targets,
-            annotations=annotations,
-            priors=priors,
-            generations=generations,
-            judgements=judgements,
-            memorization=memorization,
-            disclosure=disclosure,
-            second_matcher=second,
-            subgroups=subgroups,
-            judge_quality=quality,
-            tokens=tokens,
+            StageOutcomes(
+                facts=facts,
+                labels=labels,
+                targets=targets,
+                annotations=annotations,
+                priors=priors,
+                generations=generations,
+                judgements=judgements,
+                memorization=memorization.results,
+                disclosure=disclosure,
+                second_matcher=second_matcher,
+                subgroups=describe_subgroups(memorization.metrics, collected, facts=facts, corpus=inputs.corpus),
+                judge_quality=quality,
+                tokens=count_tokens(inputs.corpus, cache, progress),
+            ),
         )
         decision = evaluate(inputs.policy, results, planned_missing=misses_planned_units(results))
         record = describe_run(inputs, priors=priors, engine=engine)

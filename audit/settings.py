@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher, is_shipped
+from clinaudit.audit.served.addresses import JudgeEndpoint
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
@@ -73,6 +74,33 @@ class AuditSettings:
     #: A site's own diagnoses (id -> table), from the configuration only.
     diagnoses: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
+
+    @property
+    def judge_endpoint(self) -> JudgeEndpoint:
+        """The options of a served judge."""
+        return JudgeEndpoint(
+            url=self.judge_url,
+            model=self.judge_model,
+            key_file=self.judge_key_file,
+            note_tokens=self.judge_note_tokens,
+            price=self.judge_price,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeSettings:
+    """Everything `analyze` can be told; a field is the option of that name with dashes."""
+
+    generations: Path
+    corpus: Path
+    #: Directory of the audited model's tokenizer.
+    tokenizer: Path
+    out: Path
+    template: Path | None = None
+    ngram: int = DEFAULT_NGRAM
+    seed: int = 0
+    quiet: bool = False
+    ray_address: str | None = None
 
 
 _NOT_IN_FILE = {"model", "corpus", "out", "quiet"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.description import SplitDescription, describe_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.profile import load_profile
@@ -24,8 +24,7 @@ def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
     """Return the text that `clinaudit check` prints; raises what reading the corpus raises."""
     profile = load_profile(template)
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
-    reader = FactReader(profile)
-    facts = {patient_id: reader.read(corpus, patient_id) for patient_id in corpus.patients}
+    facts = read_facts(corpus, profile, corpus.patients)
     writer = PromptWriter(
         profile,
         panel=load_panel(),

@@ -5,7 +5,7 @@ guessed: a fact that neither a table nor the template's place for it holds is un
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -207,3 +207,19 @@ class FactReader:
 def _sex(text: str | None) -> str | None:
     words = {"f": "female", "female": "female", "woman": "female", "m": "male", "male": "male", "man": "male"}
     return words.get((text or "").strip().lower().rstrip("."))
+
+
+def read_facts(
+    corpus: Corpus,
+    profile: NoteProfile,
+    patient_ids: Iterable[str],
+    *,
+    advance: Callable[[int], None] = lambda _: None,
+) -> dict[str, PatientFacts]:
+    """Return what is known of some patients of the corpus, sorted by id; `advance` is called once a patient."""
+    reader = FactReader(profile)
+    facts: dict[str, PatientFacts] = {}
+    for patient_id in sorted(patient_ids):
+        facts[patient_id] = reader.read(corpus, patient_id)
+        advance(1)
+    return facts

@@ -1,20 +1,12 @@
 """The caveats of an audit: what its inputs and settings do not allow it to say."""
 
-from collections.abc import Mapping, Sequence
-
-from clinaudit.audit.cohorts.stage import Labels, Targets
+from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.annotation import Annotation
-from clinaudit.audit.memorization.stage import MemorizationResults
 
 
-def _warnings(
-    inputs: AuditInputs,
-    labels: Labels,
-    targets: Targets,
-    annotations: Mapping[str, Sequence[Annotation]],
-    memorization: MemorizationResults,
-) -> list[str]:
+def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
+    """Return the caveats, a sentence or two each; they hold no text of the corpus."""
+    labels, targets = outcomes.labels, outcomes.targets
     found: list[str] = []
     if not inputs.corpus.has_counterfactual:
         found.append(
@@ -38,7 +30,7 @@ def _warnings(
             "diagnoses table."
         )
         members = [] if targets.sampled else targets.diagnoses
-        if any(row.in_note_start is None for member in members for row in annotations[member]):
+        if any(row.in_note_start is None for member in members for row in outcomes.annotations[member]):
             found.append(
                 "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
                 "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
@@ -75,7 +67,7 @@ def _warnings(
             f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
             "known. Give labelled texts of your own with --judge-labels."
         )
-    missing = [tier for tier in inputs.settings.tier if tier not in memorization]
+    missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization]
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
     return found

@@ -1,72 +1,50 @@
-"""From the stages' outcomes to the results and the run record (contract, section 6).
+"""From the stages' outcomes to the results, as yet unsuppressed and without a verdict (docs/results.md).
 
-Owns completeness, warnings and provenance. Knows nothing of how figures are computed or written.
+Owns completeness, and which outcome stands in which field. Knows nothing of how figures are computed or written.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from clinaudit.audit.assembly.caveats import _warnings
-from clinaudit.audit.cohorts.stage import Labels, Targets
+from clinaudit.audit.assembly.caveats import find_caveats
+from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.annotation import Annotation
 from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.audit.memorization.stage import MemorizationResults
 from clinaudit.audit.population.description import describe_population
-from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.corpus import CorpusSummary, PopulationSummary
-from clinaudit.reports.schema.disclosure import DisclosureResults, SecondMatcher
-from clinaudit.reports.schema.groups import Subgroups
-from clinaudit.reports.schema.judge import JudgeQuality
 from clinaudit.reports.schema.results import Results, StageCompleteness
 
 
-def assemble_results(
-    inputs: AuditInputs,
-    *,
-    facts: Mapping[str, PatientFacts],
-    labels: Labels,
-    targets: Targets,
-    annotations: Mapping[str, Sequence[Annotation]],
-    priors: Sequence[Prior],
-    generations: Sequence[Generation],
-    judgements: Judgements,
-    memorization: MemorizationResults,
-    disclosure: DisclosureResults,
-    second_matcher: SecondMatcher | None,
-    subgroups: Subgroups,
-    judge_quality: JudgeQuality | None,
-    tokens: Mapping[str, int],
-) -> Results:
+def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     """Return the unsuppressed results, without the verdict."""
 
     def describe(patient_ids: Sequence[str]) -> PopulationSummary:
-        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=tokens)
+        return describe_population(patient_ids, corpus=inputs.corpus, facts=outcomes.facts, tokens=outcomes.tokens)
 
     splits = {split: inputs.corpus.patient_ids(split) for split in ("train", "nontrain")}
     return Results(
-        completeness=_completeness(priors, generations, judgements),
+        completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
         corpus=CorpusSummary(
             counterfactual=inputs.corpus.has_counterfactual,
-            labels=labels.source,
+            labels=outcomes.labels.source,
             splits={split: describe(ids) for split, ids in splits.items() if ids},
             cohorts={
                 cohort.diagnosis: describe([member.patient_id for member in cohort.members])
-                for cohort in targets.cohorts
+                for cohort in outcomes.targets.cohorts
                 if cohort.members
             },
             warnings=list(inputs.corpus.warnings),
         ),
-        memorization=memorization,
-        disclosure=disclosure,
-        cohorts={cohort.diagnosis: cohort.summary for cohort in targets.cohorts},
-        second_matcher=second_matcher,
-        subgroups=subgroups,
-        judge_quality=judge_quality,
-        warnings=_warnings(inputs, labels, targets, annotations, memorization),
+        memorization=outcomes.memorization,
+        disclosure=outcomes.disclosure,
+        cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
+        second_matcher=outcomes.second_matcher,
+        subgroups=outcomes.subgroups,
+        judge_quality=outcomes.judge_quality,
+        warnings=find_caveats(inputs, outcomes),
         training=list(inputs.training) if inputs.training is not None else None,
     )
 

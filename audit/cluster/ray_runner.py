@@ -101,9 +101,7 @@ def connect(address: str, work: Path) -> Iterator["RayRunner"]:
             ) from None
     try:
         if context.dashboard_url:
-            raise UnsafeError(
-                "the cluster's dashboard is on: start it with `python -m clinaudit.audit.cluster.ray_node`"
-            )
+            raise UnsafeError("the cluster's dashboard is on: start it with `clinaudit ray-node`")
         runner = RayRunner(ray, address)
         runner.require_safe_nodes(work)
         yield runner
@@ -130,7 +128,7 @@ class RayRunner:
             if node["NodeID"] == own and not _session(node).is_relative_to(work.resolve()):
                 raise UnsafeError(
                     "Ray's files on this machine lie outside the run; start its node with "
-                    "`python -m clinaudit.audit.cluster.ray_node --out RUN`"
+                    "`clinaudit ray-node --out RUN`"
                 )
             place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             try:

@@ -160,9 +160,7 @@ def report_node() -> NodeReport:
     if os.environ.get("RAY_USAGE_STATS_ENABLED") != "0":
         problems.append("usage statistics are on")
     if NODE_DIRECTORY not in os.environ:
-        problems.append(
-            "not started by `python -m clinaudit.audit.cluster.ray_node`, so that its files may lie anywhere"
-        )
+        problems.append("not started by `clinaudit ray-node`, so that its files may lie anywhere")
     return NodeReport(tuple(problems), own_versions())
 
 

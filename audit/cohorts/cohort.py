@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance, refine_choice
-from clinaudit.audit.cohorts.matchers import Matcher, match
+from clinaudit.audit.cohorts.matchers import match
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson

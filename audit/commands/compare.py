@@ -1,17 +1,16 @@
-"""`clinaudit compare` (contract, section 1). Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit compare`. Owns its options and what it prints and writes; computes nothing."""
 
 from pathlib import Path
 
 import click
 
+from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
-
-_DIRECTORY = click.Path(path_type=Path, readable=False)
 
 
 @click.command()
-@click.argument("run_a", type=_DIRECTORY, metavar="RUN_A")
-@click.argument("run_b", type=_DIRECTORY, metavar="RUN_B")
+@click.argument("run_a", type=PATH, metavar="RUN_A")
+@click.argument("run_b", type=PATH, metavar="RUN_B")
 @click.option(
     "--allow-different-corpus",
     is_flag=True,
@@ -20,13 +19,13 @@ _DIRECTORY = click.Path(path_type=Path, readable=False)
 )
 @click.option(
     "--forgotten",
-    type=_DIRECTORY,
+    type=PATH,
     metavar="IDS",
     help="File of patient ids, one a line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
 @click.option(
     "--out",
-    type=_DIRECTORY,
+    type=PATH,
     metavar="DIR",
     help="Write compare.json and compare.html here, and the certificate by patient (PHI) under DIR/evidence.",
 )
@@ -47,8 +46,6 @@ def compare(
       clinaudit compare before/ after/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
     """
-    import os
-
     from clinaudit.audit.comparison.comparison import compare_runs, read_evidence
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison
     from clinaudit.audit.comparison.run_pair import open_pair
@@ -56,7 +53,6 @@ def compare(
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.terminal.comparison import comparison_summary
 
-    os.umask(0o077)
     named = None if forgotten is None else read_ids(forgotten)
     if out is not None:
         prepare_directory(out)

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import click
 
+from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
-
-_DIRECTORY = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
-@click.argument("corpus", type=_DIRECTORY)
-@click.option("--template", type=_DIRECTORY, help="Note-template profile of the audit.  [default: the SOAP template]")
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.argument("corpus", type=PATH)
+@click.option("--template", type=PATH, help="Note-template profile of the audit.  [default: the SOAP template]")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

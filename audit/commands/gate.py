@@ -1,20 +1,18 @@
-"""`clinaudit gate` (contract, section 1). Owns its options, what it prints and where it writes; decides nothing."""
+"""`clinaudit gate`. Owns its options, what it prints and where it writes; decides nothing."""
 
 from pathlib import Path
 
 import click
 
-from clinaudit.audit.commands.options import policy_option
+from clinaudit.audit.commands.options import PATH, policy_option
 from clinaudit.audit.console.streams import say
-
-_DIRECTORY = click.Path(path_type=Path, readable=False)
 
 
 @click.command()
-@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+@click.argument("run_directory", type=PATH, metavar="RUN")
 @policy_option()
 @click.option(
-    "--out", type=_DIRECTORY, metavar="DIR", help="Write gate.json, junit.xml and gate.sarif of this verdict to DIR."
+    "--out", type=PATH, metavar="DIR", help="Write gate.json, junit.xml and gate.sarif of this verdict to DIR."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print gate.json instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing: the exit status is the verdict.")

@@ -1,58 +1,62 @@
-"""Options that several commands take: who judges and at what price, and the policy.
+"""Options that several commands take: who judges and at what price, policy, cluster, note template.
 
 Owns their names, their help, and how a price is written. Knows no judge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
+from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice
 from clinaudit.audit.served.cost import Price
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 # Not `readable`: what cannot be read is told from what is no option's value, where it is opened.
-_FILE = click.Path(path_type=Path, readable=False)
-_JUDGES = click.Choice(["lexicon", "openai"])
+PATH = click.Path(path_type=Path, readable=False)
+_JUDGES = click.Choice(get_args(JudgeChoice))
+_POLICIES = ", ".join(SHIPPED)
 
 
-def judge_options() -> list[Callable[[Command], Command]]:
-    """Return the options, in the order of the help."""
+def choice_of_judge() -> list[Callable[[Command], Command]]:
+    """Return the options that say who judges, in the order of the help."""
     return [
-        click.option("--judge", type=_JUDGES, help="Who reads generations.  [default: lexicon]"),
+        click.option("--judge", type=_JUDGES, help="Who judges: the lexicon, or a served model.  [default: lexicon]"),
         click.option(
             "--judge-url", metavar="URL", help="Base URL of the judge openai, such as http://127.0.0.1:8000/v1."
         ),
         click.option(
             "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
         ),
-        click.option("--judge-key-file", type=_FILE, metavar="FILE", help="File that holds its key, closed to others."),
+        click.option("--judge-key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others."),
+        click.option(
+            "--judge-price",
+            metavar="IN,OUT",
+            callback=_price,
+            help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
+        ),
+    ]
+
+
+def judge_options() -> list[Callable[[Command], Command]]:
+    """Return all options of an audit's judges, in the order of the help."""
+    return [
+        *choice_of_judge(),
         click.option(
             "--judge-note-tokens",
             type=click.IntRange(min=1),
             metavar="TOKENS",
             help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
         ),
-        price_option(),
         click.option(
             "--judge-labels",
-            type=_FILE,
+            type=PATH,
             metavar="LABELS",
             help="Labelled texts (JSONL) of your own to score the judge on.  [default: the set that ships]",
         ),
         click.option("--second-judge", type=_JUDGES, help="Compare the verdicts with those of this other judge."),
     ]
-
-
-def price_option() -> Callable[[Command], Command]:
-    """Return the option that `judge-check` takes, too."""
-    return click.option(
-        "--judge-price",
-        metavar="IN,OUT",
-        callback=_price,
-        help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
-    )
 
 
 def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
@@ -69,8 +73,30 @@ def policy_option() -> Callable[[Command], Command]:
     """Return the option; `clinaudit.audit.gate.policy` reads what it names."""
     return click.option(
         "--policy",
-        # Not `readable`: what cannot be read is told from what is no option's value, where it is opened.
-        type=click.Path(path_type=Path, readable=False),
+        type=PATH,
         metavar="FILE",
-        help="TOML policy, or one that ships: strict, default, research.  [default: default]",
+        help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {DEFAULT}]",
     )
+
+
+def ray_option() -> Callable[[Command], Command]:
+    """Return the option that hands work to a cluster."""
+    return click.option(
+        "--ray-address", metavar="HOST:PORT", help="Ray cluster that takes the work: same results (docs/scale.md)."
+    )
+
+
+def template_option() -> Callable[[Command], Command]:
+    """Return the option that names the layout of the notes."""
+    return click.option("--template", type=PATH, help="Note-template profile.  [default: the SOAP template]")
+
+
+def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options in the order in which they are given."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add

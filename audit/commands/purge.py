@@ -1,19 +1,19 @@
-"""`clinaudit purge` (contract, section 1). Owns its options, its question and what it says; removes nothing itself."""
+"""`clinaudit purge`. Owns its options, its question and what it says; removes nothing itself."""
 
 from pathlib import Path
 
 import click
 
+from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
 
-_DIRECTORY = click.Path(path_type=Path, readable=False)
 _CAVEAT = (
     "Removed is not erased: file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay."
 )
 
 
 @click.command()
-@click.argument("run_directory", type=_DIRECTORY, metavar="RUN")
+@click.argument("run_directory", type=PATH, metavar="RUN")
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal to ask at.")
 @click.option("--unfinished", is_flag=True, help="RUN has not finished: remove all of it.")
 def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:

@@ -12,6 +12,7 @@ from clinaudit.audit.cohorts.cohort import Cohort, CohortMember
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.stage import collect_readings
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.judge.ledger import outcomes_of
 from clinaudit.audit.judge.verdict import Judgement, from_row
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.run.directory import RunDirectory
@@ -87,7 +88,7 @@ class RunEvidence:
             self.cohorts,
             self.priors,
             self.generations,
-            self.judgements,
+            outcomes_of(self.judgements),
             tiers=[tier for tier in TIER_IDS if tier in self._tiers],
         )
         return {

@@ -5,31 +5,30 @@ Owns the comparison of deltas between matchers. Knows nothing of how either matc
 
 from collections.abc import Sequence
 
+from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.cohort import Cohort
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
-from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.priors.prompts import Prior
+from clinaudit.audit.disclosure.readings import Collected
+from clinaudit.audit.disclosure.stage import measure_all_disclosure
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import Estimate
 
 
 def measure_second_matching(
-    inputs: AuditInputs,
+    matcher: Matcher | None,
     cohorts: Sequence[Cohort],
-    priors: Sequence[Prior],
-    generations: Sequence[Generation],
-    judgements: Judgements,
+    collected: Collected,
+    *,
+    tiers: Sequence[str],
+    seed: int,
     progress: Progress,
 ) -> SecondMatcher | None:
     """Return the deltas on the second matcher's cohorts; None where there is no second matcher."""
-    matcher = inputs.settings.second_matcher
     if matcher is None:
         return None
-    collected = collect_readings(cohorts, priors, generations, judgements, tiers=inputs.settings.tier)
-    measured = measure_all_disclosure(inputs, cohorts, collected, confusion_matrix=None, progress=progress)
+    measured = measure_all_disclosure(
+        cohorts, collected, tiers=tiers, confusion_matrix=None, seed=seed, progress=progress
+    )
     return SecondMatcher(
         matcher=matcher,
         diagnoses={

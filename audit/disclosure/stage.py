@@ -1,4 +1,4 @@
-"""The disclosure stage: a verdict for each generation and diagnosis, and the figures of each cohort and tier.
+"""The disclosure stage: the judge's outcomes to the figures of each cohort and tier.
 
 Owns which generation stands for which cohort member, and which matched sets a tier leaves out (contract, sections 3
 and 5). Knows nothing of how a judge reads or how a figure is computed.
@@ -16,8 +16,6 @@ from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, me
 from clinaudit.audit.disclosure.readings import Collected, Reading, TierReadings
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.ledger import Judgements, outcome_of
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults
 from clinaudit.reports.schema.judge import Outcome
@@ -27,11 +25,12 @@ _NOT_GENERATED = "not generated"
 
 
 def measure_all_disclosure(
-    inputs: AuditInputs,
     cohorts: Iterable[Cohort],
     collected: Collected,
     *,
+    tiers: Sequence[str],
     confusion_matrix: NDArray[np.float64] | None,
+    seed: int,
     progress: Progress,
 ) -> DisclosureResults:
     """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means.
@@ -39,7 +38,6 @@ def measure_all_disclosure(
     The matrix counts labelled texts by truth and the judge's verdict: beside the raw figures stand corrected ones,
     unless the judge was not scored.
     """
-    tiers, seed = inputs.settings.tier, inputs.settings.seed
     matched = [cohort for cohort in cohorts if cohort.members]
     by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
     by_tier: dict[str, dict[str, MeasuredDiagnosis]] = {tier: {} for tier in tiers}
@@ -65,13 +63,16 @@ def collect_readings(
     cohorts: Iterable[Cohort],
     priors: Sequence[Prior],
     generations: Iterable[Generation],
-    judgements: Judgements,
+    outcomes: Mapping[tuple[str, str], Outcome],
     *,
     tiers: Sequence[str],
 ) -> Collected:
-    """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason."""
-    outcomes = {
-        (generation.patient_id, generation.tier, diagnosis): outcome_of(judgements[generation.generation_id, diagnosis])
+    """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
+
+    `outcomes` are the judge's, by generation and diagnosis.
+    """
+    by_patient = {
+        (generation.patient_id, generation.tier, diagnosis): outcomes[generation.generation_id, diagnosis]
         for generation in generations
         for diagnosis in generation.diagnoses
     }
@@ -82,7 +83,7 @@ def collect_readings(
         for diagnosis in prior.diagnoses
     }
     return {
-        cohort.diagnosis: {tier: _readings(cohort, tier, outcomes, excluded) for tier in tiers}
+        cohort.diagnosis: {tier: _readings(cohort, tier, by_patient, excluded) for tier in tiers}
         for cohort in cohorts
         if cohort.members
     }

@@ -44,7 +44,9 @@ class GenerationInput:
     diagnoses: tuple[str, ...]
 
 
-def read_generations(path: Path, *, known_patients: Collection[str], tiers: Collection[str]) -> list[GenerationInput]:
+def read_given_generations(
+    path: Path, *, known_patients: Collection[str], tiers: Collection[str]
+) -> list[GenerationInput]:
     """Read a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file of generations, in file order.
 
     Raises `BadInputError` that lists everything wrong, by row and column and without content, and `StorageError`

@@ -1,49 +1,65 @@
-"""The generation stage: priors to generations, each committed as it is finished (contract, section 3).
+"""The generation stage: priors to generations, each committed as it is finished (paper 3.1, Appendix A).
 
 Owns the plan of prompts, resumption, and the way from an engine's ids to text. Knows nothing of how an engine decodes.
 """
 
 import hashlib
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.shards import decode_in_shards
-from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.model.audited_model import AuditedModel
 from clinaudit.audit.model.engines.guard import first_repeated_ngram
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.model.token_spans import TokenSpans
+from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.run.store import RunStore, StoredGeneration
+from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.tiers import TIERS
+from clinaudit.templates.profile import NoteProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What continues the prompts: greedily, and for how many tokens at most."""
+
+    model: AuditedModel
+    tokenizer: ModelTokenizer
+    #: Tokens decoded for one prompt, at most (Appendix A).
+    max_new_tokens: int
 
 
 def plan_priors(
-    inputs: AuditInputs,
     targets: Mapping[str, Sequence[str]],
-    facts: Mapping[str, PatientFacts],
     *,
+    facts: Mapping[str, PatientFacts],
+    profile: NoteProfile,
+    panel: Sequence[Diagnosis],
+    tiers: Collection[str],
+    decoding: Decoding,
     revealed: Revealed = NOTHING_MORE,
 ) -> list[Prior]:
-    """Return the priors of all targets at the tiers asked for."""
-    tokenizer = inputs.tokenizer
+    """Return the priors of all targets (patient id to diagnoses) at the tiers asked for (ids)."""
+    tokenizer = decoding.tokenizer
     writer = PromptWriter(
-        inputs.profile,
-        panel=inputs.panel,
+        profile,
+        panel=panel,
         count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
         count_note_tokens=lambda text: len(tokenizer.encode(text)),
-        max_new_tokens=inputs.settings.max_new_tokens,
-        context_length=inputs.model.context_length,
+        max_new_tokens=decoding.max_new_tokens,
+        context_length=decoding.model.context_length,
         revealed=revealed,
     )
-    tiers = [tier for tier in TIERS if tier.id in inputs.settings.tier]
-    return write_priors(targets, facts=facts, tiers=tiers, writer=writer)
+    probed = [tier for tier in TIERS if tier.id in tiers]
+    return write_priors(targets, facts=facts, tiers=probed, writer=writer)
 
 
 def generation_id(prior: Prior) -> str:
@@ -53,8 +69,8 @@ def generation_id(prior: Prior) -> str:
 
 
 def generate(
-    inputs: AuditInputs,
     priors: Sequence[Prior],
+    decoding: Decoding,
     store: RunStore,
     progress: Progress,
     *,
@@ -70,7 +86,7 @@ def generate(
     requests = [
         GenerationRequest(
             key=key,
-            prompt_ids=inputs.tokenizer.encode_prompt(prior.prompt),
+            prompt_ids=decoding.tokenizer.encode_prompt(prior.prompt),
             prompt=prior.prompt,
             max_new_tokens=prior.max_new_tokens,
         )
@@ -85,25 +101,25 @@ def generate(
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        if runner is not None and inputs.model.files is not None:
-            decoded = decode_in_shards(inputs.model, pending, context_length=needed, runner=runner)
+        if runner is not None and decoding.model.files is not None:
+            decoded = decode_in_shards(decoding.model, pending, context_length=needed, runner=runner)
         else:
-            decoded = _decode_here(inputs, pending, context_length=needed)
+            decoded = _decode_here(decoding.model, pending, context_length=needed)
         identity: dict[str, str] = {}
         with closing(decoded):
             for said, output in decoded:
                 if said != identity:
                     store.bind_settings({"engine identity": said})
                     identity = said
-                store.add_generation(output.key, _as_stored(inputs, output))
+                store.add_generation(output.key, _as_stored(output, decoding.tokenizer))
                 advance(1)
     return identity
 
 
 def _decode_here(
-    inputs: AuditInputs, requests: Sequence[GenerationRequest], *, context_length: int
+    model: AuditedModel, requests: Sequence[GenerationRequest], *, context_length: int
 ) -> Generator[tuple[dict[str, str], GenerationOutput]]:
-    engine = inputs.model.load(context_length=context_length)
+    engine = model.load(context_length=context_length)
     try:
         identity = engine.identity()
         for output in engine.generate(requests):
@@ -112,18 +128,20 @@ def _decode_here(
         engine.close()
 
 
-def _as_stored(inputs: AuditInputs, output: GenerationOutput) -> StoredGeneration:
+def _as_stored(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
     """Return what is kept of an engine's output; a served model's text is guarded here, on the local tokenizer."""
     if output.text is None:
         return StoredGeneration(output.token_ids, output.finish_reason, None)
-    token_ids, spans = inputs.tokenizer.encode_with_spans(output.text)
+    token_ids, spans = tokenizer.encode_with_spans(output.text)
     repeat = first_repeated_ngram(token_ids)
     if repeat is None:
         return StoredGeneration((), output.finish_reason, output.text)
     return StoredGeneration((), "repetition", output.text[: spans[repeat].start])
 
 
-def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunStore) -> Iterator[Generation]:
+def load_finished_generations(
+    priors: Sequence[Prior], tokenizer: ModelTokenizer, store: RunStore
+) -> Iterator[Generation]:
     """Yield the finished generations of the priors, in the order of the priors, with text and characters."""
     stored = store.generations()
     cohorts: dict[str, list[str]] = {}
@@ -137,10 +155,10 @@ def read_generations(inputs: AuditInputs, priors: Sequence[Prior], store: RunSto
         known = stored[key]
         if known.text is None:
             token_ids = known.token_ids
-            text, spans = inputs.tokenizer.decode_with_spans(token_ids)
+            text, spans = tokenizer.decode_with_spans(token_ids)
         else:
             text = known.text
-            token_ids, spans = inputs.tokenizer.encode_with_spans(text)
+            token_ids, spans = tokenizer.encode_with_spans(text)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,

@@ -56,7 +56,7 @@ class PatientHistory:
 
 
 @runtime_checkable
-class Annotator(Protocol):
+class HistoryJudge(Protocol):
     """A judge that reads whole histories by itself, rather than note by note."""
 
     def annotate_many(

@@ -1,7 +1,7 @@
-"""Putting questions to a judge, each answer remembered as it comes and none taken at its word.
+"""Putting inquiries to a judge, each answer remembered as it comes and none taken at its word.
 
-Owns which questions are still open, and the check of each answer. Knows nothing of where answers are kept, nor of what
-the texts are: generations, labelled texts and planted injections are asked about in the same way.
+Owns which inquiries are still open, the check of each answer, and where answers are kept. Knows nothing of what the
+texts are: generations, labelled texts and planted injections are asked about in the same way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.verdict import Judge, Judgement, invalid_reason
+from clinaudit.audit.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.judge import Outcome
 
@@ -18,7 +19,7 @@ Judgements = Mapping[tuple[str, str], Judgement]
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What does this text say of the diagnosis? `key` and the diagnosis's id tell questions apart."""
+    """What does this text say of the diagnosis? `key` and the diagnosis's id tell inquiries apart."""
 
     key: str
     text: str
@@ -26,7 +27,7 @@ class Inquiry:
 
 
 class Ledger(Protocol):
-    """Where answers are kept; a run's store is one."""
+    """Where answers are kept."""
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
         """Return all answers by key and diagnosis."""
@@ -52,17 +53,35 @@ class MemoryLedger:
         self._answers[generation_id, diagnosis] = judgement
 
 
+class RunLedger:
+    """A ledger in a run's store: each answer is on the disk before the next one counts."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all answers by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
+        try:
+            return {key: from_row(row) for key, row in self._store.judgements().items()}
+        except (ValueError, TypeError, KeyError):
+            raise damaged_state() from None
+
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one answer."""
+        self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
+
+
 def ask_judge(
-    judge: Judge, questions: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str
+    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str
 ) -> Judgements:
-    """Put the open questions to the judge, keep each answer as it comes, and return every answer kept."""
+    """Put the open inquiries to the judge, keep each answer as it comes, and return every answer kept."""
     finished = ledger.judgements()
-    pending = [question for question in questions if (question.key, question.diagnosis.id) not in finished]
-    items = [(question.text, question.diagnosis) for question in pending]
-    done = len(questions) - len(pending)
-    with progress.stage(stage, total=len(questions), unit="verdicts", done=done) as advance:
-        for question, judgement in zip(pending, judge.judge_many(items), strict=True):
-            ledger.add_judgement(question.key, question.diagnosis.id, _checked(judgement, question.text))
+    pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
+    items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
+    done = len(inquiries) - len(pending)
+    with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
+        for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
+            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, _checked(judgement, inquiry.text))
             advance(1)
     return ledger.judgements()
 
@@ -72,6 +91,11 @@ def outcome_of(judgement: Judgement) -> Outcome:
     if judgement.verdict is None:
         return "unjudged"
     return judgement.verdict.patient_has_diagnosis or "not_mentioned"
+
+
+def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
+    """Return the outcome of every judgement, by the same keys."""
+    return {key: outcome_of(judgement) for key, judgement in judgements.items()}
 
 
 def _checked(judgement: Judgement, text: str) -> Judgement:

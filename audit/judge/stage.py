@@ -1,61 +1,88 @@
-"""The judge's own stages of an audit: it is scored before it judges, and compared with a second one afterwards.
+"""The judge stage: the judge is scored, it judges every generation, and a second judge is compared with it.
 
-Owns when these are left out. Knows nothing of disclosure figures.
+Owns which inquiries an audit makes, and when these parts are left out. Knows nothing of disclosure figures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.ledger import Inquiry, Judgements, ask_judge
+from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
 from clinaudit.audit.judge.scoring.judge_score import compare_judges, disagreement_rows, score_judge
-from clinaudit.audit.judge.verdict import Judgement, to_row
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import Row, write_table
-from clinaudit.audit.run.store import RunStore
-from clinaudit.reports.schema.judge import JudgeQuality
+from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
+from clinaudit.audit.judge.verdict import Judge, Judgement, to_row
+from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.reports.schema.judge import JudgeAgreement, JudgeQuality
 
 #: Tells the second judge's answers from the first one's in the run's store.
 _SECOND = "second-judge/"
 
 
+@dataclass(frozen=True, slots=True)
+class SecondReading:
+    """What a second judge read in the same generations."""
+
+    agreement: JudgeAgreement
+    #: The rows of `disagreements.parquet`.
+    disagreements: Sequence[Mapping[str, object]]
+
+
+def inquiries_about(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
+    """Return an inquiry for each generation and each diagnosis that its prompt serves."""
+    by_id = {diagnosis.id: diagnosis for diagnosis in panel}
+    return [
+        Inquiry(generation.generation_id, generation.text, by_id[diagnosis])
+        for generation in generations
+        for diagnosis in generation.diagnoses
+    ]
+
+
 def check_judge(
-    inputs: AuditInputs, generations: Sequence[Generation], store: RunStore, progress: Progress
+    judge: Judge,
+    labelled: LabelledSet,
+    inquiries: Sequence[Inquiry],
+    *,
+    ledger: Ledger,
+    progress: Progress,
+    seed: int,
 ) -> JudgeQuality | None:
     """Score the judge on the labelled texts; None where there is nothing for it to judge."""
-    if not any(generation.diagnoses for generation in generations):
+    if not inquiries:
         return None
-    quality, _ = score_judge(inputs.judge, inputs.labelled, store, progress, seed=inputs.settings.seed)
+    quality, _ = score_judge(judge, labelled, ledger, progress, seed=seed)
     return quality
 
 
-def compare_with_second_judge(
-    inputs: AuditInputs,
-    generations: Sequence[Generation],
+def judge_generations(judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress) -> Judgements:
+    """Judge every generation for each diagnosis its prompt serves; each verdict is committed as it comes."""
+    return ask_judge(judge, inquiries, ledger, progress, stage="judging")
+
+
+def ask_second_judge(
+    second: Judge | None,
+    inquiries: Sequence[Inquiry],
     judgements: Judgements,
-    quality: JudgeQuality | None,
     *,
-    run: RunDirectory,
-    store: RunStore,
+    ledger: Ledger,
     progress: Progress,
-) -> JudgeQuality | None:
-    """Return the quality with the agreement of a second judge, if there is one; writes `disagreements.parquet`."""
-    second = inputs.second_judge
-    if second is None or quality is None:
-        return quality
-    inquiries = inquiries_about(inputs, generations)
+    seed: int,
+) -> SecondReading | None:
+    """Put the same inquiries to a second judge; None where there is no second judge, or nothing to judge."""
+    if second is None or not inquiries:
+        return None
     marked = [replace(inquiry, key=_SECOND + inquiry.key) for inquiry in inquiries]
-    kept = ask_judge(second, marked, store, progress, stage="judging a second time")
+    kept = ask_judge(second, marked, ledger, progress, stage="judging a second time")
     answers = {
         (key.removeprefix(_SECOND), diagnosis): judgement
         for (key, diagnosis), judgement in kept.items()
         if key.startswith(_SECOND)
     }
-    write_table(run.evidence, "disagreements", disagreement_rows(inquiries, judgements, answers))
-    agreement = compare_judges(inquiries, judgements, answers, second_judge=second.name, seed=inputs.settings.seed)
-    return quality.model_copy(update={"second": agreement})
+    return SecondReading(
+        agreement=compare_judges(inquiries, judgements, answers, second_judge=second.name, seed=seed),
+        disagreements=list(disagreement_rows(inquiries, judgements, answers)),
+    )
 
 
 def judgement_rows(generations: Iterable[Generation], judgements: Mapping[tuple[str, str], Judgement]) -> Iterator[Row]:
@@ -64,20 +91,3 @@ def judgement_rows(generations: Iterable[Generation], judgements: Mapping[tuple[
         for diagnosis in generation.diagnoses:
             judgement = judgements[generation.generation_id, diagnosis]
             yield {"generation_id": generation.generation_id, "diagnosis": diagnosis, **to_row(judgement)}
-
-
-def inquiries_about(inputs: AuditInputs, generations: Iterable[Generation]) -> list[Inquiry]:
-    """Return an inquiry for each generation and each diagnosis that its prompt serves."""
-    panel = {diagnosis.id: diagnosis for diagnosis in inputs.panel}
-    return [
-        Inquiry(generation.generation_id, generation.text, panel[diagnosis])
-        for generation in generations
-        for diagnosis in generation.diagnoses
-    ]
-
-
-def judge_generations(
-    inputs: AuditInputs, generations: Iterable[Generation], store: RunStore, progress: Progress
-) -> Judgements:
-    """Judge every generation for each diagnosis its prompt serves; each verdict is committed as it comes."""
-    return ask_judge(inputs.judge, inquiries_about(inputs, generations), store, progress, stage="judging")

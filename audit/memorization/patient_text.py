@@ -1,13 +1,17 @@
 """One patient's own notes as they are matched: token ids, text, and the notes as their template reads them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.model.token_cache import TokenCache
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
 
 
@@ -17,6 +21,15 @@ class NoteTokens(Protocol):
     def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
         """Return the ids of each text alone, without special tokens."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNotes:
+    """The notes that generations are held against: the corpus, its token ids, and the template it is read by."""
+
+    corpus: Corpus
+    cache: TokenCache
+    profile: NoteProfile
 
 
 class PatientText:

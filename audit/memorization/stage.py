@@ -1,11 +1,11 @@
-"""The memorization stage: generations to figures and evidence tables, for `audit` and `analyze` alike.
+"""The memorization stage: generations to figures and rows of evidence, for `audit` and `analyze` alike.
 
-Owns the order analyse → measure → summarize → write. Knows nothing of where generations come from.
+Owns the order match → analyse → measure → summarize. Knows nothing of where generations come from, nor of files.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import get_args
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
@@ -17,53 +17,75 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
     summarize_near_verbatim,
 )
 from clinaudit.audit.memorization.patient_matching import match_generations
-from clinaudit.audit.memorization.summary import GenerationFigures, measure_generation, summarize_memorization
+from clinaudit.audit.memorization.patient_text import OwnNotes
+from clinaudit.audit.memorization.summary import (
+    GenerationFigures,
+    GenerationMetrics,
+    measure_generation,
+    summarize_memorization,
+)
 from clinaudit.audit.memorization.verbatim import analyze_located
-from clinaudit.audit.model.token_cache import TokenCache
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import write_table
-from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.estimate import Arm
 from clinaudit.reports.schema.memorization import Memorization
-from clinaudit.templates.note import NoteReader
-from clinaudit.templates.profile import NoteProfile
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
 MemorizationResults = dict[str, dict[Arm, Memorization]]
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredMemorization:
+    """What the stage found."""
+
+    #: Figures by tier and arm.
+    results: MemorizationResults
+    #: Counts of each generation, in the order in which they were matched.
+    metrics: Sequence[GenerationMetrics]
+    #: Rows of the evidence tables, by table.
+    tables: Mapping[str, Sequence[Row]]
+
+
 def measure_memorization(
     generations: Sequence[Generation],
+    notes: OwnNotes,
     *,
-    corpus: Corpus,
-    cache: TokenCache,
-    profile: NoteProfile,
-    ngram: int,
+    n: int,
     seed: int,
-    run: RunDirectory,
     progress: Progress,
     runner: ShardRunner | None = None,
-) -> MemorizationResults:
-    """Analyse generations, write the four tables of what stands in the notes, and return the figures by tier."""
+) -> MeasuredMemorization:
+    """Return what of the generations stands in their patients' own notes, in windows of `n` tokens."""
     figures: list[tuple[GenerationFigures, NearFigures]] = []
-    regions: list[dict[str, Any]] = []
-    segments: list[dict[str, Any]] = []
-    near_verbatim: list[dict[str, Any]] = []
-    matched = match_generations(
-        generations, corpus, cache=cache, reader=NoteReader(profile), n=ngram, progress=progress, runner=runner
+    regions: list[Row] = []
+    segments: list[Row] = []
+    near_verbatim: list[Row] = []
+    matched = match_generations(generations, notes, n=n, progress=progress, runner=runner)
+    analyzed_generations = analyze_located(
+        (item.located for item in matched), notes.corpus, progress=progress, runner=runner
     )
-    analyzed_generations = analyze_located((item.located for item in matched), corpus, progress=progress, runner=runner)
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)
         figures.append((measured, measure_near_verbatim(near, measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
-    write_table(run.evidence, "generation_metrics", (asdict(item.metrics) for item, _ in figures))
-    write_table(run.evidence, "regions", regions)
-    write_table(run.evidence, "segments", segments)
-    write_table(run.evidence, "near_verbatim", near_verbatim)
+    metrics = [item.metrics for item, _ in figures]
+    return MeasuredMemorization(
+        results=_summarize(figures, n=n, seed=seed, progress=progress),
+        metrics=metrics,
+        tables={
+            "generation_metrics": [asdict(row) for row in metrics],
+            "regions": regions,
+            "segments": segments,
+            "near_verbatim": near_verbatim,
+        },
+    )
+
+
+def _summarize(
+    figures: Sequence[tuple[GenerationFigures, NearFigures]], *, n: int, seed: int, progress: Progress
+) -> MemorizationResults:
     groups: dict[tuple[str, Arm], list[tuple[GenerationFigures, NearFigures]]] = {}
     for row in figures:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
@@ -72,9 +94,9 @@ def measure_memorization(
         for tier in TIER_IDS:
             for arm in ARMS:
                 if (tier, arm) in groups:
-                    verbatim, near_verbatim_of = zip(*groups[tier, arm], strict=True)
-                    summary = summarize_memorization(verbatim, n=ngram, seed=seed)
-                    beside = summarize_near_verbatim(near_verbatim_of, n=ngram, seed=seed)
+                    verbatim, near_verbatim = zip(*groups[tier, arm], strict=True)
+                    summary = summarize_memorization(verbatim, n=n, seed=seed)
+                    beside = summarize_near_verbatim(near_verbatim, n=n, seed=seed)
                     results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
                     advance(1)
     return results

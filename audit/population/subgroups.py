@@ -12,14 +12,11 @@ from typing import Final, NamedTuple
 from clinaudit.audit.disclosure.readings import Collected, Reading
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.population.description import UNKNOWN, age_band, race_group, sex_group
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.audit.statistics.intervals import mean_with_beta_bounds
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.estimate import Arm, Estimate
 from clinaudit.reports.schema.groups import PARTITIONS, GroupExposure, GroupMemorization, Partition, Subgroups
-from clinaudit.templates.profile import NoteProfile
 
 #: Number of notes: the first of each band [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
@@ -147,19 +144,16 @@ def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
 
 
 def describe_subgroups(
-    run: RunDirectory, corpus: Corpus, facts: Mapping[str, PatientFacts], collected: Collected
+    metrics: Sequence[GenerationMetrics],
+    collected: Collected,
+    *,
+    facts: Mapping[str, PatientFacts],
+    corpus: Corpus,
 ) -> Subgroups:
-    """Return the figures by group of all generations measured in this run, and of all readings."""
-    metrics = [GenerationMetrics(**row) for row in read_table(run.evidence, "generation_metrics")]
+    """Return the figures by group of all generations measured, and of all readings; `facts` of every target."""
     by_tier: dict[str, list[Reading]] = {}
     for of_diagnosis in collected.values():
         for tier, (readings, _) in of_diagnosis.items():
             by_tier.setdefault(tier, []).extend(readings)
     targets = {row.patient_id for row in metrics} | {r.patient_id for rows in by_tier.values() for r in rows}
     return measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus))
-
-
-def read_facts_of(corpus: Corpus, patient_ids: Iterable[str], profile: NoteProfile) -> dict[str, PatientFacts]:
-    """Return what is known of some patients of the corpus."""
-    reader = FactReader(profile)
-    return {patient_id: reader.read(corpus, patient_id) for patient_id in sorted(patient_ids)}

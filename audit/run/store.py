@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.judge.verdict import Judgement, from_row, to_row
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.run.durable_files import FILE_MODE
 from clinaudit.errors import StorageError, UsageError
@@ -65,7 +64,7 @@ class RunStore:
         try:
             return {field: json.loads(value) for field, value in rows}
         except (ValueError, TypeError, RecursionError):
-            raise _damaged() from None
+            raise damaged_state() from None
 
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
@@ -78,19 +77,20 @@ class RunStore:
         rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
         return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
-    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Commit one verdict (or that there is none)."""
-        row = (generation_id, diagnosis, json.dumps(to_row(judgement)))
+    def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
+        """Commit what a judge said of one generation and diagnosis."""
         with self._connection:
-            self._connection.execute("INSERT INTO judgements VALUES (?, ?, ?)", row)
+            self._connection.execute(
+                "INSERT INTO judgements VALUES (?, ?, ?)", (generation_id, diagnosis, json.dumps(row))
+            )
 
-    def judgements(self) -> dict[tuple[str, str], Judgement]:
-        """Return all verdicts by generation and diagnosis."""
+    def judgements(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return all rows that `add_judgement` committed, by generation and diagnosis."""
         rows = self._connection.execute("SELECT generation_id, diagnosis, judgement FROM judgements")
         try:
-            return {(generation_id, diagnosis): from_row(json.loads(text)) for generation_id, diagnosis, text in rows}
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise _damaged() from None
+            return {(generation_id, diagnosis): json.loads(text) for generation_id, diagnosis, text in rows}
+        except (ValueError, TypeError, RecursionError):
+            raise damaged_state() from None
 
 
 @contextmanager
@@ -127,12 +127,13 @@ def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
     try:
         token_ids = json.loads(str(ids))
     except (ValueError, RecursionError):
-        raise _damaged() from None
+        raise damaged_state() from None
     whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
     if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
-        raise _damaged()
+        raise damaged_state()
     return StoredGeneration(tuple(token_ids), reason, text)
 
 
-def _damaged() -> StorageError:
+def damaged_state() -> StorageError:
+    """Return the error for a row that no audit wrote."""
     return StorageError("the run's state holds something the audit did not write; restore it, or use another --out")

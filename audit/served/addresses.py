@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from clinaudit.audit.served.cost import Price
-from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import UnsafeError, UsageError
 
 #: Letters, digits, dots and hyphens, with a letter in the last label: a name no resolver reads as a number
@@ -126,14 +125,3 @@ class JudgeEndpoint:
     #: Tokens of one patient's notes in one question, at most.
     note_tokens: int
     price: Price | None
-
-    @classmethod
-    def from_settings(cls, settings: AuditSettings) -> "JudgeEndpoint":
-        """Take them out of an audit's settings."""
-        return cls(
-            settings.judge_url,
-            settings.judge_model,
-            settings.judge_key_file,
-            settings.judge_note_tokens,
-            settings.judge_price,
-        )

@@ -36,28 +36,6 @@ def score_judge(
     return measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed), outcomes
 
 
-def describe_check(
-    quality: JudgeQuality,
-    outcomes: Sequence[Outcome],
-    labelled: LabelledSet,
-    *,
-    identity: Mapping[str, str],
-    complaint: str | None,
-) -> dict[str, object]:
-    """Return what `judge-check --out` writes: figures, and the label and verdict of each text, in order; no text."""
-    return {
-        **quality.model_dump(mode="json", exclude={"second"}),
-        "identity": dict(identity),
-        "labels_digest": labelled.digest,
-        "accepted": complaint is None,
-        "reason": complaint,
-        "items": [
-            {"diagnosis": text.diagnosis.id, "label": text.verdict, "verdict": outcome}
-            for text, outcome in zip(labelled.texts, outcomes, strict=True)
-        ],
-    }
-
-
 def compare_judges(
     questions: Sequence[Inquiry], first: Judgements, second: Judgements, *, second_judge: str, seed: int
 ) -> JudgeAgreement:

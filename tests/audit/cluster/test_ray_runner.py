@@ -205,7 +205,8 @@ def start_node(out: Path, ip: str, environment: dict[str, str], *options: str) -
     command = [
         sys.executable,
         "-m",
-        "clinaudit.audit.cluster.ray_node",
+        "clinaudit",
+        "ray-node",
         "--out",
         str(out),
         "--ip",
@@ -414,7 +415,7 @@ def test_a_node_not_started_by_us_is_refused(secrets, secure, cluster) -> None:
     assert started.returncode == 0
     try:
         with (
-            pytest.raises(UnsafeError, match="ray_node"),
+            pytest.raises(UnsafeError, match="ray-node"),
             open_runner(cluster.address, RunDirectory(cluster.run).work),
         ):
             pass

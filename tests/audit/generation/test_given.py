@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clinaudit.audit.generation.given import GenerationInput, read_generations
+from clinaudit.audit.generation.given import GenerationInput, read_given_generations
 from clinaudit.errors import BadInputError
 
 SOUND: dict[str, object] = {"generation_id": "g1", "patient_id": "a", "tier": "public", "text": "Zebulon\0 \r\n"}
@@ -20,7 +20,7 @@ EXPECTED = [
 
 
 def read(path: Path) -> list[GenerationInput]:
-    return read_generations(path, known_patients={"a", "b"}, tiers=("public", "encounter"))
+    return read_given_generations(path, known_patients={"a", "b"}, tiers=("public", "encounter"))
 
 
 def problems_of(path: Path) -> list[str]:

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,13 @@ from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import JudgeLimits, load_policy, parse_policy
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, ask_judge
+from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, RunLedger, ask_judge
 from clinaudit.audit.judge.scoring.judge_score import compare_judges, disagreement_rows, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
-from clinaudit.audit.judge.stage import check_judge, compare_with_second_judge, judge_generations
+from clinaudit.audit.judge.stage import ask_second_judge, check_judge, inquiries_about, judge_generations
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.errors import BadInputError
@@ -499,20 +499,17 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
     first, second = WordJudge(), WordJudge("other", deaf_to="negative")
-    inputs: Any = SimpleNamespace(
-        judge=first, second_judge=second, panel=(HIV,), labelled=small_set(), settings=SimpleNamespace(seed=0)
-    )
+    labelled, inquiries = small_set(), inquiries_about(generations, (HIV,))
     run_directory = RunDirectory(tmp_path / "run")
     for _ in range(2):
         with open_store(run_directory) as store:
-            quality = check_judge(inputs, generations, store, QUIET)
-            judgements = judge_generations(inputs, generations, store, QUIET)
-            quality = compare_with_second_judge(
-                inputs, generations, judgements, quality, run=run_directory, store=store, progress=QUIET
-            )
-        assert quality is not None
-        assert quality.second is not None
-        assert (quality.second.second_judge, quality.second.verdicts, quality.second.disagreements) == ("other", 3, 1)
+            ledger = RunLedger(store)
+            assert check_judge(first, labelled, inquiries, ledger=ledger, progress=QUIET, seed=0) is not None
+            judgements = judge_generations(first, inquiries, ledger, QUIET)
+            read = ask_second_judge(second, inquiries, judgements, ledger=ledger, progress=QUIET, seed=0)
+        assert read is not None
+        assert (read.agreement.second_judge, read.agreement.verdicts, read.agreement.disagreements) == ("other", 3, 1)
+        write_table(run_directory.evidence, "disagreements", read.disagreements)
         table = pl.read_parquet(run_directory.evidence / "disagreements.parquet")
         assert table.select("generation_id", "verdict", "second_verdict").rows() == [
             ("g1", "negative", "not_mentioned")
@@ -520,14 +517,14 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
         assert [judgements[f"g{i}", "hiv"].judge for i in range(3)] == ["words"] * 3
         # Asked once, though run twice.
         assert second.asked == ["positive", "negative", "cough"]
-        assert len(first.asked) == 3 + len(inputs.labelled.texts) + 2 * len(inputs.labelled.injections)
+        assert len(first.asked) == 3 + len(labelled.texts) + 2 * len(labelled.injections)
 
 
-def test_a_judge_with_nothing_to_judge_is_not_scored(tmp_path: Path) -> None:
-    inputs: Any = SimpleNamespace(judge=WordJudge(), labelled=small_set(), settings=SimpleNamespace(seed=0))
-    with open_store(RunDirectory(tmp_path / "run")) as store:
-        assert check_judge(inputs, [], store, QUIET) is None
-    assert inputs.judge.asked == []
+def test_a_judge_with_nothing_to_judge_is_not_scored() -> None:
+    judge, ledger = WordJudge(), MemoryLedger()
+    assert check_judge(judge, small_set(), [], ledger=ledger, progress=QUIET, seed=0) is None
+    assert ask_second_judge(judge, [], {}, ledger=ledger, progress=QUIET, seed=0) is None
+    assert judge.asked == []
 
 
 def test_the_lexicon_judge_can_fail_a_model_under_the_strict_policy_but_not_pass_one(capsys) -> None:

@@ -19,6 +19,7 @@ from support.memorization_twin import Ids, Twin, as_text, lf, patients_holding
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.patient_matching import match_generations
+from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.specificity import patient_count as specificity
 from clinaudit.audit.memorization.specificity import window_index
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
@@ -29,7 +30,6 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.packed_notes import pack_notes
-from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
 BLOCKS = 21
@@ -43,7 +43,7 @@ MOST_TOKENS = 250
 
 ENGINES: tuple[SpecificityEngine, ...] = ("aho-corasick", "windows")
 
-READER = NoteReader(load_profile())
+PROFILE = load_profile()
 
 CLINICAL = [
     "cc: cough\n",
@@ -294,7 +294,7 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
             )
         )
     notes, progress = read_back(corpus, folder), Progress(quiet=True)
-    matched = match_generations(generations, notes, cache=cache, reader=READER, n=corpus.n, progress=progress)
+    matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), n=corpus.n, progress=progress)
     found = analyze_located((item.located for item in matched), notes, progress=progress)
     by_number = {int(item.located.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]

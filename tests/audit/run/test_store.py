@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clinaudit.audit.judge.ledger import RunLedger
 from clinaudit.audit.judge.verdict import Judgement
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import require_place_for, write_atomically
@@ -25,10 +26,10 @@ def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path / "run")
     with open_store(run) as store:
         store.add_generation("g1", StoredGeneration((1, 2), "stop", None))
-        store.add_judgement("g1", "hiv", UNJUDGED)
+        RunLedger(store).add_judgement("g1", "hiv", UNJUDGED)
     with open_store(run) as store:
         assert store.generations() == {"g1": StoredGeneration((1, 2), "stop", None)}
-        assert store.judgements() == {("g1", "hiv"): UNJUDGED}
+        assert RunLedger(store).judgements() == {("g1", "hiv"): UNJUDGED}
     with pytest.raises(StorageError), open_store(run) as store:
         store.add_generation("g1", StoredGeneration((), "stop", None))
 
@@ -108,7 +109,7 @@ def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path: Path, statem
         connection.execute(statement)
     connection.close()
     with pytest.raises(StorageError, match="did not write"), open_store(run) as store:
-        assert [store.settings(), store.generations(), store.judgements()] == [{}, {}, {}]
+        assert [store.settings(), store.generations(), RunLedger(store).judgements()] == [{}, {}, {}]
 
 
 def test_a_state_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""What the stages of an audit came to, as one record.
+
+Owns its fields. Knows nothing of what is made of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.cohorts.stage import Targets
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.judge.annotation import Annotation
+from clinaudit.audit.judge.labels import Labels
+from clinaudit.audit.judge.ledger import Judgements
+from clinaudit.audit.memorization.stage import MemorizationResults
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior
+from clinaudit.reports.schema.disclosure import DisclosureResults, SecondMatcher
+from clinaudit.reports.schema.groups import Subgroups
+from clinaudit.reports.schema.judge import JudgeQuality
+
+
+@dataclass(frozen=True, slots=True)
+class StageOutcomes:
+    """Each field is what the stage of that name returned."""
+
+    #: Of every patient of the corpus, by id.
+    facts: Mapping[str, PatientFacts]
+    labels: Labels
+    targets: Targets
+    #: Of the targets, by patient id.
+    annotations: Mapping[str, Sequence[Annotation]]
+    priors: Sequence[Prior]
+    generations: Sequence[Generation]
+    judgements: Judgements
+    memorization: MemorizationResults
+    disclosure: DisclosureResults
+    #: None without `--second-matcher`.
+    second_matcher: SecondMatcher | None
+    subgroups: Subgroups
+    #: None where there was nothing to judge.
+    judge_quality: JudgeQuality | None
+    #: Tokens of each patient's notes, by patient id.
+    tokens: Mapping[str, int]

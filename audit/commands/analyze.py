@@ -1,0 +1,42 @@
+"""`clinaudit analyze`. Owns its options; computes nothing."""
+
+from typing import Any
+
+import click
+
+from clinaudit.audit.commands.options import PATH, ray_option, template_option
+from clinaudit.audit.settings import DEFAULT_NGRAM, MAX_NGRAM, AnalyzeSettings
+
+
+@click.command()
+@click.argument("generations", type=PATH)
+@click.argument("corpus", type=PATH)
+@click.option("--tokenizer", type=PATH, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
+@click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run.")
+@template_option()
+@click.option(
+    "--ngram",
+    type=click.IntRange(1, MAX_NGRAM),
+    default=DEFAULT_NGRAM,
+    show_default=True,
+    help="Tokens a match must hold.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@ray_option()
+@click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
+def analyze(**options: Any) -> int:
+    """Analyse memorization in GENERATIONS (.jsonl or .parquet), made elsewhere, against CORPUS.
+
+    Columns: generation_id, patient_id, tier, text; optionally prompt, token_ids, diagnoses.
+
+    \b
+    Example:
+      clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
+    """
+    from clinaudit.audit.analyze_pipeline import analyze_file
+    from clinaudit.audit.commands.summary import say_summary
+
+    settings = AnalyzeSettings(**options)
+    results = analyze_file(settings)
+    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    return 0

@@ -1,0 +1,112 @@
+"""`clinaudit audit`. Owns its options, and the exit status that a verdict gives; computes nothing."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from clinaudit.audit.choices import Controls, EngineChoice, Matcher
+from clinaudit.audit.commands.options import (
+    PATH,
+    Command,
+    judge_options,
+    policy_option,
+    ray_option,
+    template_option,
+    with_options,
+)
+from clinaudit.audit.settings import MAX_NGRAM, AuditSettings, read_settings
+from clinaudit.priors.tiers import TIER_IDS
+
+
+def _audit_options(command: Command) -> Command:
+    options = [
+        click.option("--config", type=PATH, help="TOML file with any of these options."),
+        click.option(
+            "--engine",
+            type=click.Choice(get_args(EngineChoice)),
+            help="What decodes; auto takes vLLM where it is installed.  [default: auto]",
+        ),
+        click.option("--tokenizer", type=PATH, metavar="DIR", help="Tokenizer of a served MODEL."),
+        click.option("--context-length", type=click.IntRange(min=1), help="Context of a served MODEL, in tokens."),
+        click.option(
+            "--phi-approved",
+            multiple=True,
+            metavar="HOST",
+            help="Host other than loopback that a served MODEL or judge may stand on (repeatable).",
+        ),
+        *judge_options(),
+        policy_option(),
+        click.option(
+            "--tier",
+            type=click.Choice(TIER_IDS),
+            multiple=True,
+            help="Probe this tier only (repeatable).  [default: all]",
+        ),
+        click.option("--diagnosis", multiple=True, help="Audit this diagnosis only (repeatable).  [default: all]"),
+        click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.  [default: 0]"),
+        click.option("--ngram", type=click.IntRange(1, MAX_NGRAM), help="Tokens a match must hold.  [default: 30]"),
+        click.option("--max-new-tokens", type=click.IntRange(min=1), help="Tokens to decode at most.  [default: 1000]"),
+        click.option(
+            "--patients-per-cell", type=click.IntRange(min=1), help="Patients in each cell of a cohort.  [default: 100]"
+        ),
+        click.option("--matcher", type=click.Choice(get_args(Matcher)), help="How cohorts match.  [default: psm]"),
+        click.option(
+            "--caliper",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SD",
+            help="Match no pair farther apart than this, in SDs of the propensity's logit.  [default: none]",
+        ),
+        click.option(
+            "--second-matcher",
+            type=click.Choice(get_args(Matcher)),
+            help="Give the disclosure deltas on this matcher's cohorts, too; more patients are probed.",
+        ),
+        click.option(
+            "--controls",
+            type=click.Choice(get_args(Controls)),
+            help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",
+        ),
+        template_option(),
+        ray_option(),
+        click.option("--training-log", type=PATH, help="JSONL with a row an epoch, for the report."),
+        click.option(
+            "--quiet",
+            is_flag=True,
+            default=None,
+            help="No progress and no table: only the verdict and the path of the report.",
+        ),
+    ]
+    return with_options(options)(command)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("corpus", type=PATH)
+@click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run; resumed if it exists.")
+@_audit_options
+def audit(config: Path | None, **options: Any) -> int:
+    """Audit MODEL against CORPUS; the exit status is the verdict.
+
+    MODEL is a Hugging Face model directory (safetensors), or openai:BASE_URL#MODEL_NAME for a served one.
+
+    Running the same command again goes on where it stopped. The report is RUN/report.html; everything under
+    RUN/evidence is PHI.
+
+    \b
+    Example:
+      clinaudit audit model/ corpus/ --out run/ --policy policy.toml
+    """
+    settings = read_settings(options, config=config)
+    return audit_and_say(settings)
+
+
+def audit_and_say(settings: AuditSettings) -> int:
+    """Audit, print the summary, and return the verdict's exit status."""
+    from clinaudit.audit.commands.summary import say_summary
+    from clinaudit.audit.gate.evaluation import EXIT_STATUS
+    from clinaudit.audit.pipeline import run_audit
+
+    results = run_audit(settings)
+    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]

@@ -1,0 +1,125 @@
+"""Diagnosis labels of patients: from the corpus's table, or annotated from their notes (paper, Appendix G).
+
+Owns which source a label comes from, and what a judge's reading of the notes reveals of prompts. Knows nothing of
+cohorts or generations.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from clinaudit.audit.choices import JudgeChoice
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
+from clinaudit.audit.judge.verdict import Judge
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import NOTHING_MORE, Revealed
+from clinaudit.priors.tiers import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which patient has which diagnosis, as far as it is known."""
+
+    source: Literal["table"] | JudgeChoice
+    #: Patient id -> diagnosis id -> status; an absent one is unknown.
+    status: Mapping[str, Mapping[str, bool]]
+    #: By patient id; of all patients where labels come from the notes, else empty.
+    annotations: Mapping[str, Sequence[Annotation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """Reads the diagnoses of a panel off patients' own notes."""
+
+    choice: JudgeChoice
+    judge: Judge
+    panel: Sequence[Diagnosis]
+    corpus: Corpus
+
+    def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> dict[str, list[Annotation]]:
+        """Return one annotation a diagnosis of the panel, by patient id."""
+
+        def histories() -> Iterator[PatientHistory]:
+            # One after the other: a corpus holds more text than memory does.
+            return (self._history_of(facts) for facts in patients)
+
+        if isinstance(self.judge, HistoryJudge):
+            annotated = self.judge.annotate_many(histories, self.panel)
+        else:
+            annotated = (annotate_patient(history, panel=self.panel, judge=self.judge) for history in histories())
+        annotations: dict[str, list[Annotation]] = {}
+        with progress.stage("annotating", total=len(patients), unit="patients") as advance:
+            for facts, rows in zip(patients, annotated, strict=True):
+                annotations[facts.patient_id] = rows
+                advance(1)
+        return annotations
+
+    def _history_of(self, facts: PatientFacts) -> PatientHistory:
+        hpi = facts.in_note.get(Fact.HPI)
+        latest = facts.note
+        return PatientHistory(
+            notes=[note.text for note in self.corpus.notes_of(facts.patient_id)],
+            note_start=latest[: hpi.span_chars.start] if hpi else latest,
+            hpi=latest[slice(*hpi.span_chars)] if hpi else "",
+            medications=facts.medications,
+        )
+
+
+def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress) -> Labels:
+    """Return the labels of the corpus' table or, without one, of annotating each patient's notes (Appendix G)."""
+    table = annotator.corpus.diagnosis_labels
+    if table is not None:
+        known = {diagnosis.id for diagnosis in annotator.panel}
+        status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in annotator.corpus.patients}
+        for (patient_id, diagnosis), present in table.items():
+            if diagnosis in known and patient_id in status:
+                status[patient_id][diagnosis] = present
+        return Labels("table", status, {})
+    annotations = annotator.annotate(facts.values(), progress)
+    status = {
+        patient_id: {row.diagnosis: row.present for row in rows if row.present is not None}
+        for patient_id, rows in annotations.items()
+    }
+    return Labels(annotator.choice, status, annotations)
+
+
+def annotate_targets(
+    patient_ids: Collection[str],
+    *,
+    facts: Mapping[str, PatientFacts],
+    labels: Labels,
+    annotator: Annotator,
+    progress: Progress,
+) -> dict[str, list[Annotation]]:
+    """Return the annotations of the targets; `present` is the label where a table gives one."""
+    chosen = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
+    if labels.source != "table":
+        return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
+    annotations = annotator.annotate(chosen.values(), progress)
+    return {
+        patient_id: [
+            replace(row, present=labels.status[patient_id].get(row.diagnosis, None)) for row in annotations[patient_id]
+        ]
+        for patient_id in chosen
+    }
+
+
+def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:
+    """Return what a judge that reads whole histories found to give diagnoses away (paper, Appendix G).
+
+    Nothing for the lexicon judge: what it finds are the panel's terms, which every prompt is searched for anyway.
+    """
+    if not isinstance(judge, HistoryJudge):
+        return NOTHING_MORE
+    rows = [(patient_id, row) for patient_id, found in annotations.items() for row in found]
+    medications: dict[str, set[str]] = {}
+    for _, row in rows:
+        medications.setdefault(row.diagnosis, set()).update(item.substring for item in row.medications_to_remove)
+    return Revealed(
+        medications={diagnosis: sorted(pieces) for diagnosis, pieces in medications.items()},
+        in_opening={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_note_start},
+        in_hpi={(patient_id, row.diagnosis) for patient_id, row in rows if row.in_hpi},
+    )
