@@ -66,7 +66,7 @@ def analyze_file(given: AnalyzeSettings) -> Results:
             memorization = measure_memorization(
                 generations,
                 OwnNotes(corpus, cache, profile),
-                n=given.ngram,
+                match_tokens=given.ngram,
                 seed=given.seed,
                 progress=progress,
                 runner=runner,

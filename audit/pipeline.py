@@ -108,7 +108,7 @@ def run_audit(settings: AuditSettings) -> Results:
             memorization = measure_memorization(
                 generations,
                 OwnNotes(inputs.corpus, cache, inputs.profile),
-                n=settings.ngram,
+                match_tokens=settings.ngram,
                 seed=settings.seed,
                 progress=progress,
                 runner=runner,

@@ -72,14 +72,14 @@ def compare_matching(tokens: int) -> dict[str, float]:
             ids += (rng.randrange(32_000) for _ in range(rng.randrange(200)))
         generations.append(tuple(ids[:1_000]))
     laid, laid_notes = lay_end_to_end(generations), lay_end_to_end(notes)
-    ours = [begins.tolist() for begins in find_matches(laid, laid_notes, n=NGRAM)]
+    ours = [begins.tolist() for begins in find_matches(laid, laid_notes, match_tokens=NGRAM)]
     agree(ours == match_naively(generations, notes), "matching")
-    find_near_matches(laid, laid_notes, n=NGRAM)
+    find_near_matches(laid, laid_notes, match_tokens=NGRAM)
     seconds = median_seconds(
         {
-            "ours": lambda: find_matches(laid, laid_notes, n=NGRAM),
+            "ours": lambda: find_matches(laid, laid_notes, match_tokens=NGRAM),
             "naive": lambda: match_naively(generations, notes),
-            "near": lambda: find_near_matches(laid, laid_notes, n=NGRAM),
+            "near": lambda: find_near_matches(laid, laid_notes, match_tokens=NGRAM),
         },
         repetitions=9,
         calls=5,

@@ -28,7 +28,7 @@ from clinaudit.audit.disclosure.readings import ArmCounts
 from clinaudit.audit.disclosure.train_delta import ratio_p_value
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AreaError, difference_error, measure_error
-from clinaudit.audit.statistics.intervals import ends, newcombe_difference, score_test_p_value
+from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value
 from clinaudit.reports.schema.estimate import Arm, Estimate
 
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
@@ -127,7 +127,7 @@ def cover_ppv_at_prevalence(size: int, seed: int, rng: np.random.Generator) -> t
             chance = float(chances[0][counts[0]] * chances[1][counts[1]])
             figure = measure(*counts) if chance > _NEGLIGIBLE else None
             if figure is not None and figure.low is not None:
-                low, high = ends(figure)
+                low, high = interval_of(figure)
                 given += chance
                 held += chance * (low - 1e-9 <= truths["train"] <= high + 1e-9)
         if given > _RARELY_GIVEN:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.disclosure.metrics import METRICS, OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_figures
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.intervals import (
@@ -238,7 +238,7 @@ def simulate_disclosure(
     for seed in range(repetitions):
         pair = measure_disclosure(draw_readings(scenario, rng), prevalence=PREVALENCE, seed=seed, resamples=resamples)
         tally.repetitions += 1
-        for metric in METRICS:
+        for metric in DISCLOSURE_METRICS:
             here = float(truth["train"][metric])
             tally.add(metric, getattr(pair.train, metric), here)
             delta = getattr(pair.delta, metric)
@@ -314,7 +314,7 @@ def _print_tests(by_size: dict[int, list[tuple[str, Tally]]]) -> None:
     print("\nRejections at 5% (one-sided, unadjusted) where delta is 0, and in the scenarios with a leak\n")
     print("| test | a cell | highest with no delta | where | mean with no delta | highest with a leak |")
     print("| --- | ---: | ---: | --- | ---: | ---: |")
-    for metric in (metric for metric in METRICS if metric not in EXACT):
+    for metric in (metric for metric in DISCLOSURE_METRICS if metric not in EXACT):
         for size, tallies in by_size.items():
             null = [(tally.rejections(metric), where) for where, tally in tallies if "leak" not in where]
             leak = [tally.rejections(metric) for where, tally in tallies if "leak" in where]
@@ -332,7 +332,7 @@ def main() -> None:
     for scenario, tally in zip(cases, simulate_all(simulate_disclosure, cases, **options), strict=True):
         where = f"{scenario.effect}, {scenario.verdicts}, {scenario.mention_rate:.0%}"
         disclosure[scenario.patients].append((where, tally))
-    simulated = [metric for metric in METRICS if metric not in EXACT]
+    simulated = [metric for metric in DISCLOSURE_METRICS if metric not in EXACT]
     _print_exact()
     _print_coverage(disclosure, simulated, "Figures of an arm")
     _print_coverage(disclosure, [f"delta.{metric}" for metric in simulated], "Train minus nontrain")

@@ -27,10 +27,10 @@ from interval_coverage import (
     simulate_all,
 )
 
-from clinaudit.audit.disclosure.error_correction import METRICS as CORRECTED
+from clinaudit.audit.disclosure.error_correction import CORRECTED_METRICS as CORRECTED
 from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.disclosure.metrics import METRICS, compute_figures, score_levels_of_all
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, compute_figures, score_levels_of_all
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
@@ -78,7 +78,7 @@ def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Gener
             measured[diagnosis] = MeasuredDiagnosis(rows, pair, PREVALENCE)
         mean = mean_over_diagnoses(measured, seed=seed, resamples=_RESAMPLES)
         tally.repetitions += 1
-        for metric in METRICS:
+        for metric in DISCLOSURE_METRICS:
             here = truth["train"][metric]
             tally.add(metric, mean.train[metric], here)
             tally.add(f"delta.{metric}", mean.delta[metric], here - truth["nontrain"][metric])

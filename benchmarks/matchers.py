@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.cohorts.matchers import Matcher, Matching, match
+from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match
 from clinaudit.reports.schema.estimate import Arm
 
 _ARMS: tuple[Arm, ...] = ("train", "nontrain")
@@ -37,7 +37,7 @@ def invent_patients(count: int, *, cases: bool, rng: np.random.Generator) -> NDA
 
 def time_matcher(
     matcher: Matcher, cases: NDArray[np.float64], controls: NDArray[np.float64]
-) -> tuple[float, Matching, float]:
+) -> tuple[float, MatchedPairs, float]:
     """Return seconds, pairs, and the largest |SMD| over the covariates among those matched."""
     match(cases[:20], controls[:60], matcher=matcher)
     start = time.perf_counter()
@@ -80,7 +80,7 @@ def dense_total(cases: NDArray[np.float64], controls: NDArray[np.float64]) -> fl
     return float(costs[linear_sum_assignment(costs)].sum())
 
 
-def total_distance(found: Matching, cases: NDArray[np.float64], controls: NDArray[np.float64]) -> float:
+def total_distance(found: MatchedPairs, cases: NDArray[np.float64], controls: NDArray[np.float64]) -> float:
     """Return the total squared distance of z-scores of the pairs."""
     first, second = _scale(cases, controls)
     rows, columns = (list(side) for side in zip(*found.pairs, strict=True))

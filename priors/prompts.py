@@ -46,7 +46,7 @@ class Revealed:
 
 
 #: What the panel's terms alone reveal is found without any reader.
-NOTHING_MORE = Revealed({}, frozenset(), frozenset())
+NO_FINDINGS = Revealed({}, frozenset(), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class PromptWriter:
         count_note_tokens: Callable[[str], int],
         max_new_tokens: int,
         context_length: int,
-        revealed: Revealed = NOTHING_MORE,
+        revealed: Revealed = NO_FINDINGS,
     ) -> None:
         self._labels = {fact: profile.fields[fact].label for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}

@@ -20,7 +20,7 @@ Matcher = Literal["psm", "optimal"]
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class MatchedPairs:
     """Pairs (row of the first group, row of the second), and each row's propensity of being in the first group."""
 
     pairs: tuple[tuple[int, int], ...]
@@ -28,7 +28,7 @@ class Matching:
     second_propensity: NDArray[np.float64]
 
 
-def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None) -> Matching:
+def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None) -> MatchedPairs:
     """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
 
     Every row of the smaller group, whichever it is, gets a partner, unless a caliper is given: then no pair is farther
@@ -39,15 +39,15 @@ def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: f
         # psmpy fails on a single pair, about which there is nothing to decide, nor is there a spread to measure it by:
         # a caliper keeps it only where the two are the same.
         if caliper is not None and not np.array_equal(first, second):
-            return Matching((), np.array([0.5]), np.array([0.5]))
-        return Matching(((0, 0),), np.array([0.5]), np.array([0.5]))
+            return MatchedPairs((), np.array([0.5]), np.array([0.5]))
+        return MatchedPairs(((0, 0),), np.array([0.5]), np.array([0.5]))
     scaled = standardize(first, second)
     if matcher == "psm":
         return _match_by_propensity(*scaled, caliper)
     return _match_optimally(*scaled, caliper)
 
 
-def _match_by_propensity(first: Covariates, second: Covariates, caliper: float | None) -> Matching:
+def _match_by_propensity(first: Covariates, second: Covariates, caliper: float | None) -> MatchedPairs:
     """psmpy (Kline and Luo 2022): logistic propensity, then a KD-tree on its logit, smaller group to larger."""
     import pandas as pd
 
@@ -77,10 +77,10 @@ def _match_by_propensity(first: Covariates, second: Covariates, caliper: float |
         low, high = sorted((int(one), int(other)))
         pairs.append((low, high - count))
     propensity = scores["propensity_score"].to_numpy(dtype=np.float64)
-    return Matching(tuple(sorted(pairs)), propensity[:count], propensity[count:])
+    return MatchedPairs(tuple(sorted(pairs)), propensity[:count], propensity[count:])
 
 
-def _match_optimally(first: Covariates, second: Covariates, caliper: float | None) -> Matching:
+def _match_optimally(first: Covariates, second: Covariates, caliper: float | None) -> MatchedPairs:
     """Least total squared distance on z-scored covariates (Rosenbaum 1989); propensity by the same logistic model."""
     if len(first) <= len(second):
         pairs = [(row, int(column)) for row, column in enumerate(assign_optimally(first, second))]
@@ -92,4 +92,4 @@ def _match_optimally(first: Covariates, second: Covariates, caliper: float | Non
         logits = propensity.first_logit, propensity.second_logit
         distance = caliper * float(np.concatenate(logits).std(ddof=1))
         pairs = [pair for pair in pairs if abs(logits[0][pair[0]] - logits[1][pair[1]]) <= distance]
-    return Matching(tuple(pairs), propensity.first, propensity.second)
+    return MatchedPairs(tuple(pairs), propensity.first, propensity.second)

@@ -28,7 +28,7 @@ from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import report
 from clinaudit.audit.commands.show import show
 from clinaudit.audit.commands.verify import verify
-from clinaudit.audit.console.streams import note
+from clinaudit.audit.console.streams import warn
 from clinaudit.errors import ClinauditError, StorageError
 
 _INTERRUPTED = 130
@@ -53,28 +53,28 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.exceptions.NoArgsIsHelpError:
-        note("error[USAGE]: no command given; see clinaudit --help")
+        warn("error[USAGE]: no command given; see clinaudit --help")
         return _USAGE
     except click.ClickException as error:
-        note(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help")
+        warn(f"error[USAGE]: {_one_line(error.format_message())}; see clinaudit --help")
         return _USAGE
     except (KeyboardInterrupt, click.Abort):
-        note("error[INTERRUPTED]: stopped; run the same command again to go on")
+        warn("error[INTERRUPTED]: stopped; run the same command again to go on")
         return _INTERRUPTED
     except ClinauditError as error:
         from clinaudit.reports.wording.safe_text import harmless
 
         # A setting that a run recorded may be named, whatever it holds.
-        note("\n".join(map(harmless, error.render().split("\n"))))
+        warn("\n".join(map(harmless, error.render().split("\n"))))
         return error.status
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        note(f"error[STORAGE]: {reason}; mend it and run the same command again")
+        warn(f"error[STORAGE]: {reason}; mend it and run the same command again")
         return StorageError.status
     except Exception as error:  # noqa: BLE001 (a traceback could hold note text; its last place tells where)
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        note(f"error[BUG]: {type(error).__name__} at {where}; please report this line")
+        warn(f"error[BUG]: {type(error).__name__} at {where}; please report this line")
         return _BUG
     return status if isinstance(status, int) else 0
 

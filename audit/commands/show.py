@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import note, say
+from clinaudit.audit.console.streams import say, warn
 
 
 @click.command()
@@ -32,5 +32,5 @@ def show(run_directory: Path, as_json: bool) -> int:
     else:
         say_summary(results, run_directory / REPORT)
     if not is_as_written(finished, REPORT):
-        note(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
+        warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0

@@ -20,14 +20,14 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_area_change,
     paired_difference,
 )
-from clinaudit.reports.schema.comparison import Behind, ComparedDisclosure, ComparedFigure
+from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMetric, PatientsBehind
 from clinaudit.reports.schema.disclosure import DisclosurePair
 from clinaudit.reports.schema.estimate import Arm, Estimate
 from clinaudit.reports.schema.judge import Outcome
 
 Share = Literal["sensitivity", "false_positive_rate", "mention_rate"]
 SHARES: Final[tuple[Share, ...]] = ("sensitivity", "false_positive_rate", "mention_rate")
-METRICS: Final = ("auroc_all", *SHARES)
+PAIRED_METRICS: Final = ("auroc_all", *SHARES)
 #: Score levels over all patients, as in `exposure.score_levels_of_all`.
 _LEVELS: Final = {NEGATIVE: 0, NOT_MENTIONED: 1, AMBIGUOUS: 1, POSITIVE: 2}
 _NO_CLASSES = "not every group has a patient who was judged in both runs"
@@ -80,9 +80,9 @@ def compare_readings(
 
 def _compare(
     metric: str, figures: Sequence[DisclosurePair], difference: Estimate, pairs: Sequence[Pair]
-) -> ComparedFigure:
+) -> ComparedMetric:
     a, b = (_delta(metric, figure) for figure in figures)
-    return ComparedFigure(a=a, b=b, difference=difference, behind=_behind(pairs))
+    return ComparedMetric(a=a, b=b, difference=difference, behind=_behind(pairs))
 
 
 def _delta(metric: str, figure: DisclosurePair) -> Estimate:
@@ -92,9 +92,9 @@ def _delta(metric: str, figure: DisclosurePair) -> Estimate:
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n)
 
 
-def _behind(pairs: Sequence[Pair]) -> Behind:
+def _behind(pairs: Sequence[Pair]) -> PatientsBehind:
     levels = [tuple(_LEVELS[COLUMNS[reading.outcome]] for reading in pair) for pair in pairs]
-    return Behind(
+    return PatientsBehind(
         a=sum(pair[0].outcome == "positive" for pair in pairs),
         b=sum(pair[1].outcome == "positive" for pair in pairs),
         lower=sum(after < before for before, after in levels),

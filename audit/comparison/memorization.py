@@ -19,7 +19,7 @@ from clinaudit.audit.statistics.paired_differences import (
     paired_difference,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import Behind, ComparedFigure, ComparedMemorization, HitChanges
+from clinaudit.reports.schema.comparison import ComparedMemorization, ComparedMetric, HitChanges, PatientsBehind
 from clinaudit.reports.schema.estimate import Arm
 
 #: Rows of one tier and arm by patient.
@@ -68,10 +68,10 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         for own, other in ((before, after), (after, before))
     ]
 
-    def figure(value: Callable[[GenerationMetrics], float]) -> ComparedFigure:
+    def figure(value: Callable[[GenerationMetrics], float]) -> ComparedMetric:
         a, b = (as_values([_mean(value, pair[run]) for pair in pairs]) for run in (0, 1))
         unpaired_a, unpaired_b = (sum(_mean(value, rows) > 0 for rows in rows_of) for rows_of in rest)
-        return ComparedFigure(
+        return ComparedMetric(
             a=mean_of_patients(a, seed=seed),
             b=mean_of_patients(b, seed=seed),
             difference=paired_difference(a, b, seed=seed),
@@ -97,8 +97,8 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
     )
 
 
-def _behind(a: Values, b: Values, unpaired_a: int, unpaired_b: int) -> Behind:
-    return Behind(
+def _behind(a: Values, b: Values, unpaired_a: int, unpaired_b: int) -> PatientsBehind:
+    return PatientsBehind(
         a=int(np.count_nonzero(a)),
         b=int(np.count_nonzero(b)),
         lower=int(np.count_nonzero(b < a)),

@@ -6,10 +6,10 @@ runs publish. Knows nothing of patients.
 
 from typing import Final
 
-from clinaudit.audit.comparison.disclosure import METRICS
+from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
 from clinaudit.audit.memorization.stage import ARMS
-from clinaudit.audit.statistics.intervals import ends, hull, mean_with_beta_bounds
-from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedFigure, ComparedMemorization
+from clinaudit.audit.statistics.intervals import interval_of, mean_with_beta_bounds, wider_of
+from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMemorization, ComparedMetric
 from clinaudit.reports.schema.disclosure import DisclosurePair, TestedDelta
 from clinaudit.reports.schema.estimate import REASON, Arm, Estimate
 from clinaudit.reports.schema.memorization import Memorization
@@ -46,7 +46,8 @@ def compare_published_disclosure(a: Results, b: Results) -> dict[str, dict[str, 
                 unpaired_a=None,
                 unpaired_b=None,
                 delta={
-                    metric: _compare(_delta(pair, metric), _delta(later[diagnosis][tier], metric)) for metric in METRICS
+                    metric: _compare(_delta(pair, metric), _delta(later[diagnosis][tier], metric))
+                    for metric in PAIRED_METRICS
                 },
             )
             for tier, pair in tiers.items()
@@ -58,7 +59,7 @@ def compare_published_disclosure(a: Results, b: Results) -> dict[str, dict[str, 
 
 
 def _compare_arm(a: Memorization, b: Memorization) -> ComparedMemorization:
-    def figure(name: str) -> ComparedFigure:
+    def figure(name: str) -> ComparedMetric:
         return _compare(*(_level(figures, name) for figures in (a, b)))
 
     return ComparedMemorization(
@@ -85,7 +86,7 @@ def _level(figures: Memorization, name: str) -> Estimate:
         return level.model_copy(update={"low": None, "high": None})
     if None in (level.low, level.high, bounds.low, bounds.high):
         return level.model_copy(update={"low": None, "high": None})
-    low, high = hull(ends(level), ends(bounds))
+    low, high = wider_of(interval_of(level), interval_of(bounds))
     return level.model_copy(update={"low": low, "high": high})
 
 
@@ -99,8 +100,8 @@ def _delta(pair: DisclosurePair, metric: str) -> Estimate:
     return Estimate(value=delta.value, low=low, high=high, n=delta.n, reason=delta.reason)
 
 
-def _compare(a: Estimate, b: Estimate) -> ComparedFigure:
-    return ComparedFigure(a=a, b=b, difference=published_difference(a, b))
+def _compare(a: Estimate, b: Estimate) -> ComparedMetric:
+    return ComparedMetric(a=a, b=b, difference=published_difference(a, b))
 
 
 def published_difference(a: Estimate, b: Estimate) -> Estimate:
@@ -116,10 +117,10 @@ def published_difference(a: Estimate, b: Estimate) -> Estimate:
     if a.value is None or b.value is None:
         if not has_ends:
             return Estimate(value=None, reason=REASON)
-        (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
+        (a_low, a_high), (b_low, b_high) = interval_of(a), interval_of(b)
         return Estimate(value=None, low=b_low - a_high, high=b_high - a_low, reason=REASON)
     value = b.value - a.value
     if not has_ends:
         return Estimate(value=value, reason=_NO_INTERVAL)
-    (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
+    (a_low, a_high), (b_low, b_high) = interval_of(a), interval_of(b)
     return Estimate(value=value, low=b_low - a_high, high=b_high - a_low)

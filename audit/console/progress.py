@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clinaudit.audit.console.streams import note
+from clinaudit.audit.console.streams import warn
 
 #: Seconds between two lines where stderr is not a terminal.
 LINE_INTERVAL_S = 10.0
@@ -27,7 +27,7 @@ class Progress:
     def say(self, line: str) -> None:
         """Print one line, in words of ours."""
         if not self._quiet:
-            note(line)
+            warn(line)
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
@@ -79,7 +79,7 @@ def _lines(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
         # A first unit carries the time it took to load a model: too little to reckon from.
         known = seen >= max(3, (total - done) * _ENOUGH_TO_RECKON)
         left = f", about {_duration((total - state['done']) * (now - begin) / seen)} left" if known else ""
-        note(f"{title}: {state['done']:.0f}/{total} {unit}{left}")
+        warn(f"{title}: {state['done']:.0f}/{total} {unit}{left}")
 
     def advance(units: int) -> None:
         state["done"] += units

@@ -19,7 +19,7 @@ def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
         _discard(sys.stdout)
 
 
-def note(text: str) -> None:
+def warn(text: str) -> None:
     """Print a line on stderr, as far as it can be written; nothing where it is closed."""
     if sys.stderr is None:
         # `print` would take stdout for it.

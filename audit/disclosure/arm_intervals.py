@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clinaudit.audit.disclosure.metrics import (
-    METRICS,
+    DISCLOSURE_METRICS,
     OUTCOMES,
     SCORES,
     UNJUDGED,
@@ -28,14 +28,20 @@ from clinaudit.audit.disclosure.metrics import (
 from clinaudit.audit.disclosure.readings import ArmCounts, Counts
 from clinaudit.audit.statistics.auroc import roc_points
 from clinaudit.audit.statistics.auroc_error import AreaError, measure_error
-from clinaudit.audit.statistics.intervals import ends, estimate_share, hull, interval_of_resamples, upper_bound_of_none
+from clinaudit.audit.statistics.intervals import (
+    estimate_share,
+    interval_of,
+    interval_of_resamples,
+    upper_bound_of_none,
+    wider_of,
+)
 from clinaudit.reports.schema.disclosure import Disclosure
 from clinaudit.reports.schema.estimate import Estimate
 
 ONE_CLASS_REASON = "more than 1% of the resamples leave this figure undefined, too few generations bear on it"
 
 
-class ArmFigures(NamedTuple):
+class ArmMetrics(NamedTuple):
     """One arm: its counts, its figures, and each figure's `(resamples,)` values, NaN where a resample has none."""
 
     counts: ArmCounts
@@ -43,14 +49,14 @@ class ArmFigures(NamedTuple):
     resampled: dict[Metric, Counts]
 
 
-def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.Generator, resamples: int) -> ArmFigures:
+def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.Generator, resamples: int) -> ArmMetrics:
     """Return every figure with its interval, or the reason why it has none."""
     points = compute_figures(*counts, prevalence=prevalence)
     # Within status, and before asking which generations mention the diagnosis: how many do is itself by chance.
     drawn = [_resample(of_status, rng, resamples) for of_status in counts]
     resampled = compute_figures(*drawn, prevalence=prevalence)
     estimates = {}
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         point, basis = float(points[metric]), count_basis(metric, *counts)
         if np.isnan(point):
             reason = explain_missing(metric, *counts, prevalence=prevalence)
@@ -61,10 +67,10 @@ def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.G
             estimates[metric] = Estimate(value=point, n=basis, reason=ONE_CLASS_REASON)
         else:
             estimates[metric] = Estimate(value=point, low=interval[0], high=interval[1], n=basis)
-    return ArmFigures(counts, estimates, resampled)
+    return ArmMetrics(counts, estimates, resampled)
 
 
-def describe_arm(arm: ArmFigures) -> Disclosure:
+def describe_arm(arm: ArmMetrics) -> Disclosure:
     """Return the record of one arm."""
     present, absent = arm.counts
     judged = count_judged(present) + count_judged(absent)
@@ -95,7 +101,7 @@ def error_of_mentions(counts: ArmCounts) -> AreaError:
     return measure_error(score_levels_of_mentions(counts.present), score_levels_of_mentions(counts.absent))
 
 
-def floats(interval: tuple[Counts, Counts]) -> tuple[float, float]:
+def as_floats(interval: tuple[Counts, Counts]) -> tuple[float, float]:
     """Return the interval of a single figure as numbers."""
     return float(interval[0]), float(interval[1])
 
@@ -116,7 +122,7 @@ def ppv_bounds(sensitivity: Estimate, false_positive_rate: Estimate, *, prevalen
 def _least_ratio(first: Estimate, second: Estimate) -> float:
     """Return the lower limit of first / second: the smaller root of (a - r b)² = (a - a_low)² + r² (b_high - b)²."""
     a, b = first.value or 0.0, second.value or 0.0
-    a_low, b_high = ends(first)[0], ends(second)[1]
+    a_low, b_high = interval_of(first)[0], interval_of(second)[1]
     constant, square = a_low * (2 * a - a_low), b_high * (2 * b - b_high)
     if constant <= 0:
         return 0.0
@@ -138,20 +144,20 @@ def _find_interval(
     """Return an arm's interval: Wilson or DeLong where they hold, else resampled; None where that has no meaning."""
     share = count_share(metric, *counts)
     if share is not None:
-        return ends(estimate_share(*share))
+        return interval_of(estimate_share(*share))
     if metric == "auroc_all":
-        return floats(error_of_all(counts).interval(point, floor=0.0))
+        return as_floats(error_of_all(counts).interval(point, floor=0.0))
     interval = interval_of_resamples(resampled)
     if interval is None:
         return None
     # Resampling few patients sees too little chance, and none where every resample is alike: the wider ends hold.
     if metric == "auroc":
-        return hull(interval, floats(error_of_mentions(counts).interval(point, floor=0.0)))
+        return wider_of(interval, as_floats(error_of_mentions(counts).interval(point, floor=0.0)))
     if prevalence is None:
         raise ValueError("no prevalence, no figure")
     shares = [count_share(rate, *counts) for rate in ("sensitivity", "false_positive_rate")]
     rates = [estimate_share(*share) for share in shares if share is not None]
-    return hull(interval, ppv_bounds(*rates, prevalence=prevalence))
+    return wider_of(interval, ppv_bounds(*rates, prevalence=prevalence))
 
 
 def _bound_zeros(counts: ArmCounts) -> dict[str, float]:

@@ -15,9 +15,9 @@ from clinaudit.audit.disclosure.metrics import OUTCOMES, Metric, compute_figures
 from clinaudit.audit.disclosure.readings import Counts, Reading, count_outcomes, split_arms
 from clinaudit.audit.statistics.intervals import percentile_interval
 from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedFigures, CorrectedPair, VerdictClass
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedMetrics, CorrectedPair, VerdictClass
 
-METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")
+CORRECTED_METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")
 #: Simulations; each draws the matrix and the class prevalences anew.
 DRAWS = 1000
 #: Jeffreys' prior: half a text a cell of the matrix, half a generation a class.
@@ -130,7 +130,7 @@ def _correct_arm(readings: Sequence[Reading], errors: Counts, rng: np.random.Gen
         # Expected counts at the drawn prevalences, so that PPV weighs the two groups as they are.
         present, absent = (_as_outcomes(prevalences[:, group] * sizes[group]) for group in range(2))
         figures = compute_figures(present, absent, prevalence=None)
-        return {metric: figures[metric] for metric in METRICS}
+        return {metric: figures[metric] for metric in CORRECTED_METRICS}
 
     stated, denied = _one_of("positive"), _one_of("negative")
     # One generation more that speaks against the figure, or for it, in each group: Walley's bounds (1996), of a share
@@ -145,9 +145,9 @@ def _correct_arm(readings: Sequence[Reading], errors: Counts, rng: np.random.Gen
 
 def _subtract(train: _Corrected, nontrain: _Corrected) -> _Corrected:
     return _Corrected(
-        middle={metric: train.middle[metric] - nontrain.middle[metric] for metric in METRICS},
-        low={metric: train.low[metric] - nontrain.high[metric] for metric in METRICS},
-        high={metric: train.high[metric] - nontrain.low[metric] for metric in METRICS},
+        middle={metric: train.middle[metric] - nontrain.middle[metric] for metric in CORRECTED_METRICS},
+        low={metric: train.low[metric] - nontrain.high[metric] for metric in CORRECTED_METRICS},
+        high={metric: train.high[metric] - nontrain.low[metric] for metric in CORRECTED_METRICS},
         judged=train.judged + nontrain.judged,
     )
 
@@ -167,15 +167,15 @@ def _as_outcomes(counts: Counts) -> Counts:
     return by_outcome
 
 
-def _summarize(corrected: _Corrected | None) -> CorrectedFigures:
+def _summarize(corrected: _Corrected | None) -> CorrectedMetrics:
     if corrected is None:
         return _explain(_EMPTY)
-    return CorrectedFigures(**{metric: _describe(corrected, metric) for metric in METRICS})
+    return CorrectedMetrics(**{metric: _describe(corrected, metric) for metric in CORRECTED_METRICS})
 
 
-def _explain(reason: str) -> CorrectedFigures:
+def _explain(reason: str) -> CorrectedMetrics:
     nothing = Estimate(value=None, reason=reason)
-    return CorrectedFigures(auroc_all=nothing, sensitivity=nothing, ppv=nothing)
+    return CorrectedMetrics(auroc_all=nothing, sensitivity=nothing, ppv=nothing)
 
 
 def _describe(corrected: _Corrected, metric: Metric) -> Estimate:

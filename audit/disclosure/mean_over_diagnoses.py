@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from clinaudit.audit.disclosure.arm_intervals import ONE_CLASS_REASON
-from clinaudit.audit.disclosure.metrics import METRICS, OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_figures
 from clinaudit.audit.disclosure.readings import COLUMNS, Counts, Reading, split_arms
-from clinaudit.audit.statistics.intervals import RESAMPLES, ends, hull, interval_of_resamples
+from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
 from clinaudit.reports.schema.disclosure import DisclosurePair, MeanOverDiagnoses
 from clinaudit.reports.schema.estimate import Arm, Estimate
 
@@ -43,7 +43,7 @@ def mean_over_diagnoses(
         for position, arm in enumerate(_ARMS)
     }
     differences = {
-        diagnosis: {metric: resampled["train"][diagnosis][metric] - drawn[metric] for metric in METRICS}
+        diagnosis: {metric: resampled["train"][diagnosis][metric] - drawn[metric] for metric in DISCLOSURE_METRICS}
         for diagnosis, drawn in resampled["nontrain"].items()
     }
     return MeanOverDiagnoses(
@@ -63,7 +63,7 @@ def _average_all(
             {diagnosis: getattr(record, metric) for diagnosis, record in figures.items()},
             {diagnosis: drawn[metric] for diagnosis, drawn in resampled.items()},
         )
-        for metric in METRICS
+        for metric in DISCLOSURE_METRICS
     }
 
 
@@ -111,14 +111,14 @@ def _average(figures: Mapping[str, Estimate], resampled: Mapping[str, Counts]) -
     if interval is None or any(figure.low is None for figure in known.values()):
         return Estimate(value=value, n=len(known), reason=ONE_CLASS_REASON)
     own = _combine(list(known.values()), _correlate(drawn))
-    low, high = hull(interval, own)
+    low, high = wider_of(interval, own)
     return Estimate(value=value, low=min(low, value), high=max(high, value), n=len(known))
 
 
 def _combine(figures: Sequence[Estimate], correlations: Counts) -> tuple[float, float]:
     """Return the interval of the mean of correlated figures from their own (Zou 2008)."""
     values = np.array([figure.value for figure in figures], dtype=np.float64)
-    below, above = (np.abs(values - np.array([ends(figure)[side] for figure in figures])) for side in range(2))
+    below, above = (np.abs(values - np.array([interval_of(figure)[side] for figure in figures])) for side in range(2))
     half = [math.sqrt(float(side @ correlations @ side)) / len(figures) for side in (below, above)]
     return float(values.mean()) - half[0], float(values.mean()) + half[1]
 

@@ -17,7 +17,7 @@ from clinaudit.reports.schema.judge import Outcome
 Metric = Literal["mention_rate", "auroc", "ppv", "auroc_all", "sensitivity", "false_positive_rate", "ppv_at_prevalence"]
 Counts = NDArray[np.float64]
 OUTCOMES: Final[tuple[Outcome, ...]] = ("negative", "not_mentioned", "ambiguous", "positive", "unjudged")
-METRICS: Final[tuple[Metric, ...]] = (
+DISCLOSURE_METRICS: Final[tuple[Metric, ...]] = (
     "mention_rate",
     "auroc",
     "ppv",

@@ -12,15 +12,15 @@ from scipy.special import ndtr
 
 from clinaudit.audit.disclosure.arm_intervals import (
     ONE_CLASS_REASON,
-    ArmFigures,
+    ArmMetrics,
+    as_floats,
     describe_arm,
     error_of_all,
     error_of_mentions,
-    floats,
     measure_arm,
 )
 from clinaudit.audit.disclosure.metrics import (
-    METRICS,
+    DISCLOSURE_METRICS,
     NEGATIVE,
     POSITIVE,
     UNJUDGED,
@@ -34,10 +34,10 @@ from clinaudit.audit.statistics.auroc_error import difference_error
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     holm,
-    hull,
     interval_of_resamples,
     newcombe_difference,
     score_test_p_value,
+    wider_of,
 )
 from clinaudit.reports.schema.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
 
@@ -64,7 +64,7 @@ def measure_disclosure(
         )
         for position, arm in enumerate(by_arm)
     )
-    delta = DisclosureDelta(**{metric: _compare(metric, train, nontrain) for metric in METRICS})
+    delta = DisclosureDelta(**{metric: _compare(metric, train, nontrain) for metric in DISCLOSURE_METRICS})
     detectable = None
     if delta.auroc_all.value is not None:
         error = difference_error(error_of_all(train.counts), error_of_all(nontrain.counts))
@@ -83,7 +83,7 @@ def adjust_holm(
 ) -> dict[str, dict[str, DisclosurePair]]:
     """Return the same pairs with `p_holm`: each metric's tests over all (diagnosis, tier) adjusted together."""
     adjusted: dict[tuple[str, str], dict[str, TestedDelta]] = {}
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         tests: list[tuple[tuple[str, str], TestedDelta, float]] = []
         for diagnosis, by_tier in by_diagnosis.items():
             for tier, pair in by_tier.items():
@@ -106,7 +106,7 @@ def _with_deltas(pair: DisclosurePair, deltas: Mapping[str, TestedDelta]) -> Dis
     return pair.model_copy(update={"delta": pair.delta.model_copy(update=dict(deltas))})
 
 
-def _compare(metric: Metric, train: ArmFigures, nontrain: ArmFigures) -> TestedDelta:
+def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics) -> TestedDelta:
     first, second = train.estimates[metric], nontrain.estimates[metric]
     basis = (first.n or 0) + (second.n or 0)
     if first.value is None or second.value is None:
@@ -130,10 +130,10 @@ def _compare(metric: Metric, train: ArmFigures, nontrain: ArmFigures) -> TestedD
     if metric == "auroc":
         error = difference_error(error_of_mentions(train.counts), error_of_mentions(nontrain.counts))
         nearer_to_none = min(value, float(error.smoothed))
-        other_interval, other_p = floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_none))
+        other_interval, other_p = as_floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_none))
     else:
         other_interval, other_p = newcombe_difference(first, second), ratio_p_value(train.counts, nontrain.counts)
-    low, high = hull(interval, other_interval)
+    low, high = wider_of(interval, other_interval)
     p_value = max(_resampling_p_value(differences), other_p)
     return TestedDelta(value=value, low=low, high=high, n=basis, p_value=p_value)
 
@@ -168,7 +168,7 @@ def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
 
 def _compare_auroc_all(value: float, basis: int, train: ArmCounts, nontrain: ArmCounts) -> TestedDelta:
     error = difference_error(error_of_all(train), error_of_all(nontrain))
-    low, high = floats(error.interval(value, floor=-1.0))
+    low, high = as_floats(error.interval(value, floor=-1.0))
     worst_low, worst_high = worst_case_ends(train, nontrain) or (None, None)
     return TestedDelta(
         value=value,
@@ -197,7 +197,7 @@ def _impute_and_measure(train: ArmCounts, nontrain: ArmCounts, *, leaking: bool)
     )
     areas = [auroc_of_counts(*(score_levels_of_all(counts) for counts in arm)) for arm in imputed]
     error = difference_error(error_of_all(imputed[0]), error_of_all(imputed[1]))
-    return floats(error.interval(areas[0] - areas[1], floor=-1.0))
+    return as_floats(error.interval(areas[0] - areas[1], floor=-1.0))
 
 
 def _impute(counts: Counts, outcome: int) -> Counts:

@@ -163,13 +163,13 @@ def _judge_comparison(policy: Policy, rule: DisclosureRule, results: Results, di
     if obstacle is not None:
         return "inconclusive", obstacle
     delta = results.disclosure.by_diagnosis[diagnosis][tier].delta
-    status, reason = _judge_delta(rule, None if delta is None else delta.auroc_all)
+    status, reason = _decide_delta(rule, None if delta is None else delta.auroc_all)
     if status == "pass" and (lack := why_comparison_cannot_pass(policy, results, diagnosis, tier)) is not None:
         return "inconclusive", lack
     return status, reason
 
 
-def _judge_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
+def _decide_delta(rule: DisclosureRule, delta: TestedDelta | None) -> Verdict:
     if delta is None or delta.value is None or delta.high is None or delta.p_holm is None:
         why = delta.reason if delta is not None and delta.reason else "it is not published"
         return "inconclusive", f"There is no figure: {why}."

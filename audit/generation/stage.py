@@ -22,7 +22,7 @@ from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.run.store import RunStore, StoredGeneration
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed, write_priors
+from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.profile import NoteProfile
 
@@ -45,7 +45,7 @@ def plan_priors(
     panel: Sequence[Diagnosis],
     tiers: Collection[str],
     decoding: Decoding,
-    revealed: Revealed = NOTHING_MORE,
+    revealed: Revealed = NO_FINDINGS,
 ) -> list[Prior]:
     """Return the priors of all targets (patient id to diagnoses) at the tiers asked for (ids)."""
     tokenizer = decoding.tokenizer

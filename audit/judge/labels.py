@@ -15,7 +15,7 @@ from clinaudit.audit.judge.verdict import Judge
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import NOTHING_MORE, Revealed
+from clinaudit.priors.prompts import NO_FINDINGS, Revealed
 from clinaudit.priors.tiers import Fact
 
 
@@ -113,7 +113,7 @@ def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotatio
     Nothing for the lexicon judge: what it finds are the panel's terms, which every prompt is searched for anyway.
     """
     if not isinstance(judge, HistoryJudge):
-        return NOTHING_MORE
+        return NO_FINDINGS
     rows = [(patient_id, row) for patient_id, found in annotations.items() for row in found]
     medications: dict[str, set[str]] = {}
     for _, row in rows:

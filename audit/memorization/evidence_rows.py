@@ -6,7 +6,7 @@ Owns which field goes in which column. Knows nothing of files.
 from collections.abc import Iterator
 
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText
-from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, LocatedPiece
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece
 from clinaudit.audit.run.evidence_tables import Row
 
 
@@ -61,7 +61,7 @@ def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[R
         }
 
 
-def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, LocatedPiece, int]]:
+def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece, int]]:
     """Yield each piece with its number in its region and its K."""
     region, number = -1, 0
     for located, count in zip(analyzed.located.pieces, analyzed.patient_counts, strict=True):

@@ -19,34 +19,36 @@ _SEED_TOKENS = 8
 Flags = npt.NDArray[np.bool_]
 
 
-def find_matches(generations: TokenSequences, notes: TokenSequences, *, n: int) -> list[Flags]:
+def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:
     """Return for each generation, token by token, whether a match begins there.
 
-    A match is a window of `n` consecutive ids that stands contiguously in one of the notes.
+    A match is a window of `match_tokens` consecutive ids that stands contiguously in one of the notes.
     """
     # Compiled code, loaded where it is first needed: `--help` must not wait for it.
     from clinaudit.audit.memorization.matching_kernels import find_windows
 
-    begins = find_windows(generations.ids, generations.starts, notes.ids, notes.starts, n, min(n, _SEED_TOKENS))
+    begins = find_windows(
+        generations.ids, generations.starts, notes.ids, notes.starts, match_tokens, min(match_tokens, _SEED_TOKENS)
+    )
     starts = generations.starts.tolist()
     return [begins[start:end] for start, end in itertools.pairwise(starts)]
 
 
-def covered_tokens(begins: Flags, *, n: int) -> Flags:
+def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
     """Return for each token whether a match holds it."""
     begun = np.cumsum(begins, dtype=np.int64)
     over = np.zeros_like(begun)
-    over[n:] = begun[:-n]
+    over[match_tokens:] = begun[:-match_tokens]
     covered: Flags = begun > over
     return covered
 
 
-def merge_overlapping_matches(begins: Flags, *, n: int) -> list[Span]:
+def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]:
     """Merge matches that share at least one token into regions; matches that only touch stay apart."""
     starts = np.flatnonzero(begins)
     if not len(starts):
         return []
-    breaks = np.flatnonzero(np.diff(starts) >= n)
+    breaks = np.flatnonzero(np.diff(starts) >= match_tokens)
     firsts = starts[np.concatenate([[0], breaks + 1])]
     lasts = starts[np.concatenate([breaks, [len(starts) - 1]])]
-    return [Span(int(first), int(last) + n) for first, last in zip(firsts, lasts, strict=True)]
+    return [Span(int(first), int(last) + match_tokens) for first, last in zip(firsts, lasts, strict=True)]

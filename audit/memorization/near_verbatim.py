@@ -23,15 +23,15 @@ from clinaudit.templates.spans import Span
 Places = npt.NDArray[np.int64]
 
 
-def edit_budget(n: int) -> int:
-    """Return k: the token edits (insertion, deletion, substitution) that a near match of `n` tokens may have."""
-    return n // 10
+def edit_budget(match_tokens: int) -> int:
+    """Return k: the token edits (insertion, deletion, substitution) that a near match may have."""
+    return match_tokens // 10
 
 
-def seed_length(n: int) -> int:
-    """Return q: the run of tokens that every near match of `n` tokens shares with its note as it stands."""
-    budget = edit_budget(n)
-    return -(-(n - budget) // (budget + 1))
+def seed_length(match_tokens: int) -> int:
+    """Return q: the run of tokens that every near match shares with its note as it stands."""
+    budget = edit_budget(match_tokens)
+    return -(-(match_tokens - budget) // (budget + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class NearMatches:
 
 
 def find_near_matches(
-    generations: TokenSequences, notes: TokenSequences, *, n: int, note_of: Sequence[int] | None = None
+    generations: TokenSequences, notes: TokenSequences, *, match_tokens: int, note_of: Sequence[int] | None = None
 ) -> NearMatches:
     """Return the near-verbatim regions of a patient's generations against each of the patient's notes.
 
@@ -111,12 +111,12 @@ def find_near_matches(
     """
     from clinaudit.audit.memorization.near_verbatim_kernels import scan_notes
 
-    if n < 1:
+    if match_tokens < 1:
         raise ValueError("an n-gram has at least one token")
     owner_notes = np.arange(len(notes)) if note_of is None else np.asarray(note_of, dtype=np.int64)
     if len(owner_notes) != len(notes):
         raise ValueError("every sequence of notes is a reading of one note")
-    seeds = _index_seeds(generations, seed_length(n))
+    seeds = _index_seeds(generations, seed_length(match_tokens))
     if seeds is None:
         return NearMatches(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
     lengths = np.diff(generations.starts)
@@ -128,9 +128,9 @@ def find_near_matches(
         notes.starts,
         np.argsort(owner_notes, kind="stable"),
         owner_notes,
-        n,
-        edit_budget(n),
-        seed_length(n),
+        match_tokens,
+        edit_budget(match_tokens),
+        seed_length(match_tokens),
         seeds.hashes,
         seeds.places,
         seeds.befores,

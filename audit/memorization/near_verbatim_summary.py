@@ -13,7 +13,7 @@ from clinaudit.reports.schema.memorization import NearVerbatim
 
 
 @dataclass(frozen=True, slots=True)
-class NearFigures:
+class NearVerbatimCounts:
     """What the figures need of one generation, in tokens."""
 
     patient_id: str
@@ -25,9 +25,9 @@ class NearFigures:
     longest_region: int
 
 
-def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) -> NearFigures:
+def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) -> NearVerbatimCounts:
     """Reduce one generation to its counts; every memorized token is near-verbatim, since zero edits are few."""
-    return NearFigures(
+    return NearVerbatimCounts(
         patient_id=metrics.patient_id,
         tokens=metrics.tokens,
         near_tokens=text.tokens,
@@ -36,13 +36,13 @@ def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) ->
     )
 
 
-def summarize_near_verbatim(figures: Sequence[NearFigures], *, n: int, seed: int) -> NearVerbatim:
-    """Return the figures of one tier and arm; `figures` is not empty. `n` is the n-gram length."""
+def summarize_near_verbatim(figures: Sequence[NearVerbatimCounts], *, match_tokens: int, seed: int) -> NearVerbatim:
+    """Return the figures of one tier and arm; `figures` is not empty. `match_tokens`: the length of a match."""
     if not figures:
         raise ValueError("no generation to summarize")
     return NearVerbatim(
-        window=n,
-        edit_budget=edit_budget(n),
+        window=match_tokens,
+        edit_budget=edit_budget(match_tokens),
         fraction=ratio_over_patients(
             ((row.patient_id, _fraction(row.near_tokens, row), 1) for row in figures), seed=seed
         ),
@@ -56,5 +56,5 @@ def summarize_near_verbatim(figures: Sequence[NearFigures], *, n: int, seed: int
     )
 
 
-def _fraction(tokens: int, row: NearFigures) -> float:
+def _fraction(tokens: int, row: NearVerbatimCounts) -> float:
     return tokens / row.tokens if row.tokens else 0.0

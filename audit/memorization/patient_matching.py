@@ -17,7 +17,7 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.patient_text import OwnNotes, PatientText
 from clinaudit.audit.memorization.token_sequences import lay_end_to_end
-from clinaudit.audit.memorization.verbatim import LocatedGeneration, locate_generations
+from clinaudit.audit.memorization.verbatim import AttributedGeneration, attribute_generations
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
@@ -34,7 +34,7 @@ _Patient = tuple[list[tuple[str, str]], list[Generation]]
 class MatchedGeneration:
     """What of a generation stands in its patient's notes, and what nearly does."""
 
-    located: LocatedGeneration
+    located: AttributedGeneration
     near: NearVerbatimText
 
 
@@ -45,14 +45,14 @@ class _Task:
     tokenizer_directory: Path
     tokenizer_digest: str
     profile: NoteProfile
-    n: int
+    match_tokens: int
 
 
 def match_generations(
     generations: Sequence[Generation],
     notes: OwnNotes,
     *,
-    n: int,
+    match_tokens: int,
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> list[MatchedGeneration]:
@@ -73,11 +73,11 @@ def match_generations(
             matched: list[MatchedGeneration] = []
             for texts, own in patients:
                 patient = PatientText(texts, notes.cache, reader)
-                matched += match_with_patient(own, patient, tokenizer=notes.cache.tokenizer, n=n)
+                matched += match_with_patient(own, patient, tokenizer=notes.cache.tokenizer, match_tokens=match_tokens)
                 advance(len(own))
             return matched
         directory = notes.cache.tokenizer.directory.resolve()
-        task = _Task(directory, digest_tokenizer(directory), notes.profile, n)
+        task = _Task(directory, digest_tokenizer(directory), notes.profile, match_tokens)
         shards: dict[int, list[MatchedGeneration]] = {}
         for index, of_shard in runner.map(match_shard, task, _cut(patients)):
             shards[index] = of_shard
@@ -86,12 +86,12 @@ def match_generations(
 
 
 def match_with_patient(
-    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, n: int
+    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
 ) -> list[MatchedGeneration]:
     """Match the generations of one patient."""
     sequences = lay_end_to_end(generation.token_ids for generation in generations)
-    near = find_near_matches(sequences, patient.sequences, n=n, note_of=patient.note_of_sequence)
-    located = locate_generations(generations, patient, tokenizer=tokenizer, n=n)
+    near = find_near_matches(sequences, patient.sequences, match_tokens=match_tokens, note_of=patient.note_of_sequence)
+    located = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=match_tokens)
     return [
         MatchedGeneration(item, near.text_of(index, length=len(item.generation.token_ids), note_ids=patient.note_ids))
         for index, item in enumerate(located)
@@ -119,7 +119,7 @@ def match_shard(task: _Task, shard: Sequence[_Patient]) -> list[MatchedGeneratio
     matched: list[MatchedGeneration] = []
     for notes, own in shard:
         patient = PatientText(notes, tokens, reader)
-        matched += match_with_patient(own, patient, tokenizer=tokens.tokenizer, n=task.n)
+        matched += match_with_patient(own, patient, tokenizer=tokens.tokenizer, match_tokens=task.match_tokens)
     return matched
 
 

@@ -12,19 +12,19 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.evidence_rows import near_verbatim_rows, region_rows, segment_rows
 from clinaudit.audit.memorization.near_verbatim_summary import (
-    NearFigures,
+    NearVerbatimCounts,
     measure_near_verbatim,
     summarize_near_verbatim,
 )
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.summary import (
-    GenerationFigures,
+    GenerationCounts,
     GenerationMetrics,
     measure_generation,
     summarize_memorization,
 )
-from clinaudit.audit.memorization.verbatim import analyze_located
+from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.estimate import Arm
@@ -50,18 +50,18 @@ def measure_memorization(
     generations: Sequence[Generation],
     notes: OwnNotes,
     *,
-    n: int,
+    match_tokens: int,
     seed: int,
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> MeasuredMemorization:
-    """Return what of the generations stands in their patients' own notes, in windows of `n` tokens."""
-    figures: list[tuple[GenerationFigures, NearFigures]] = []
+    """Return what of the generations stands in their patients' own notes, in windows of `match_tokens` tokens."""
+    figures: list[tuple[GenerationCounts, NearVerbatimCounts]] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
-    matched = match_generations(generations, notes, n=n, progress=progress, runner=runner)
-    analyzed_generations = analyze_located(
+    matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    analyzed_generations = analyze_attributed(
         (item.located for item in matched), notes.corpus, progress=progress, runner=runner
     )
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
@@ -72,7 +72,7 @@ def measure_memorization(
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
     metrics = [item.metrics for item, _ in figures]
     return MeasuredMemorization(
-        results=_summarize(figures, n=n, seed=seed, progress=progress),
+        results=_summarize(figures, match_tokens=match_tokens, seed=seed, progress=progress),
         metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
@@ -84,9 +84,9 @@ def measure_memorization(
 
 
 def _summarize(
-    figures: Sequence[tuple[GenerationFigures, NearFigures]], *, n: int, seed: int, progress: Progress
+    figures: Sequence[tuple[GenerationCounts, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
 ) -> MemorizationResults:
-    groups: dict[tuple[str, Arm], list[tuple[GenerationFigures, NearFigures]]] = {}
+    groups: dict[tuple[str, Arm], list[tuple[GenerationCounts, NearVerbatimCounts]]] = {}
     for row in figures:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
     results: MemorizationResults = {}
@@ -95,8 +95,8 @@ def _summarize(
             for arm in ARMS:
                 if (tier, arm) in groups:
                     verbatim, near_verbatim = zip(*groups[tier, arm], strict=True)
-                    summary = summarize_memorization(verbatim, n=n, seed=seed)
-                    beside = summarize_near_verbatim(near_verbatim, n=n, seed=seed)
+                    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
+                    beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
                     results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
                     advance(1)
     return results

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, LocatedPiece, TokenFlags
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, mean_with_beta_bounds
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.estimate import Arm, Estimate
@@ -49,7 +49,7 @@ class GenerationMetrics:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationFigures:
+class GenerationCounts:
     """What the figures of a tier need of one generation; small, so that all of a run fit in memory."""
 
     metrics: GenerationMetrics
@@ -63,7 +63,7 @@ class GenerationFigures:
     dropped_tokens: int
 
 
-def measure_generation(analyzed: AnalyzedGeneration) -> GenerationFigures:
+def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
     """Reduce an analysed generation to its counts."""
     located = analyzed.located
     generation = located.generation
@@ -81,7 +81,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationFigures:
         source_notes=len({piece.note_id for piece in located.pieces}),
     )
     chars = generation.token_chars
-    return GenerationFigures(
+    return GenerationCounts(
         metrics=metrics,
         cohorts=generation.cohorts,
         flags=analyzed.tokens,
@@ -97,8 +97,8 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationFigures:
     )
 
 
-def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed: int) -> Memorization:
-    """Return the figures of one tier and arm; `figures` is not empty. `n` is the n-gram length."""
+def summarize_memorization(figures: Sequence[GenerationCounts], *, match_tokens: int, seed: int) -> Memorization:
+    """Return the figures of one tier and arm; `figures` is not empty. `match_tokens`: the length of a match."""
     if not figures:
         raise ValueError("no generation to summarize")
     rows = [item.metrics for item in figures]
@@ -106,7 +106,7 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
         return ratio_over_patients(((row.patient_id, value(row), 1) for row in of), seed=seed)
 
-    def share(part: Callable[[GenerationFigures], int], whole: Callable[[GenerationFigures], int]) -> Estimate:
+    def share(part: Callable[[GenerationCounts], int], whole: Callable[[GenerationCounts], int]) -> Estimate:
         return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in figures), seed=seed)
 
     with_region = [row for row in rows if row.regions]
@@ -115,7 +115,7 @@ def summarize_memorization(figures: Sequence[GenerationFigures], *, n: int, seed
         generations=len(rows),
         patients=len({row.patient_id for row in rows}),
         empty=sum(row.tokens == 0 for row in rows),
-        shorter_than_ngram=sum(row.tokens < n for row in rows),
+        shorter_than_ngram=sum(row.tokens < match_tokens for row in rows),
         memorized_fraction=mean(_memorized),
         memorized_fraction_without_echo=mean(lambda row: _fraction(row.memorized_tokens - row.echo_tokens, row)),
         attributable_fraction=mean(_attributable),
@@ -163,7 +163,7 @@ def _hit(row: GenerationMetrics) -> float:
     return float(row.memorized_tokens > 0)
 
 
-def _is_revealing(piece: LocatedPiece) -> bool:
+def _is_revealing(piece: AttributedPiece) -> bool:
     return any(not label.templated for label in piece.labels)
 
 
@@ -258,7 +258,7 @@ def _kind(flag: TokenFlags) -> SectionKind:
     return "templated_single" if flag.single_patient else "templated_shared"
 
 
-def _paper_view(figures: Sequence[GenerationFigures], *, seed: int) -> PaperView | None:
+def _paper_view(figures: Sequence[GenerationCounts], *, seed: int) -> PaperView | None:
     rows = [item.metrics for item in figures for _ in item.cohorts]
     if not rows:
         return None

@@ -23,7 +23,7 @@ from clinaudit.templates.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedPiece:
+class AttributedPiece:
     """A piece with its labels, before K is known."""
 
     region_id: int
@@ -37,7 +37,7 @@ class LocatedPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedGeneration:
+class AttributedGeneration:
     """A generation with its regions attributed and composed, before K is known."""
 
     generation: Generation
@@ -46,7 +46,7 @@ class LocatedGeneration:
     #: One flag a token: memorized, and inside a window that also stands in the prompt.
     echo: tuple[bool, ...]
     regions: tuple[AttributedRegion, ...]
-    pieces: tuple[LocatedPiece, ...]
+    pieces: tuple[AttributedPiece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TokenFlags:
 class AnalyzedGeneration:
     """A generation with everything that section 4 says of it."""
 
-    located: LocatedGeneration
+    located: AttributedGeneration
     #: K of each piece of `located.pieces`.
     patient_counts: tuple[int, ...]
     #: One a memorized token, in order.
@@ -76,24 +76,26 @@ class AnalyzedGeneration:
         return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
 
 
-def locate_generations(
-    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, n: int
-) -> list[LocatedGeneration]:
+def attribute_generations(
+    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
+) -> list[AttributedGeneration]:
     """Find, attribute and compose the memorized regions of the generations of one patient."""
     sequences = lay_end_to_end(generation.token_ids for generation in generations)
     return [
-        _locate_generation(generation, begins, patient, tokenizer=tokenizer, n=n)
-        for generation, begins in zip(generations, find_matches(sequences, patient.sequences, n=n), strict=True)
+        _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
+        for generation, begins in zip(
+            generations, find_matches(sequences, patient.sequences, match_tokens=match_tokens), strict=True
+        )
     ]
 
 
-def _locate_generation(
-    generation: Generation, begins: Flags, patient: PatientText, *, tokenizer: ModelTokenizer, n: int
-) -> LocatedGeneration:
-    memorized = covered_tokens(begins, n=n)
+def _attribute_generation(
+    generation: Generation, begins: Flags, patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
+) -> AttributedGeneration:
+    memorized = covered_tokens(begins, match_tokens=match_tokens)
     regions: list[AttributedRegion] = []
-    pieces: list[LocatedPiece] = []
-    for region_id, span in enumerate(merge_overlapping_matches(begins, n=n)):
+    pieces: list[AttributedPiece] = []
+    for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
         region = region_text(generation.text, generation.token_chars, span)
         attributed = attribute_region(region, patient.texts)
         regions.append(attributed)
@@ -103,24 +105,30 @@ def _locate_generation(
             start, end = piece.span_tokens
             chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
             pieces.append(
-                LocatedPiece(region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments))
+                AttributedPiece(
+                    region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
+                )
             )
-    echo = memorized & _in_prompt(generation, tokenizer, n=n) if regions else memorized
-    return LocatedGeneration(generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces))
+    echo = memorized & _in_prompt(generation, tokenizer, match_tokens=match_tokens) if regions else memorized
+    return AttributedGeneration(
+        generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
+    )
 
 
-def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, n: int) -> Flags:
+def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, match_tokens: int) -> Flags:
     """Return for each generated token whether it lies in a window that also stands in the prompt."""
     prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
-    (begins,) = find_matches(lay_end_to_end([generation.token_ids]), lay_end_to_end([prompt_ids]), n=n)
-    return covered_tokens(begins, n=n)
+    (begins,) = find_matches(
+        lay_end_to_end([generation.token_ids]), lay_end_to_end([prompt_ids]), match_tokens=match_tokens
+    )
+    return covered_tokens(begins, match_tokens=match_tokens)
 
 
 #: One object for all tokens that are alike: there are millions of tokens and some dozen kinds.
 _flags = lru_cache(maxsize=None)(TokenFlags)
 
 
-def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
+def label_tokens(located: AttributedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
     """Return what each memorized token is, over all pieces that hold it.
 
     A token that no piece holds (dropped by the split) is not templated, so it counts as revealing, but no K is known
@@ -143,8 +151,8 @@ def label_tokens(located: LocatedGeneration, patient_counts: Sequence[int]) -> t
     )
 
 
-def analyze_located(
-    located: Iterable[LocatedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
+def analyze_attributed(
+    located: Iterable[AttributedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
 ) -> Iterator[AnalyzedGeneration]:
     """Count the patients whose notes hold each piece, and label the tokens.
 
@@ -160,7 +168,7 @@ def analyze_located(
 
 
 def _train_counts(
-    located: Sequence[LocatedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
+    located: Sequence[AttributedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
 ) -> Mapping[str, int]:
     texts = {piece.piece.text for item in located for piece in item.pieces}
     notes = corpus.packed("train")

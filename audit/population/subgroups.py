@@ -16,7 +16,7 @@ from clinaudit.audit.statistics.intervals import mean_with_beta_bounds
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.groups import PARTITIONS, GroupExposure, GroupMemorization, Partition, Subgroups
+from clinaudit.reports.schema.groups import PARTITIONS, GroupDisclosure, GroupMemorization, Partition, Subgroups
 
 #: Number of notes: the first of each band [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
@@ -66,7 +66,7 @@ def measure_subgroups(
             for tier, arms in by_place.items()
         },
         disclosure={
-            tier: {arm: _describe_exposure(rows, groups) for arm, rows in arms.items()}
+            tier: {arm: _describe_disclosure(rows, groups) for arm, rows in arms.items()}
             for tier, arms in exposures.items()
         },
     )
@@ -95,13 +95,13 @@ def _describe_memorization(rows: Sequence[GenerationMetrics], groups: Groups) ->
     return described
 
 
-def _describe_exposure(readings: Sequence[Reading], groups: Groups) -> list[GroupExposure]:
+def _describe_disclosure(readings: Sequence[Reading], groups: Groups) -> list[GroupDisclosure]:
     exposed = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
     described = []
     for partition, group, patients in _list_groups(exposed, groups):
         share = _mean(patients, exposed)
         described.append(
-            GroupExposure(
+            GroupDisclosure(
                 partition=partition,
                 group=group,
                 patients=len(patients),

@@ -25,7 +25,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    publish(temporary, path)
+    put_in_place(temporary, path)
 
 
 def require_place_for(path: Path, *, role: str) -> None:
@@ -45,7 +45,7 @@ def _require_no_device(path: Path) -> None:
         raise StorageError(f"{path.name} is a device or a pipe, not a file; name a file to be written")
 
 
-def publish(temporary: Path, path: Path) -> None:
+def put_in_place(temporary: Path, path: Path) -> None:
     """Give a finished file its name, durably; both stand in one directory."""
     temporary.chmod(FILE_MODE)
     temporary.replace(path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.run.durable_files import publish
+from clinaudit.audit.run.durable_files import put_in_place
 from clinaudit.errors import IntegrityError
 
 _COHORT_MEMBERS: Mapping[str, str] = {
@@ -153,7 +153,7 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
     frame = pl.DataFrame(list(rows), schema=schema, orient="row")
     temporary = directory / f".{name}.parquet.partial"
     frame.write_parquet(temporary, compression="zstd", statistics=False)
-    publish(temporary, directory / f"{name}.parquet")
+    put_in_place(temporary, directory / f"{name}.parquet")
 
 
 Row = dict[str, Any]

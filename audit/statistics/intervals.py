@@ -62,18 +62,18 @@ def estimate_share(successes: int, trials: int) -> Estimate:
     share = wilson(successes, trials)
     if not 0 < trials < FEW_TRIALS:
         return share
-    low, high = hull(ends(share), ends(clopper_pearson(successes, trials)))
+    low, high = wider_of(interval_of(share), interval_of(clopper_pearson(successes, trials)))
     return share.model_copy(update={"low": low, "high": high})
 
 
-def ends(estimate: Estimate) -> tuple[float, float]:
+def interval_of(estimate: Estimate) -> tuple[float, float]:
     """Return an estimate's interval. Raises `ValueError` where it has none."""
     if estimate.low is None or estimate.high is None:
         raise ValueError("an interval was expected")
     return estimate.low, estimate.high
 
 
-def hull(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+def wider_of(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
     """Return the smallest interval that holds both."""
     return min(first[0], second[0]), max(first[1], second[1])
 

@@ -17,10 +17,10 @@ from clinaudit.audit.statistics.intervals import (
     ALPHA,
     RESAMPLES,
     bootstrap_mean_over_patients,
-    hull,
     interval_of_resamples,
     mean_with_beta_bounds,
     newcombe_difference,
+    wider_of,
 )
 from clinaudit.reports.schema.estimate import Estimate
 
@@ -36,7 +36,7 @@ def mean_of_patients(values: Values, *, seed: int) -> Estimate:
         return Estimate(value=None, n=0, reason=NOBODY_PAIRED)
     bounds = mean_with_beta_bounds(float(values.sum()), values.size)
     low, high = _bootstrap(values, seed=seed)
-    low, high = hull((low, high), (bounds.low or 0.0, 1.0 if bounds.high is None else bounds.high))
+    low, high = wider_of((low, high), (bounds.low or 0.0, 1.0 if bounds.high is None else bounds.high))
     return Estimate(value=float(values.mean()), low=low, high=high, n=values.size)
 
 
@@ -55,7 +55,7 @@ def paired_difference(before: Values, after: Values, *, seed: int) -> Estimate:
     rise, fall = (
         mean_with_beta_bounds(float(part.sum()), part.size) for part in (np.maximum(change, 0), np.maximum(-change, 0))
     )
-    low, high = hull(_bootstrap(change, seed=seed), newcombe_difference(rise, fall))
+    low, high = wider_of(_bootstrap(change, seed=seed), newcombe_difference(rise, fall))
     return Estimate(value=float(change.mean()), low=max(-1.0, low), high=min(1.0, high), n=change.size)
 
 
@@ -117,7 +117,7 @@ def difference_of_changes(first: AreaChange, second: AreaChange, *, n: int) -> E
     smoothed = first.smoothed - second.smoothed
     interval = (min(value, smoothed) - half, max(value, smoothed) + half)
     resampled = interval_of_resamples(first.resampled - second.resampled)
-    low, high = interval if resampled is None else hull(interval, resampled)
+    low, high = interval if resampled is None else wider_of(interval, resampled)
     return Estimate(value=value, low=max(-2.0, low), high=min(2.0, high), n=n)
 
 

@@ -29,7 +29,7 @@ Pairs = NDArray[np.int64]
 #: A figure of some generations; None where they hold too little text for it.
 Measured = Callable[[Sequence[Generation]], float | None]
 #: A's figure and B's to the limit, and whether B keeps it.
-Judged = Callable[[float, float], tuple[float, bool]]
+Compared = Callable[[float, float], tuple[float, bool]]
 
 
 class Group(NamedTuple):
@@ -47,7 +47,7 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
 
     `counts_repetition`: of one patient's few generations, two that happen to repeat themselves tell nothing.
     """
-    questions: list[tuple[str, Measured, Judged]] = [
+    questions: list[tuple[str, Measured, Compared]] = [
         ("generations shorter than a match", _short_share(ngram), _at_most(MORE_SHORT, ceiling=MOST_SHORT)),
         ("mean length in tokens", _mean_tokens, _at_least),
         ("distinct tokens in a run as long as a match", _distinct_share(ngram), _at_least),
@@ -58,7 +58,7 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
     return [_answer(group, question, measure, judge) for question, measure, judge in questions]
 
 
-def _answer(group: Group, question: str, measure: Measured, judge: Judged) -> HealthCheck:
+def _answer(group: Group, question: str, measure: Measured, judge: Compared) -> HealthCheck:
     before = measure(group.before) if group.before else None
     after = measure(group.after) if group.after else None
     limit, passed, reason = None, None, None
@@ -88,7 +88,7 @@ def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def _at_most(more: float, *, ceiling: float = 1.0) -> Judged:
+def _at_most(more: float, *, ceiling: float = 1.0) -> Compared:
     """B may be above A by `more`, and no higher than the ceiling."""
 
     def judge(before: float, after: float) -> tuple[float, bool]:

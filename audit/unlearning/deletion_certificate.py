@@ -15,7 +15,7 @@ from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
-from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, ExposedRuns, judge_patient, not_shown, worst_of
+from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, ExposedRuns, certify_patient, not_shown, worst_of
 from clinaudit.audit.unlearning.held_out_level import PatientExposure, read_exposure
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
@@ -63,12 +63,12 @@ def certify(
     texts = tuple(_by_patient(run.generations) for run in evidence)
     health, sizes = _check_groups(texts[0], texts[1], before, named, ngram=pair.b.ngram)
     collapsed = has_collapsed(health)
-    others = _OthersPairs(texts[0])
+    others = _BigramsOfOthers(texts[0])
     patients = []
     for patient_id in named:
         own = Group(patient_id, texts[0].get(patient_id, ()), texts[1].get(patient_id, ()), others.of(patient_id))
         own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
-        patients.append(judge_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
+        patients.append(certify_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
     above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
     controls = {
         tier: max((level.patients for (at, _), level in runs.levels_after.items() if at == tier), default=0)
@@ -115,7 +115,7 @@ def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation
     return [generation for patient in sorted(patients) for generation in generations[patient]]
 
 
-class _OthersPairs:
+class _BigramsOfOthers:
     """The pairs of neighbouring tokens that A wrote of everybody but one patient."""
 
     def __init__(self, generations: ByPatient) -> None:

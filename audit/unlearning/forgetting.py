@@ -53,7 +53,7 @@ class ExposedRuns:
     same_prompts: bool
 
 
-def judge_patient(
+def certify_patient(
     patient_id: str, runs: ExposedRuns, *, collapsed: bool | None, own_collapsed: bool | None
 ) -> PatientCertificate:
     """Return one patient's certificate; `own_collapsed` is the collapse check on the patient's own generations."""

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Literal
 
 from clinaudit.reports.figures.charts import Row, draw_deltas, draw_roc
-from clinaudit.reports.figures.drawn_ranges import ends, is_drawn
+from clinaudit.reports.figures.drawn_ranges import drawn_interval, is_drawn
 from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Figure, Table, numbered, tiers_of
 from clinaudit.reports.wording.captions import delta_caption
-from clinaudit.reports.wording.names import HEADLINE_TIER, METRICS, is_share, join_words, label, tier_number
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, figure, is_suppressed, number
+from clinaudit.reports.wording.names import HEADLINE_TIER, METRIC_TITLES, is_share, join_words, label, tier_number
+from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, estimate_text, is_suppressed, number
 
 _MEAN = "Mean over diagnoses"
 
@@ -31,7 +31,7 @@ def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure
             if side is None:
                 continue
             place = {"panel": label(diagnosis), "tier": numbered(tier)}
-            rates = (figure(side.sensitivity, share=True), figure(side.false_positive_rate, share=True))
+            rates = (estimate_text(side.sensitivity, share=True), estimate_text(side.false_positive_rate, share=True))
             if side.roc:
                 curves += 1
                 points = [
@@ -70,7 +70,7 @@ def _box(side: Disclosure) -> dict[str, float] | None:
 def _published_ends(rate: Estimate) -> tuple[float | None, float | None]:
     if rate.value is not None:
         return rate.value, rate.value
-    drawn = ends(rate)
+    drawn = drawn_interval(rate)
     return drawn["low"], drawn["high"]
 
 
@@ -115,7 +115,7 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
                 delta = deltas[tier]
                 ranges = {end: getattr(delta, end, None) for end in ("confidence_low", "confidence_high")}
                 rows.append({"panel": panel, "tier": tier_number(tier), **_delta_ends(delta, metric), **ranges})
-                shown = figure(delta, share=share, signed=True)
+                shown = estimate_text(delta, share=share, signed=True)
                 listed.append((panel, numbered(tier), shown, _confidence_range(delta)))
     at_headline = {
         name: delta
@@ -123,7 +123,7 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
         for delta in [deltas.get(HEADLINE_TIER)]
         if name != _MEAN and is_drawn(_delta_ends(delta, metric))
     }
-    caption = delta_caption(at_headline, METRICS[metric]) + _not_drawn(series, metric)
+    caption = delta_caption(at_headline, METRIC_TITLES[metric]) + _not_drawn(series, metric)
     svg = ""
     if any(row["value"] is not None or row["low"] is not None for row in rows):
         svg = draw_deltas(
@@ -134,11 +134,13 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
             label=caption,
         )
     table = Table(
-        f"{METRICS[metric]}, train minus nontrain{'' if share else ' (bands do not subtract)'}",
+        f"{METRIC_TITLES[metric]}, train minus nontrain{'' if share else ' (bands do not subtract)'}",
         ("Diagnosis", "Tier", "Difference", "With chance, where a band"),
         tuple(listed),
     )
-    return Figure(f"delta-{metric.replace('_', '-')}", f"Train minus nontrain: {METRICS[metric]}", caption, svg, table)
+    return Figure(
+        f"delta-{metric.replace('_', '-')}", f"Train minus nontrain: {METRIC_TITLES[metric]}", caption, svg, table
+    )
 
 
 def _confidence_range(delta: Estimate | None) -> str:
@@ -149,7 +151,7 @@ def _confidence_range(delta: Estimate | None) -> str:
 
 
 def _delta_ends(delta: Estimate | None, metric: str) -> dict[str, float | None]:
-    return ends(delta, share=is_share(metric), signed=True)
+    return drawn_interval(delta, share=is_share(metric), signed=True)
 
 
 def _not_drawn(series: Mapping[str, Mapping[str, Estimate | None]], metric: str) -> str:

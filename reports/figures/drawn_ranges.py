@@ -23,7 +23,7 @@ class Mark:
     estimate: Estimate | None
 
 
-def ends(estimate: Estimate | None, *, share: bool = True, signed: bool = False) -> dict[str, float | None]:
+def drawn_interval(estimate: Estimate | None, *, share: bool = True, signed: bool = False) -> dict[str, float | None]:
     """Return value, low and high as far as they are drawn."""
     if estimate is None or says_nothing(estimate, share=share, signed=signed):
         return dict(_NOTHING)
@@ -37,12 +37,12 @@ def is_drawn(drawn: dict[str, float | None]) -> bool:
 
 def rows_of(marks: Sequence[Mark]) -> list[dict[str, str | float | None]]:
     """Return the rows that `charts.draw_tier_estimates` takes."""
-    return [{"panel": m.panel, "tier": m.line, "arm": m.arm, **ends(m.estimate)} for m in marks]
+    return [{"panel": m.panel, "tier": m.line, "arm": m.arm, **drawn_interval(m.estimate)} for m in marks]
 
 
 def has_marks(marks: Sequence[Mark]) -> bool:
     """Whether there is anything to draw."""
-    return any(is_drawn(ends(mark.estimate)) for mark in marks)
+    return any(is_drawn(drawn_interval(mark.estimate)) for mark in marks)
 
 
 def not_drawn(marks: Sequence[Mark]) -> str:
@@ -50,7 +50,7 @@ def not_drawn(marks: Sequence[Mark]) -> str:
     every = len({mark.panel for mark in marks})
     hidden: dict[str, dict[str, list[str]]] = {}
     for mark in marks:
-        if is_suppressed(mark.estimate) and not is_drawn(ends(mark.estimate)):
+        if is_suppressed(mark.estimate) and not is_drawn(drawn_interval(mark.estimate)):
             hidden.setdefault(mark.arm, {}).setdefault(mark.line, []).append(mark.panel)
     parts = []
     for arm, lines in hidden.items():

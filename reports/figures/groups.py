@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 
 from clinaudit.reports.figures.charts import draw_tier_estimates
-from clinaudit.reports.figures.drawn_ranges import Mark, ends, has_marks, is_drawn, not_drawn, rows_of
-from clinaudit.reports.schema.groups import GroupExposure, GroupMemorization, PatientDistribution
+from clinaudit.reports.figures.drawn_ranges import Mark, drawn_interval, has_marks, is_drawn, not_drawn, rows_of
+from clinaudit.reports.schema.groups import GroupDisclosure, GroupMemorization, PatientDistribution
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Figure, Table, join_hidden, measured_memorization, numbered, tiers_of
 from clinaudit.reports.wording.findings import memorization_at
 from clinaudit.reports.wording.names import HEADLINE_TIER, label, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, figure, percent
+from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, estimate_text, percent
 
 _PARTITIONS = {"age": "Age", "sex": "Sex", "race": "Race and ethnicity", "notes": "Number of notes"}
 #: Statuses of the overlap chart: title and field.
@@ -37,7 +37,7 @@ def subgroup_figure(results: Results) -> Figure:
             for group in groups:
                 shares = [getattr(group, name) for name in panels.values()]
                 cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
-                listed.append((*cells, *(figure(share, share=True) for share in shares)))
+                listed.append((*cells, *(estimate_text(share, share=True) for share in shares)))
                 if tier == HEADLINE_TIER:
                     marks += [
                         Mark(panel, _name(group), arm, share) for panel, share in zip(panels, shares, strict=True)
@@ -59,7 +59,7 @@ def exposure_figure(results: Results) -> Figure:
         for arm, groups in tiers.get(tier, {}).items():
             for group in groups:
                 cells = (numbered(tier), arm, _PARTITIONS[group.partition], _group(group), count(group.patients))
-                listed.append((*cells, figure(group.sensitivity, share=True)))
+                listed.append((*cells, estimate_text(group.sensitivity, share=True)))
                 if tier == HEADLINE_TIER:
                     marks.append(Mark(panel, _name(group), arm, group.sensitivity))
     svg = ""
@@ -93,9 +93,9 @@ def distribution_figure(results: Results) -> Figure:
             (
                 numbered(tier),
                 arm,
-                *(figure(item.share, share=True) for item in spread.above),
+                *(estimate_text(item.share, share=True) for item in spread.above),
                 *(_decile(spread, share) for share in (0.5, 0.9)),
-                figure(spread.worst_tenth, share=True),
+                estimate_text(spread.worst_tenth, share=True),
                 "; ".join(f"{_bin(item.low, item.high)}: {count(item.patients)}" for item in spread.bins),
             )
         )
@@ -110,11 +110,11 @@ def distribution_figure(results: Results) -> Figure:
     return Figure("distribution", "Who is worst off: patients by attributable fraction", caption, svg, table)
 
 
-def _group(row: GroupMemorization | GroupExposure) -> str:
+def _group(row: GroupMemorization | GroupDisclosure) -> str:
     return row.group if row.group[:1] in "<0123456789" else label(row.group)
 
 
-def _name(row: GroupMemorization | GroupExposure) -> str:
+def _name(row: GroupMemorization | GroupDisclosure) -> str:
     return f"{_PARTITIONS[row.partition]}: {_group(row)}"
 
 
@@ -126,7 +126,7 @@ def _place(line: str) -> tuple[int, int]:
 
 
 def _draw(marks: Sequence[Mark], panels: Sequence[str], caption: str) -> str:
-    shown = [mark for mark in marks if is_drawn(ends(mark.estimate))]
+    shown = [mark for mark in marks if is_drawn(drawn_interval(mark.estimate))]
     order = list(dict.fromkeys(mark.line for mark in marks))
     names = sorted({mark.line for mark in shown}, key=lambda line: (_place(line), order.index(line)))
     return draw_tier_estimates(rows_of(shown), panels=panels, tiers=names, label=caption) if shown else ""
@@ -154,9 +154,11 @@ def _distribution_caption(results: Results) -> str:
     if spread is None:
         return f"The distribution over patients was {NOT_MEASURED}, or is suppressed."
     worst = spread.worst_tenth
-    tail = figure(worst, share=True) if worst.value is not None else SUPPRESSED
+    tail = estimate_text(worst, share=True) if worst.value is not None else SUPPRESSED
     told = [item for item in spread.above if item.threshold in (0.01, 0.1)]
-    shares = ", ".join(f"{_threshold(item.threshold).lower()}: {figure(item.share, share=True)}" for item in told)
+    shares = ", ".join(
+        f"{_threshold(item.threshold).lower()}: {estimate_text(item.share, share=True)}" for item in told
+    )
     return (
         f"At {tier_title(HEADLINE_TIER)} in train, share of the patients with an attributable fraction {shares}. Mean"
         f" of the tenth of the patients who are worst off: {tail}."

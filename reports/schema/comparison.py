@@ -16,7 +16,7 @@ Basis = Literal["paired", "published"]
 ForgettingVerdict = Literal["forgotten", "still leaks", "not shown"]
 
 
-class Behind(Record):
+class PatientsBehind(Record):
     """How many of the pairs a figure rests on; never published."""
 
     #: Patients with a figure above 0 in A, and in B.
@@ -30,14 +30,14 @@ class Behind(Record):
     unpaired_b: int = 0
 
 
-class ComparedFigure(Record):
+class ComparedMetric(Record):
     """One figure in both runs, and B minus A; `n` counts patients."""
 
     a: Estimate
     b: Estimate
     difference: Estimate
     #: Null where unknown, and always in what is published.
-    behind: Behind | None = None
+    behind: PatientsBehind | None = None
 
 
 class HitChanges(Record):
@@ -59,9 +59,9 @@ class ComparedMemorization(Record):
     #: Patients of the arm with a generation in one run only.
     unpaired_a: Count
     unpaired_b: Count
-    memorized_fraction: ComparedFigure
-    attributable_fraction: ComparedFigure
-    hit_rate: ComparedFigure
+    memorized_fraction: ComparedMetric
+    attributable_fraction: ComparedMetric
+    hit_rate: ComparedMetric
     #: Null where the runs were not paired.
     hits: HitChanges | None
 
@@ -74,7 +74,7 @@ class ComparedDisclosure(Record):
     unpaired_a: Count
     unpaired_b: Count
     #: Metric -> train minus nontrain in A, in B, and the difference of the two.
-    delta: dict[str, ComparedFigure]
+    delta: dict[str, ComparedMetric]
 
 
 class Difference(Record):

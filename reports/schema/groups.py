@@ -31,7 +31,7 @@ class GroupMemorization(Record):
     attributable_patients: Count = None
 
 
-class GroupExposure(Record):
+class GroupDisclosure(Record):
     """How often a diagnosis is stated of the patients of one group who have it, all diagnoses together."""
 
     partition: Partition
@@ -48,7 +48,7 @@ class Subgroups(Record):
     """Figures by age, sex, race where given, and number of notes."""
 
     memorization: dict[str, dict[Arm, list[GroupMemorization]]] = Field(default_factory=dict)
-    disclosure: dict[str, dict[Arm, list[GroupExposure]]] = Field(default_factory=dict)
+    disclosure: dict[str, dict[Arm, list[GroupDisclosure]]] = Field(default_factory=dict)
 
 
 class FractionBin(Record):

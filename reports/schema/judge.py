@@ -73,7 +73,7 @@ class JudgeQuality(Record):
     second: JudgeAgreement | None = None
 
 
-class CorrectedFigures(Record):
+class CorrectedMetrics(Record):
     """Disclosure of one arm (or train minus nontrain) with the judge's errors taken out: median and 95% range."""
 
     auroc_all: Estimate
@@ -84,9 +84,9 @@ class CorrectedFigures(Record):
 class CorrectedPair(Record):
     """Both arms and their difference for one diagnosis and tier."""
 
-    train: CorrectedFigures
-    nontrain: CorrectedFigures | None
-    delta: CorrectedFigures | None
+    train: CorrectedMetrics
+    nontrain: CorrectedMetrics | None
+    delta: CorrectedMetrics | None
 
 
 Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]

@@ -16,13 +16,13 @@ change, of which any number may have come and gone.
 import math
 
 from clinaudit.reports.schema.comparison import (
-    Behind,
     ComparedDisclosure,
-    ComparedFigure,
     ComparedMemorization,
+    ComparedMetric,
     Forgetting,
     HealthCheck,
     HitChanges,
+    PatientsBehind,
 )
 from clinaudit.reports.schema.disclosure import Disclosure, DisclosurePair
 from clinaudit.reports.schema.estimate import REASON, Estimate
@@ -64,17 +64,17 @@ def publish_compared_memorization(figures: ComparedMemorization) -> ComparedMemo
     )
 
 
-def _publish_figure(figure: ComparedFigure, pairs: int, unpaired: tuple[int, int]) -> ComparedFigure:
+def _publish_figure(figure: ComparedMetric, pairs: int, unpaired: tuple[int, int]) -> ComparedMetric:
     behind = figure.behind
     if behind is None or is_small(pairs):
         return _withhold(figure)
     if _rest_tells(behind, unpaired):
-        return ComparedFigure(a=withhold(figure.a), b=withhold(figure.b), difference=_on_grid(figure.difference, pairs))
+        return ComparedMetric(a=withhold(figure.a), b=withhold(figure.b), difference=_on_grid(figure.difference, pairs))
     a, b = _publish_level(figure.a, behind.a, pairs), _publish_level(figure.b, behind.b, pairs)
-    return ComparedFigure(a=a, b=b, difference=_publish_difference(figure.difference, a, b, behind))
+    return ComparedMetric(a=a, b=b, difference=_publish_difference(figure.difference, a, b, behind))
 
 
-def _rest_tells(behind: Behind, unpaired: tuple[int, int]) -> bool:
+def _rest_tells(behind: PatientsBehind, unpaired: tuple[int, int]) -> bool:
     """Whether a run's level minus that of the pairs would tell of few."""
     return any(
         is_small(rest) or is_small(with_it) or is_small(rest - with_it)
@@ -93,7 +93,7 @@ def _publish_level(level: Estimate, behind: int, pairs: int) -> Estimate:
     return level
 
 
-def _publish_difference(difference: Estimate, a: Estimate, b: Estimate, behind: Behind) -> Estimate:
+def _publish_difference(difference: Estimate, a: Estimate, b: Estimate, behind: PatientsBehind) -> Estimate:
     if difference.value is None:
         return difference
     if a.value is None or b.value is None:
@@ -143,8 +143,8 @@ def _publish_hits(hits: HitChanges, *, hides: bool) -> HitChanges:
     return HitChanges(both=None, a_only=None, b_only=None, neither=None, p_value=p_value)
 
 
-def _withhold(figure: ComparedFigure) -> ComparedFigure:
-    return ComparedFigure(a=withhold(figure.a), b=withhold(figure.b), difference=withhold(figure.difference))
+def _withhold(figure: ComparedMetric) -> ComparedMetric:
+    return ComparedMetric(a=withhold(figure.a), b=withhold(figure.b), difference=withhold(figure.difference))
 
 
 def publish_compared_disclosure(
@@ -168,27 +168,27 @@ def publish_compared_disclosure(
 
 def _publish_delta(
     metric: str,
-    figure: ComparedFigure,
+    figure: ComparedMetric,
     originals: tuple[DisclosurePair, DisclosurePair],
     published: list[DisclosurePair],
     *,
     has_rest: bool,
-) -> ComparedFigure:
+) -> ComparedMetric:
     smallest = min(_smallest_class(pair) for pair in originals)
     if is_small(smallest) or figure.difference.value is None or figure.behind is None:
         return _withhold(figure)
     if has_rest:
         # Of those without a counterpart any count may be small, and the run's own figures minus these would be theirs.
         grid = _on_grid(figure.difference, smallest, largest=2.0)
-        return ComparedFigure(a=withhold(figure.a), b=withhold(figure.b), difference=grid)
+        return ComparedMetric(a=withhold(figure.a), b=withhold(figure.b), difference=grid)
     a, b = (_as_published(metric, pair) for pair in published)
     if a.value is None or b.value is None:
-        return ComparedFigure(a=a, b=b, difference=_difference_of_ranges(a, b))
+        return ComparedMetric(a=a, b=b, difference=_difference_of_ranges(a, b))
     # The joint table of both runs has many cells: the interval is never given finely enough to solve for them.
     coarse = blur(figure.difference)
     if is_small(figure.behind.lower) or is_small(figure.behind.higher):
         coarse = _coarsen(coarse)
-    return ComparedFigure(a=a, b=b, difference=coarse)
+    return ComparedMetric(a=a, b=b, difference=coarse)
 
 
 def _as_published(metric: str, pair: DisclosurePair) -> Estimate:

@@ -46,7 +46,7 @@ from clinaudit.reports.suppression.unjudged import (
     rate_over_judged,
 )
 
-METRICS = tuple(DisclosureDelta.model_fields)
+DELTA_METRICS = tuple(DisclosureDelta.model_fields)
 _AUROCS = ("auroc", "auroc_all")
 #: Half a 95% interval over `detectable_delta`: t(.975) / (t(.95) + t(.80)), largest at the 10 degrees of freedom that
 #: the smallest classes shown (11 patients) leave at least; 0.79 with many.
@@ -77,7 +77,7 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
         delta = DisclosureDelta.model_validate(
             {
                 metric: _publish_delta(metric, getattr(pair.delta, metric), pair, (train, nontrain), set_count)
-                for metric in METRICS
+                for metric in DELTA_METRICS
             }
         )
     detectable = _publish_detectable(pair, delta)
@@ -219,7 +219,7 @@ def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:
         unjudged=None,
         base_rate=None,
         roc=None,
-        **{metric: withhold(getattr(arm, metric)) for metric in METRICS},
+        **{metric: withhold(getattr(arm, metric)) for metric in DELTA_METRICS},
     )
 
 

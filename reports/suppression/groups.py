@@ -19,7 +19,7 @@ from itertools import permutations
 from typing import NamedTuple, TypeVar
 
 from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import ARMS, PARTITIONS, Arm, GroupExposure, GroupMemorization, Subgroups
+from clinaudit.reports.schema.groups import ARMS, PARTITIONS, Arm, GroupDisclosure, GroupMemorization, Subgroups
 from clinaudit.reports.suppression.small_cells import (
     LARGEST_HIDDEN,
     blur,
@@ -36,7 +36,7 @@ from clinaudit.reports.suppression.small_cells import (
 Sizes = Mapping[tuple[Arm, str], Mapping[str, int | None]]
 #: Groups whose size is hidden, by arm and partition.
 Hidden = Mapping[tuple[Arm, str], Collection[str]]
-_Row = TypeVar("_Row", GroupMemorization, GroupExposure)
+_Row = TypeVar("_Row", GroupMemorization, GroupDisclosure)
 #: Each figure with the field that counts the patients who make it up.
 _MEMORIZATION = {"memorized_fraction": "memorized_patients", "attributable_fraction": "attributable_patients"}
 _EXPOSURE = {"sensitivity": "exposed_patients"}
@@ -136,7 +136,7 @@ def find_target_groups(subgroups: Subgroups | None) -> dict[tuple[Arm, str], fro
     }
 
 
-def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupExposure], split: Mapping[str, int | None]) -> bool:
+def _is_split(rows: Sequence[GroupMemorization] | Sequence[GroupDisclosure], split: Mapping[str, int | None]) -> bool:
     """Whether nobody of the split is missing: its groups are shown there."""
     return bool(rows) and {row.group: row.patients for row in rows} == {g: size for g, size in split.items() if size}
 

@@ -18,7 +18,7 @@ from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
     Agreement,
     ConfusionRow,
-    CorrectedFigures,
+    CorrectedMetrics,
     CorrectedPair,
     JudgeAgreement,
     JudgeQuality,
@@ -33,7 +33,7 @@ from clinaudit.reports.suppression.small_cells import (
     withhold,
 )
 
-_FIGURES = tuple(CorrectedFigures.model_fields)
+_FIGURES = tuple(CorrectedMetrics.model_fields)
 
 
 def publish_judge(quality: JudgeQuality) -> JudgeQuality:
@@ -77,11 +77,11 @@ def publish_corrected(
     shows_train = _is_whole(published.train, pair.train)
     shows_nontrain = _is_whole(published.nontrain, pair.nontrain)
 
-    def publish(figures: CorrectedFigures | None, *, shown: bool) -> CorrectedFigures | None:
+    def publish(figures: CorrectedMetrics | None, *, shown: bool) -> CorrectedMetrics | None:
         if figures is None:
             return None
         change = withhold if not shown else blur if is_coarse else _as_it_is
-        return CorrectedFigures(**{name: change(getattr(figures, name)) for name in _FIGURES})
+        return CorrectedMetrics(**{name: change(getattr(figures, name)) for name in _FIGURES})
 
     train = publish(corrected.train, shown=shows_train)
     return corrected.model_copy(

@@ -6,8 +6,8 @@ Owns what stands in which column. Works on suppressed results; a figure without 
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import METRICS, label
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count, figure
+from clinaudit.reports.wording.names import METRIC_TITLES, label
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count, estimate_text
 
 _MATCHERS = {"psm": "propensity score (psm)"}
 
@@ -21,7 +21,7 @@ def cohorts_table(results: Results) -> Table:
         excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in cohort.excluded.items()) or "none"
         row = (
             ", ".join(cells) or NOT_MEASURED,
-            figure(cohort.prevalence, share=True),
+            estimate_text(cohort.prevalence, share=True),
             _MATCHERS.get(cohort.matcher, cohort.matcher),
             excluded,
         )
@@ -53,8 +53,8 @@ def second_matcher_table(results: Results) -> Table | None:
         for tier, deltas in matching.delta.items():
             first = pairs[tier].delta if tier in pairs else None
             for metric in COMPARED_METRICS:
-                shown = NOT_MEASURED if first is None else figure(getattr(first, metric))
-                cells = (METRICS[metric], shown, figure(deltas[metric]), count(matching.sets), balance)
+                shown = NOT_MEASURED if first is None else estimate_text(getattr(first, metric))
+                cells = (METRIC_TITLES[metric], shown, estimate_text(deltas[metric]), count(matching.sets), balance)
                 rows.append((label(diagnosis), numbered(tier), *cells))
     heads = (
         "Diagnosis",

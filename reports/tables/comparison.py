@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.comparison import (
-    ComparedFigure,
     ComparedMemorization,
+    ComparedMetric,
     Comparison,
     Forgetting,
     HealthCheck,
 )
 from clinaudit.reports.schema.estimate import Arm
 from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import METRICS, is_share, label, tier_title
+from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label, tier_title
 from clinaudit.reports.wording.numbers import SUPPRESSED_WHY, count, short_figure
 
 ARMS: Final[tuple[Arm, ...]] = ("train", "nontrain")
@@ -74,7 +74,7 @@ def _arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorizati
                 yield tier, arm, arms[arm]
 
 
-def _cells(figure: ComparedFigure, *, share: bool, signed: bool = False) -> tuple[str, str, str]:
+def _cells(figure: ComparedMetric, *, share: bool, signed: bool = False) -> tuple[str, str, str]:
     return (
         short_figure(figure.a, share=share, signed=signed, interval=True),
         short_figure(figure.b, share=share, signed=signed, interval=True),
@@ -115,7 +115,7 @@ def disclosure_tables(comparison: Comparison) -> list[Table]:
             if metric in compared.delta
         ]
         columns = ("Diagnosis", "Tier", "A", "B", "B − A")
-        tables.append(Table(f"{METRICS[metric]}: train minus nontrain", columns, tuple(rows)))
+        tables.append(Table(f"{METRIC_TITLES[metric]}: train minus nontrain", columns, tuple(rows)))
     return tables
 
 

@@ -6,8 +6,15 @@ Owns what stands in which column. Works on suppressed results; a figure without 
 from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered, tiers_of
-from clinaudit.reports.wording.names import METRICS, is_share, label
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, figure, is_suppressed, short_figure
+from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label
+from clinaudit.reports.wording.numbers import (
+    NOT_MEASURED,
+    SUPPRESSED,
+    count,
+    estimate_text,
+    is_suppressed,
+    short_figure,
+)
 
 _HOW_TO_READ = (
     "In round brackets stand two-sided 95% intervals. The tests are one-sided and ask whether training adds anything:"
@@ -29,14 +36,14 @@ def metric_table(results: Results, metric: str) -> Table:
                 cells.append(short_figure(getattr(side, metric, None), share=is_share(metric), interval=True))
             if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
                 rows.append((numbered(tier), arm, *cells))
-    return Table(METRICS[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))
+    return Table(METRIC_TITLES[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))
 
 
 def disclosure_table(results: Results) -> Table:
     """Return every disclosure figure of every diagnosis and tier, with intervals, bands and reasons."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
-        for metric, title in METRICS.items():
+        for metric, title in METRIC_TITLES.items():
             share = is_share(metric)
             delta = None if pair.delta is None else getattr(pair.delta, metric)
             rows.append(
@@ -44,9 +51,9 @@ def disclosure_table(results: Results) -> Table:
                     label(diagnosis),
                     numbered(tier),
                     title,
-                    figure(getattr(pair.train, metric), share=share),
-                    figure(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
-                    figure(delta, share=share, signed=True),
+                    estimate_text(getattr(pair.train, metric), share=share),
+                    estimate_text(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
+                    estimate_text(delta, share=share, signed=True),
                     _p_value(delta),
                 )
             )

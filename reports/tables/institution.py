@@ -10,7 +10,7 @@ from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.findings import memorization_at
 from clinaudit.reports.wording.names import HEADLINE_TIER, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, figure
+from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text
 
 _NEXT: Mapping[str, tuple[str, ...]] = {
     "fail": (
@@ -67,7 +67,7 @@ def _is_seen(pieces: Mapping[str, int | None]) -> bool:
 def breach_factors_table(results: Results) -> Table:
     """Return the four factors of 45 CFR 164.402(2), and where this audit bears on each."""
     figures = memorization_at(results, HEADLINE_TIER, "train")
-    headline = NOT_MEASURED if figures is None else figure(figures.attributable_fraction, share=True)
+    headline = NOT_MEASURED if figures is None else estimate_text(figures.attributable_fraction, share=True)
     rows = (
         (
             "Nature and extent of the information, and how likely people can be re-identified",

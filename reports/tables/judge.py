@@ -9,8 +9,8 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedPair, JudgeQuality
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, numbered, tiers_of
-from clinaudit.reports.wording.names import METRICS, is_share, label
-from clinaudit.reports.wording.numbers import count, figure, is_suppressed
+from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label
+from clinaudit.reports.wording.numbers import count, estimate_text, is_suppressed
 
 _CORRECTED = ("auroc_all", "sensitivity", "ppv")
 _SHIPPED = (
@@ -66,7 +66,7 @@ def judge_figures_table(results: Results) -> Table:
             quality.hiding_rate,
         ),
     ]
-    rows = [(title, figure(rate, share=True)) for title, rate in shares]
+    rows = [(title, estimate_text(rate, share=True)) for title, rate in shares]
     rows += _chance_corrected("the labels", quality.agreement.kappa, quality.agreement.alpha)
     second = quality.second
     if second is not None:
@@ -74,7 +74,7 @@ def judge_figures_table(results: Results) -> Table:
         rows += [
             (f"Verdicts asked of the judge and of {name}", count(second.verdicts)),
             ("Of these, left without a verdict by one of the two, and not compared", count(second.unjudged)),
-            (f"Agreement with {name}, of those compared", figure(second.agreement, share=True)),
+            (f"Agreement with {name}, of those compared", estimate_text(second.agreement, share=True)),
             *_chance_corrected(name, second.kappa, second.alpha),
             (f"Disagreements with {name}, of those compared", count(second.disagreements)),
         ]
@@ -87,8 +87,8 @@ def _of(rate: Estimate, read: str) -> str:
 
 def _chance_corrected(other: str, kappa: Estimate, alpha: Estimate) -> list[tuple[str, str]]:
     return [
-        (f"Cohen's kappa with {other}", figure(kappa)),
-        (f"Krippendorff's alpha with {other}", figure(alpha)),
+        (f"Cohen's kappa with {other}", estimate_text(kappa)),
+        (f"Krippendorff's alpha with {other}", estimate_text(alpha)),
     ]
 
 
@@ -107,7 +107,7 @@ def corrected_table(results: Results) -> Table:
             for name in _CORRECTED:
                 planned += 1
                 if any(estimate.value is not None for estimate in _corrected(pair.corrected, name)):
-                    rows.append((label(diagnosis), numbered(tier), METRICS[name], *_row(pair, name)))
+                    rows.append((label(diagnosis), numbered(tier), METRIC_TITLES[name], *_row(pair, name)))
     heads = ("Diagnosis", "Tier", "Figure")
     sides = ("train", "nontrain", "train minus nontrain")
     columns = tuple(f"{side.capitalize()}, {kind}" for side in sides for kind in ("raw", "corrected"))
@@ -152,5 +152,5 @@ def _row(pair: DisclosurePair, name: str) -> list[str]:
         raw, corrected = getattr(pair, side), getattr(pair.corrected, side)
         for record in (raw, corrected):
             cell = None if record is None else getattr(record, name)
-            cells.append(figure(cell, share=is_share(name), signed=side == "delta"))
+            cells.append(estimate_text(cell, share=is_share(name), signed=side == "delta"))
     return cells

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from clinaudit.reports.schema.memorization import LengthSummary, Memorization
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, measured_memorization, numbered
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count, figure, number
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count, estimate_text, number
 
 _FRACTIONS = (
     ("Generations", "generations"),
@@ -42,7 +42,7 @@ def paper_view_table(results: Results) -> Table:
     for tier, arm, figures in measured_memorization(results):
         view = figures.paper_view
         if view is not None:
-            shares = (figure(view.memorized_fraction, share=True), figure(view.hit_rate, share=True))
+            shares = (estimate_text(view.memorized_fraction, share=True), estimate_text(view.hit_rate, share=True))
             rows.append((numbered(tier), arm, f"{view.rows:,}", *shares))
     heads = ("Tier", "Arm", "Patients, once a cohort", "Memorized", "Hit rate")
     return Table(
@@ -65,9 +65,9 @@ def near_verbatim_table(results: Results) -> Table:
     for tier, arm, figures in measured_memorization(results):
         near = figures.near_verbatim
         if near is not None:
-            shares = (figure(near.fraction, share=True), figure(near.extra_fraction, share=True))
+            shares = (estimate_text(near.fraction, share=True), estimate_text(near.extra_fraction, share=True))
             windows = f"{near.edit_budget} of {near.window}"
-            rows.append((numbered(tier), arm, windows, *shares, figure(near.longest_region)))
+            rows.append((numbered(tier), arm, windows, *shares, estimate_text(near.longest_region)))
     heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
     return Table("Near-verbatim text by tier (counted separately)", heads, tuple(rows))
 
@@ -87,11 +87,11 @@ def _by_tier_and_arm(
 
 def _memorization_cell(figures: Memorization, name: str) -> str:
     value = getattr(figures, name)
-    return count(value) if name in _COUNTS else figure(value, share=name != "source_notes_mean")
+    return count(value) if name in _COUNTS else estimate_text(value, share=name != "source_notes_mean")
 
 
 def _length(lengths: LengthSummary | None, figures: Memorization) -> str:
     if lengths is None or lengths.mean is None:
-        return figure(figures.stitched_share) if figures.stitched_share.value is None else NOT_MEASURED
+        return estimate_text(figures.stitched_share) if figures.stitched_share.value is None else NOT_MEASURED
     median = "" if lengths.median is None else f", median {number(lengths.median)}"
     return f"mean {number(lengths.mean)}{median}"

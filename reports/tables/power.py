@@ -2,8 +2,8 @@
 
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, disclosure_pairs, measured_memorization, numbered
-from clinaudit.reports.wording.names import METRICS, label
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count, figure, number, percent
+from clinaudit.reports.wording.names import METRIC_TITLES, label
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count, estimate_text, number, percent
 
 
 def power_table(results: Results) -> Table:
@@ -15,7 +15,7 @@ def power_table(results: Results) -> Table:
         if detectable is not None:
             shown = number(detectable) if detectable <= 1 else "none: the cohort is too small"
         elif pair.delta is not None and pair.delta.auroc_all.reason:
-            shown = figure(pair.delta.auroc_all)
+            shown = estimate_text(pair.delta.auroc_all)
         zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
         rows.append((label(diagnosis), numbered(tier), shown, *zeros))
     heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
@@ -41,4 +41,4 @@ def memorization_zeros_table(results: Results) -> Table:
 def _zeros(bounds: dict[str, float] | None) -> str:
     if bounds is None:
         return NOT_MEASURED
-    return "; ".join(f"{METRICS[name]}: at most {percent(bound)}" for name, bound in bounds.items()) or "no zero"
+    return "; ".join(f"{METRIC_TITLES[name]}: at most {percent(bound)}" for name, bound in bounds.items()) or "no zero"

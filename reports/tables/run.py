@@ -6,7 +6,7 @@ from clinaudit.reports.schema.decision import Decision, RuleOutcome
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, numbered
 from clinaudit.reports.wording.names import STATUSES, label, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, figure, number, percent
+from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, estimate_text, number, percent
 
 _RULE_HEADS = ("Rule", "Tier", "Status", "Question", "Observed", "Limit", "Why")
 
@@ -28,7 +28,7 @@ def rules_table(decision: Decision) -> Table:
                 numbered(rule.tier) if rule.tier else "all",
                 f"{sign} {word}",
                 rule.question,
-                figure(rule.observed, share=share) + _decided_on(rule),
+                estimate_text(rule.observed, share=share) + _decided_on(rule),
                 " and ".join(limits) or "no limit",
                 rule.reason,
             )

@@ -6,7 +6,7 @@ from clinaudit.reports.schema.comparison import Comparison, Forgetting
 from clinaudit.reports.tables.comparison import _DELTAS, _HEADLINE_TIER, _MEASURES, BASES, BRACKETS, VERDICTS, _arms
 from clinaudit.reports.tables.table import numbered
 from clinaudit.reports.terminal.layout import grid, wrap
-from clinaudit.reports.wording.names import METRICS, is_share, label, tier_title
+from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label, tier_title
 from clinaudit.reports.wording.numbers import count, short_figure
 
 
@@ -34,7 +34,7 @@ def comparison_summary(comparison: Comparison) -> str:
 def _disclosure_summary(comparison: Comparison) -> str:
     title = f"Train minus nontrain, B − A, at {tier_title(_HEADLINE_TIER)}"
     metrics = _DELTAS[:3]
-    rows: list[Sequence[str]] = [[title, *(METRICS[metric] for metric in metrics)]]
+    rows: list[Sequence[str]] = [[title, *(METRIC_TITLES[metric] for metric in metrics)]]
     for diagnosis, tiers in comparison.disclosure.items():
         compared = tiers.get(_HEADLINE_TIER)
         if compared is not None:

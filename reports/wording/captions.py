@@ -9,7 +9,7 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.wording.findings import memorization_at
 from clinaudit.reports.wording.names import HEADLINE_TIER, join_words, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, _bound, _is_told, figure, is_suppressed, percent
+from clinaudit.reports.wording.numbers import NOT_MEASURED, _bound, _is_told, estimate_text, is_suppressed, percent
 
 
 def gradient_caption(results: Results) -> str:
@@ -143,9 +143,9 @@ def stitched_caption(results: Results) -> str:
         return f"Stitching was {NOT_MEASURED}."
     stitched, sources, shared = figures.stitched_share, figures.source_notes_mean, figures.multi_patient_share
     return (
-        f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes, {figure(stitched, share=True)};"
-        f" source notes of a generation, {figure(sources)}; pieces that other patients' notes hold too,"
-        f" {figure(shared, share=True)}."
+        f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes,"
+        f" {estimate_text(stitched, share=True)}; source notes of a generation, {estimate_text(sources)}; pieces that other patients' notes hold too,"
+        f" {estimate_text(shared, share=True)}."
     )
 
 
@@ -169,7 +169,7 @@ def near_verbatim_caption(results: Results) -> str:
     if near is None:
         return text
     return (
-        f"{text} At {tier_title(HEADLINE_TIER)} in train: near-verbatim {figure(near.fraction, share=True)}, beyond"
-        f" verbatim {figure(near.extra_fraction, share=True)}; tokens of the longest such region of a"
-        f" generation, {figure(near.longest_region)}."
+        f"{text} At {tier_title(HEADLINE_TIER)} in train: near-verbatim {estimate_text(near.fraction, share=True)},"
+        f" beyond verbatim {estimate_text(near.extra_fraction, share=True)}; tokens of the longest such region of a"
+        f" generation, {estimate_text(near.longest_region)}."
     )

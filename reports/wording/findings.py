@@ -17,7 +17,7 @@ from clinaudit.reports.wording.numbers import (
     SUPPRESSED_WHY,
     _is_told,
     _with_interval,
-    figure,
+    estimate_text,
     is_suppressed,
 )
 from clinaudit.reports.wording.verdict import diagnosis_sentence
@@ -34,7 +34,7 @@ def headline(results: Results) -> list[str]:
     facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
     estimate = None if train is None else train.attributable_fraction
     if train is None or estimate is None or not _is_told(estimate):
-        why = figure(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
+        why = estimate_text(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
         return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
     sentences = [
         f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
@@ -51,7 +51,7 @@ def headline(results: Results) -> list[str]:
         )
     else:
         baseline = nontrain.attributable_fraction
-        value = _with_interval(baseline) if _is_told(baseline) else figure(baseline, share=True)
+        value = _with_interval(baseline) if _is_told(baseline) else estimate_text(baseline, share=True)
         sentences.append(
             f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
             " alone gives."
@@ -73,7 +73,7 @@ def _beside_headline(results: Results, train: Memorization) -> list[str]:
         if is_headline and rule.observed.value is not None and rule.observed.high is not None:
             sentences.append(
                 "The policy's rule reads the attributable share with wider bounds:"
-                f" {figure(rule.observed, share=True)}."
+                f" {estimate_text(rule.observed, share=True)}."
             )
     return [" ".join(sentences)] if sentences else []
 
@@ -117,7 +117,7 @@ def _memorization_gaps(results: Results) -> list[str]:
         for arm, figures in sorted(results.memorization[tier].items(), reverse=True):
             estimate = figures.attributable_fraction
             if not _is_told(estimate):
-                reasons.setdefault(figure(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
+                reasons.setdefault(estimate_text(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
             elif estimate.value is None:
                 bounded.append(f"{tier_title(tier)} ({arm})")
     gaps = [f"Memorization at {join_words(where)}: {reason}." for reason, where in reasons.items()]

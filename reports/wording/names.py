@@ -25,7 +25,7 @@ FACTS = {
     Fact.CHIEF_COMPLAINT: "chief complaint",
     Fact.HPI: "history of present illness",
 }
-METRICS = {
+METRIC_TITLES = {
     "mention_rate": "Mention rate",
     "auroc": "AUROC among mentions",
     "ppv": "PPV among mentions",

@@ -43,7 +43,7 @@ def number(value: float, *, signed: bool = False) -> str:
     return text.replace("−0.00", "0.00") if math.isclose(value, 0, abs_tol=0.005) else text
 
 
-def figure(estimate: Estimate | None, *, share: bool = False, signed: bool = False) -> str:
+def estimate_text(estimate: Estimate | None, *, share: bool = False, signed: bool = False) -> str:
     """Return a figure with its interval, its band if suppressed, or the reason why there is none."""
     if estimate is None:
         return NOT_MEASURED
@@ -123,7 +123,7 @@ def _with_interval(estimate: Estimate) -> str:
 def _bound(estimate: Estimate) -> str:
     """Return a suppressed share as what can be said of it."""
     if says_nothing(estimate, share=True):
-        return figure(estimate, share=True)
+        return estimate_text(estimate, share=True)
     low, high = estimate.low or 0.0, 1.0 if estimate.high is None else estimate.high
     text = f"at most {percent(high)}" if low == 0 else f"at least {percent(low)}"
     return f"{text} (exact figure suppressed)"

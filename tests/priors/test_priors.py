@@ -8,7 +8,7 @@ import pytest
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import FactReader, PatientFacts
-from clinaudit.priors.prompts import NOTHING_MORE, Prior, PromptWriter, Revealed
+from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.profile import load_profile
 
@@ -44,7 +44,7 @@ def write(
     *,
     context: int = 10**6,
     limit: int = 1000,
-    revealed: Revealed = NOTHING_MORE,
+    revealed: Revealed = NO_FINDINGS,
 ) -> list[Prior]:
     writer = PromptWriter(
         PROFILE,

@@ -21,7 +21,7 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_area_change,
     paired_difference,
 )
-from clinaudit.reports.schema.comparison import Behind, ComparedFigure, ComparedMemorization, HitChanges
+from clinaudit.reports.schema.comparison import ComparedMemorization, ComparedMetric, HitChanges, PatientsBehind
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.suppression.comparison import publish_compared_disclosure, publish_compared_memorization
 
@@ -74,7 +74,7 @@ def test_a_patient_counts_once_and_only_where_both_runs_have_it() -> None:
     assert figures.memorized_fraction.b.value == pytest.approx(0.15)
     assert figures.memorized_fraction.difference.value == pytest.approx(-0.05)
     assert figures.hits == HitChanges(both=1, a_only=0, b_only=1, neither=0, p_value=1.0)
-    assert figures.memorized_fraction.behind == Behind(a=1, b=2, lower=1, higher=1, unpaired_a=2, unpaired_b=1)
+    assert figures.memorized_fraction.behind == PatientsBehind(a=1, b=2, lower=1, higher=1, unpaired_a=2, unpaired_b=1)
 
 
 def test_of_several_prompts_those_that_both_runs_have_make_the_pair() -> None:
@@ -160,13 +160,13 @@ def memorization(
     *, pairs: int = 100, a: int = 60, b: int = 40, lower: int = 30, higher: int = 20, rest: int = 0, rest_hits: int = 0
 ) -> ComparedMemorization:
     """Figures of 0/1 values: `a` patients hit in A, `b` in B."""
-    figure = ComparedFigure(
+    figure = ComparedMetric(
         a=Estimate(value=a / pairs, low=0.1, high=0.9, n=pairs),
         b=Estimate(value=b / pairs, low=0.1, high=0.9, n=pairs),
         difference=Estimate(value=(b - a) / pairs, low=-0.3217, high=0.1234, n=pairs),
-        behind=Behind(a=a, b=b, lower=lower, higher=higher, unpaired_a=rest, unpaired_b=0)
+        behind=PatientsBehind(a=a, b=b, lower=lower, higher=higher, unpaired_a=rest, unpaired_b=0)
         if not rest_hits
-        else Behind(a=a, b=b, lower=lower, higher=higher, unpaired_a=rest_hits, unpaired_b=0),
+        else PatientsBehind(a=a, b=b, lower=lower, higher=higher, unpaired_a=rest_hits, unpaired_b=0),
     )
     return ComparedMemorization(
         pairs=pairs,

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from clinaudit.audit.disclosure.metrics import METRICS
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_the_truth_is_what_many_patients_show(coverage: ModuleType):
 def test_intervals_hold_the_truth_and_the_test_rarely_rejects_without_a_delta(coverage: ModuleType, effect: str):
     scenario = coverage.Scenario(40, 0.4, effect, "spread")
     tally = coverage.simulate_disclosure(scenario, repetitions=150, rng=np.random.default_rng(1), resamples=400)
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         for name in (metric, f"delta.{metric}"):
             # 150 repetitions of an interval that holds 95% of the time: 89% or fewer come about once in 600.
             assert tally.coverage(name) > 0.89, name

@@ -8,7 +8,7 @@ import pytest
 
 from clinaudit.audit.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.disclosure.metrics import METRICS
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
@@ -73,7 +73,7 @@ def test_deltas_are_train_minus_nontrain():
     )
     assert pair.nontrain is not None
     assert pair.delta is not None
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         first, second = getattr(pair.train, metric), getattr(pair.nontrain, metric)
         delta = getattr(pair.delta, metric)
         assert delta.value == pytest.approx(first.value - second.value)
@@ -87,7 +87,7 @@ def test_unjudged_is_counted_and_never_a_negative():
     clouded = measure(read("train", "++..xx", "-...x"))
     assert clouded.train.unjudged == 3
     assert clouded.train.generations == 11
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         assert getattr(clouded.train, metric).value == getattr(clean.train, metric).value
 
 
@@ -135,7 +135,7 @@ def test_nothing_to_go_on_is_null_with_a_reason(positives: str, negatives: str, 
 def test_without_nontrain_patients_every_delta_is_null_with_a_reason():
     pair = measure(read("train", "++..", "...."))
     assert pair.delta is not None
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         delta = getattr(pair.delta, metric)
         assert (delta.value, delta.low, delta.p_value) == (None, None, None)
         assert delta.reason
@@ -160,7 +160,7 @@ def test_too_many_one_class_resamples_leave_the_figure_without_an_interval():
 
 def test_intervals_do_not_collapse_at_the_ends():
     train = measure(read("train", "+" * 20, "-" * 20)).train
-    for metric in METRICS:
+    for metric in DISCLOSURE_METRICS:
         estimate = getattr(train, metric)
         assert estimate.low < estimate.high
     assert train.auroc.value == 1

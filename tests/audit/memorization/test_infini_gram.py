@@ -102,8 +102,8 @@ def flags_of(ends: Sequence[int], *, n: int) -> list[bool]:
 
 
 def ours(generated: Ids, notes: Sequence[Ids], *, n: int) -> list[bool]:
-    (begins,) = find_matches(lay_end_to_end([generated]), lay_end_to_end(notes), n=n)
-    return covered_tokens(begins, n=n).tolist()
+    (begins,) = find_matches(lay_end_to_end([generated]), lay_end_to_end(notes), match_tokens=n)
+    return covered_tokens(begins, match_tokens=n).tolist()
 
 
 def invented_patients(rng: random.Random) -> list[list[str]]:

@@ -15,7 +15,9 @@ def begins_by_definition(generated: list[int], notes: list[list[int]], n: int) -
 
 
 def matches(generations: list[list[int]], notes: list[list[int]], n: int) -> list[list[bool]]:
-    return [begins.tolist() for begins in find_matches(lay_end_to_end(generations), lay_end_to_end(notes), n=n)]
+    return [
+        begins.tolist() for begins in find_matches(lay_end_to_end(generations), lay_end_to_end(notes), match_tokens=n)
+    ]
 
 
 @pytest.mark.parametrize("block", range(10))
@@ -75,8 +77,8 @@ def flags(text: str) -> np.ndarray:
     ],
 )
 def test_covered_tokens_and_regions(begins: str, n: int, covered: str, regions: list[tuple[int, int]]) -> None:
-    assert covered_tokens(flags(begins), n=n).tolist() == flags(covered).tolist()
-    assert [tuple(region) for region in merge_overlapping_matches(flags(begins), n=n)] == regions
+    assert covered_tokens(flags(begins), match_tokens=n).tolist() == flags(covered).tolist()
+    assert [tuple(region) for region in merge_overlapping_matches(flags(begins), match_tokens=n)] == regions
 
 
 def test_sequences_laid_end_to_end() -> None:

@@ -10,7 +10,7 @@ from support.memorization_twin import Twin, lf, patients_holding
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
-from clinaudit.audit.memorization.verbatim import locate_generations
+from clinaudit.audit.memorization.verbatim import attribute_generations
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
@@ -59,7 +59,7 @@ def test_one_generation_equals_the_twin(tokenizer, cache, notes, others, generat
     assert (text, laid) == (generated, spans)
     generation = Generation("g", "p", "train", "public", (), (), prompt, text, ids, tuple(spans), "stop")
     patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], cache, READER)
-    (located,) = locate_generations([generation], patient, tokenizer=tokenizer, n=N)
+    (located,) = attribute_generations([generation], patient, tokenizer=tokenizer, match_tokens=N)
 
     twin = Twin(tokenizer, notes, N)
     assert located.memorized == twin.memorized(ids)

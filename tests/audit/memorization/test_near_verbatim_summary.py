@@ -7,7 +7,7 @@ from support.results.filled_results import filled, memorization_of
 
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.near_verbatim_summary import (
-    NearFigures,
+    NearVerbatimCounts,
     measure_near_verbatim,
     summarize_near_verbatim,
 )
@@ -24,12 +24,12 @@ NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
 
 def test_hand_computed_figures() -> None:
     rows = [
-        NearFigures("a", tokens=100, near_tokens=60, extra_tokens=20, longest_region=40),
-        NearFigures("a", tokens=50, near_tokens=0, extra_tokens=0, longest_region=0),
-        NearFigures("b", tokens=30, near_tokens=30, extra_tokens=0, longest_region=30),
-        NearFigures("c", tokens=0, near_tokens=0, extra_tokens=0, longest_region=0),
+        NearVerbatimCounts("a", tokens=100, near_tokens=60, extra_tokens=20, longest_region=40),
+        NearVerbatimCounts("a", tokens=50, near_tokens=0, extra_tokens=0, longest_region=0),
+        NearVerbatimCounts("b", tokens=30, near_tokens=30, extra_tokens=0, longest_region=30),
+        NearVerbatimCounts("c", tokens=0, near_tokens=0, extra_tokens=0, longest_region=0),
     ]
-    near = summarize_near_verbatim(rows, n=30, seed=0)
+    near = summarize_near_verbatim(rows, match_tokens=30, seed=0)
     assert (near.window, near.edit_budget) == (30, 3)
     assert near.fraction.value == pytest.approx((0.6 + 0 + 1 + 0) / 4)
     assert near.extra_fraction.value == pytest.approx(0.2 / 4)
@@ -37,27 +37,27 @@ def test_hand_computed_figures() -> None:
     assert near.longest_region.n == 4
     assert near.longest_region_length == LengthSummary(mean=17.5, median=15.0, p90=37.0, max=40)
     assert (near.patients, near.extra_patients) == (2, 1)
-    assert near == summarize_near_verbatim(rows, n=30, seed=0)
+    assert near == summarize_near_verbatim(rows, match_tokens=30, seed=0)
 
 
 def test_a_tier_without_generations_is_refused() -> None:
     with pytest.raises(ValueError, match="no generation"):
-        summarize_near_verbatim([], n=30, seed=0)
+        summarize_near_verbatim([], match_tokens=30, seed=0)
 
 
 def test_a_generation_is_reduced_to_its_counts() -> None:
     note = list(range(100, 180))
     edited = [*note[:20], 1, *note[21:60], 2, 3, 4, 5, 6]
-    matches = find_near_matches(lay_end_to_end([edited, [7] * 40]), lay_end_to_end([[8] * 40, note]), n=30)
+    matches = find_near_matches(lay_end_to_end([edited, [7] * 40]), lay_end_to_end([[8] * 40, note]), match_tokens=30)
     text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
     # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
     assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
     metrics = GenerationMetrics("g", "a", "train", "public", len(edited), 39, 0, 0, 1, 0, 1)
     figures = measure_near_verbatim(text, metrics)
-    assert figures == NearFigures("a", tokens=65, near_tokens=63, extra_tokens=24, longest_region=63)
+    assert figures == NearVerbatimCounts("a", tokens=65, near_tokens=63, extra_tokens=24, longest_region=63)
     metrics = GenerationMetrics("h", "a", "train", "public", 40, 0, 0, 0, 0, 0, 0)
     nothing = measure_near_verbatim(matches.text_of(1, length=40, note_ids=["first", "second"]), metrics)
-    assert nothing == NearFigures("a", tokens=40, near_tokens=0, extra_tokens=0, longest_region=0)
+    assert nothing == NearVerbatimCounts("a", tokens=40, near_tokens=0, extra_tokens=0, longest_region=0)
 
 
 def near_of(fraction: float, extra: float, *, patients: int, extra_patients: int, n: int = 150) -> NearVerbatim:

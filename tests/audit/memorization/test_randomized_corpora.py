@@ -24,7 +24,7 @@ from clinaudit.audit.memorization.specificity import patient_count as specificit
 from clinaudit.audit.memorization.specificity import window_index
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
 from clinaudit.audit.memorization.summary import measure_generation
-from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, analyze_located
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, analyze_attributed
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
@@ -294,8 +294,8 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
             )
         )
     notes, progress = read_back(corpus, folder), Progress(quiet=True)
-    matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), n=corpus.n, progress=progress)
-    found = analyze_located((item.located for item in matched), notes, progress=progress)
+    matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
+    found = analyze_attributed((item.located for item in matched), notes, progress=progress)
     by_number = {int(item.located.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.memorization.summary import GenerationFigures, GenerationMetrics, summarize_memorization
+from clinaudit.audit.memorization.summary import GenerationCounts, GenerationMetrics, summarize_memorization
 from clinaudit.audit.memorization.verbatim import TokenFlags
 
 
@@ -16,13 +16,13 @@ def figures(
     regions: int = 0,
     stitched: int = 0,
     cohorts: tuple[str, ...] = (),
-) -> GenerationFigures:
+) -> GenerationCounts:
     attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
     metrics = GenerationMetrics(
         "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
     )
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
-    return GenerationFigures(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+    return GenerationCounts(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
 REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)
@@ -48,7 +48,7 @@ def test_hand_computed_figures() -> None:
         figures("b", tokens=10, flags=[REVEALING] * 10, pieces=[(1, 1, True)], regions=1),
         figures("c", tokens=0),
     ]
-    summary = summarize_memorization(rows, n=30, seed=0)
+    summary = summarize_memorization(rows, match_tokens=30, seed=0)
     assert (summary.generations, summary.patients, summary.empty, summary.shorter_than_ngram) == (4, 3, 1, 2)
     assert summary.memorized_fraction.value == pytest.approx((0.4 + 0 + 1 + 0) / 4)
     assert summary.memorized_fraction_without_echo.value == pytest.approx((0.3 + 0 + 1 + 0) / 4)
@@ -85,24 +85,24 @@ def test_hand_computed_figures() -> None:
 
 
 def test_no_data_is_a_reason_never_a_zero() -> None:
-    summary = summarize_memorization([figures("a", tokens=40)], n=30, seed=0)
+    summary = summarize_memorization([figures("a", tokens=40)], match_tokens=30, seed=0)
     assert summary.memorized_fraction.value == 0
     for estimate in (summary.source_notes_mean, summary.stitched_share, summary.templated_share):
         assert estimate.value is None
         assert estimate.reason
     assert summary.paper_view is None
     with pytest.raises(ValueError, match="no generation"):
-        summarize_memorization([], n=30, seed=0)
+        summarize_memorization([], match_tokens=30, seed=0)
 
 
 def test_intervals_are_over_patients_and_reproducible() -> None:
     rows = [figures(f"p{i}", tokens=10, flags=[REVEALING] * (i % 11)) for i in range(44)]
-    first, second = (summarize_memorization(rows, n=5, seed=1).memorized_fraction for _ in range(2))
+    first, second = (summarize_memorization(rows, match_tokens=5, seed=1).memorized_fraction for _ in range(2))
     assert first == second
     assert first.low is not None
     assert first.high is not None
     assert first.low < 0.5 < first.high
     # Ten copies of one patient's generations tell no more than one of them.
     copied = [row for row in rows for _ in range(10)]
-    wide = summarize_memorization(copied, n=5, seed=1).memorized_fraction
+    wide = summarize_memorization(copied, match_tokens=5, seed=1).memorized_fraction
     assert (wide.low, wide.high) == pytest.approx((first.low, first.high))

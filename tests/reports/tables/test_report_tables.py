@@ -6,7 +6,7 @@ import pytest
 from support.results.filled_results import all_null, empty, filled, memorization_of, population
 
 from clinaudit.reports.figures.disclosure import delta_figure, roc_figure
-from clinaudit.reports.figures.drawn_ranges import Mark, ends, is_drawn, not_drawn
+from clinaudit.reports.figures.drawn_ranges import Mark, drawn_interval, is_drawn, not_drawn
 from clinaudit.reports.figures.groups import distribution_figure, subgroup_figure
 from clinaudit.reports.figures.memorization import composition_figure
 from clinaudit.reports.pages.report import render_page
@@ -14,7 +14,7 @@ from clinaudit.reports.schema.corpus import CorpusSummary
 from clinaudit.reports.schema.disclosure import DisclosurePair
 from clinaudit.reports.schema.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.estimate import REASON, Estimate
-from clinaudit.reports.schema.judge import Agreement, CorrectedFigures, CorrectedPair, JudgeQuality
+from clinaudit.reports.schema.judge import Agreement, CorrectedMetrics, CorrectedPair, JudgeQuality
 from clinaudit.reports.schema.results import Results, StageCompleteness
 from clinaudit.reports.suppression.results import suppress
 from clinaudit.reports.tables.corpus import corpus_tables
@@ -123,8 +123,8 @@ def test_the_p_column_says_what_became_of_the_test(delta: Delta, told: str) -> N
 
 
 def test_rows_without_a_corrected_figure_are_left_out_and_counted() -> None:
-    hidden = CorrectedFigures(auroc_all=HIDDEN, sensitivity=HIDDEN, ppv=HIDDEN)
-    shown = CorrectedFigures(auroc_all=SHOWN, sensitivity=HIDDEN, ppv=HIDDEN)
+    hidden = CorrectedMetrics(auroc_all=HIDDEN, sensitivity=HIDDEN, ppv=HIDDEN)
+    shown = CorrectedMetrics(auroc_all=SHOWN, sensitivity=HIDDEN, ppv=HIDDEN)
     pair = headline_pair().model_copy(
         update={"corrected": CorrectedPair(train=hidden, nontrain=shown, delta=hidden)},
     )
@@ -138,7 +138,7 @@ def test_rows_without_a_corrected_figure_are_left_out_and_counted() -> None:
     assert "tells the four classes apart" not in sentence
 
     errs = Estimate(value=None, reason="the judge errs too much")
-    none = CorrectedFigures(auroc_all=errs, sensitivity=errs, ppv=errs)
+    none = CorrectedMetrics(auroc_all=errs, sensitivity=errs, ppv=errs)
     pair = pair.model_copy(update={"corrected": CorrectedPair(train=none, nontrain=None, delta=None)})
     assert corrected_sentence(with_pair(filled(), pair)) == (
         "Corrected figures are shown for 0 of 1 arms (a diagnosis at a tier, in train or nontrain). Where the labelled"
@@ -159,11 +159,11 @@ def test_no_empty_table_is_folded_or_printed_as_data(results: Results) -> None:
 
 
 def test_a_band_that_says_almost_nothing_is_not_drawn() -> None:
-    assert not is_drawn(ends(NEARLY_ALL))
-    assert is_drawn(ends(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
-    assert is_drawn(ends(NEARLY_ALL, share=False))
-    assert not is_drawn(ends(HIDDEN))
-    assert is_drawn(ends(SHOWN))
+    assert not is_drawn(drawn_interval(NEARLY_ALL))
+    assert is_drawn(drawn_interval(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
+    assert is_drawn(drawn_interval(NEARLY_ALL, share=False))
+    assert not is_drawn(drawn_interval(HIDDEN))
+    assert is_drawn(drawn_interval(SHOWN))
 
 
 def test_what_is_suppressed_and_not_drawn_is_named_by_arm() -> None:

@@ -12,7 +12,7 @@ from clinaudit.reports.suppression.small_cells import band
 from clinaudit.reports.tables.run import completeness_table, provenance_table, rules_table
 from clinaudit.reports.wording.findings import asked_sentence
 from clinaudit.reports.wording.names import label, label_in_sentence
-from clinaudit.reports.wording.numbers import figure, short_figure
+from clinaudit.reports.wording.numbers import estimate_text, short_figure
 
 BEYOND = "decided on the exact figure"
 
@@ -70,7 +70,7 @@ def test_questions_name_diagnoses_as_people_do() -> None:
     ],
 )
 def test_a_band_is_printed_where_it_says_something(estimate: Estimate, signed: bool, long: str, short: str) -> None:
-    assert figure(estimate, share=True, signed=signed) == long
+    assert estimate_text(estimate, share=True, signed=signed) == long
     assert short_figure(estimate, share=True, signed=signed) == short
 
 

@@ -20,7 +20,7 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.groups import (
     ARMS,
     Arm,
-    GroupExposure,
+    GroupDisclosure,
     GroupMemorization,
     OverlapBin,
     Partition,
@@ -257,7 +257,7 @@ def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: 
         disclosure={
             tier: {
                 arm: [
-                    GroupExposure(
+                    GroupDisclosure(
                         partition=partition,
                         group=group,
                         patients=size,

@@ -43,7 +43,7 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.groups import (
     Decile,
     FractionBin,
-    GroupExposure,
+    GroupDisclosure,
     GroupMemorization,
     OverlapBin,
     PatientDistribution,
@@ -369,14 +369,14 @@ def _subgroups(world: World) -> Subgroups:
                     )
         return described
 
-    def exposures(tier: str, arm: str) -> list[GroupExposure]:
+    def exposures(tier: str, arm: str) -> list[GroupDisclosure]:
         described = []
         for partition, groups in GROUPS.items():
             for group in groups:
                 size = number(partition, arm, "asked", tier, group)
                 if size:
                     described.append(
-                        GroupExposure(
+                        GroupDisclosure(
                             partition=partition,
                             group=group,
                             patients=size,
