@@ -1,4 +1,4 @@
-"""From the stages' outcomes to the results and the run record (contract, section 6).
+"""From the stages' outcomes to the results and the run record (docs/results.md).
 
 Owns completeness, warnings and provenance. Knows nothing of how figures are computed or written.
 """

@@ -1,4 +1,4 @@
-"""Who is audited: diagnosis labels, matched cohorts, and the targets they make (contract, sections 3 and 5).
+"""Who is audited: diagnosis labels, matched cohorts, and the targets they make (docs/how-it-works.md, section 3).
 
 Owns the way from a corpus to its targets. Knows nothing of prompts or generations.
 """
@@ -18,7 +18,7 @@ from clinaudit.priors.facts import FactReader, PatientFacts
 from clinaudit.priors.prompts import NOTHING_MORE, Revealed
 from clinaudit.priors.tiers import Fact
 
-#: Train (and nontrain) patients sampled where no cohort can be made (contract, section 3).
+#: Train (and nontrain) patients sampled where no cohort can be made (docs/how-it-works.md, section 3).
 SAMPLE_SIZE = 200
 
 
@@ -143,7 +143,7 @@ def revealed_by_judge(inputs: AuditInputs, annotations: Mapping[str, Sequence[An
 def match_cohorts(
     inputs: AuditInputs, facts: Mapping[str, PatientFacts], labels: Labels, progress: Progress
 ) -> Targets:
-    """Match a cohort for each diagnosis; without any, sample targets (contract, section 3)."""
+    """Match a cohort for each diagnosis; without any, sample targets (docs/how-it-works.md, section 3)."""
     settings = inputs.settings
     candidates = [
         Candidate(

@@ -1,4 +1,4 @@
-"""`clinaudit gate` (contract, section 1). Owns its options, what it prints and where it writes; decides nothing."""
+"""`clinaudit gate` (docs/policy.md). Owns its options, what it prints and where it writes; decides nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""`clinaudit judge-check` (contract, section 1). Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit judge-check` (docs/methods.md, section 5, "Labelled texts").
+
+Owns its options and what it prints and writes; computes nothing.
+"""
 
 from pathlib import Path
 

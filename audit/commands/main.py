@@ -1,4 +1,4 @@
-"""The command line (contract, section 1). Owns options, exit statuses and what is printed; computes nothing.
+"""The command line (docs/commands.md). Owns options, exit statuses and what is printed; computes nothing.
 
 Everything heavy is imported inside the command that needs it, so that `--help` answers at once.
 """

@@ -1,7 +1,7 @@
 """Generations beside their own patients' notes, patient by patient: here, or as shards of some patients each.
 
 Owns a patient's notes as they are matched, and the way to a worker and back. Knows nothing of what a match is: that is
-the business of the work it is given (generation_matching.py).
+the business of the work it is given (verbatim.py, near_verbatim.py).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
