@@ -1,4 +1,4 @@
-"""`clinaudit analyze`: memorization of generations made elsewhere (contract, section 6).
+"""`clinaudit analyze`: memorization of generations made elsewhere (docs/results.md, "What a run leaves").
 
 Owns the way from a file of generations to the memorization part of the results. Knows nothing of models.
 """

@@ -1,4 +1,4 @@
-"""The settings of an audit: the command line over a configuration file over the defaults (contract, section 1).
+"""The settings of an audit: the command line over a configuration file over the defaults (docs/for-ml-engineers.md).
 
 Owns every option's name, type and default. Knows nothing of what an option does.
 """

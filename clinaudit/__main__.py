@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and exit with the contract's status."""
+    """Run the command line and exit with its status (docs/commands.md, "clinaudit")."""
     from clinaudit.audit.commands.main import run
 
     sys.exit(run(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Every error clinaudit raises on purpose, each with the exit status of the contract.
+"""Every error clinaudit raises on purpose, each with its exit status (docs/commands.md, "clinaudit").
 
     ClinauditError
     ├── UsageError       2   wrong command line, or settings changed on resume

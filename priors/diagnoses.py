@@ -1,4 +1,4 @@
-"""The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; contract, sections 3 and 5).
+"""The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; docs/methods.md, section 1).
 
 Owns the panel (`diagnoses.toml`, and a site's own entries) and the exact matching of its terms. Knows nothing of
 negation or of whom a mention is about: that is the judge's.
@@ -31,7 +31,7 @@ class TermKind(StrEnum):
     SYMPTOM = "symptom"
 
 
-#: To hold one of these is to refer to the diagnosis; symptoms do not count (contract, section 3).
+#: To hold one of these is to refer to the diagnosis; symptoms do not count (docs/methods.md, section 1, "Scrubbing").
 REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
 
 

@@ -1,7 +1,7 @@
-"""The prompts: what an adversary at each tier types, per patient and diagnosis (paper 3.1, Appendix A; contract 3).
+"""The prompts: what an adversary at each tier types, per patient and diagnosis (paper 3.1, Appendix A).
 
-Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets. Knows nothing of the model but the length of
-its context and how it counts tokens.
+Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets (docs/methods.md, section 1). Knows nothing
+of the model but the length of its context and how it counts tokens.
 """
 
 import re

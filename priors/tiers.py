@@ -1,4 +1,4 @@
-"""The six tiers of adversarial access, one row each (paper 3.1, Appendix A; contract, section 3).
+"""The six tiers of adversarial access, one row each (paper 3.1, Appendix A; docs/methods.md, section 1).
 
 Owns what each tier holds and what tells it from the tier below. Knows nothing of how facts are found in notes.
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("audit", "priors", "templates", "reports")
-#: docs/style: one noun a module; these names say nothing.
+#: CONTRIBUTING.md, "Style in short": one noun a module; these names say nothing.
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "misc"})
 MAX_LINES = 400
 #: What a wheel may hold besides Python: by suffix.

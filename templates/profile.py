@@ -11,7 +11,7 @@ from typing import Any
 from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import read_toml_file
 
-#: Label of text before any header, and of a body-system header without a parent (contract, section 4).
+#: Label of text before any header, and of a body-system header without a parent (docs/methods.md, section 2).
 PREAMBLE = "preamble"
 UNASSIGNED = "unassigned"
 DEFAULT_PROFILE = Path(__file__).with_name("soap.toml")

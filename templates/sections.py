@@ -32,7 +32,7 @@ class Section:
 
 
 def normalize_newlines(text: str) -> str:
-    r"""Read `\r\n` and `\r` as `\n` (contract, section 4)."""
+    r"""Read `\r\n` and `\r` as `\n` (docs/methods.md, section 2)."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -16,7 +16,7 @@ class Span(NamedTuple):
 
 
 def merge_overlapping(spans: Iterable[Span]) -> list[Span]:
-    """Merge spans that share at least one position; spans that only touch stay apart (contract, section 4)."""
+    """Merge spans that share at least one position; spans that only touch stay apart (docs/methods.md, section 2)."""
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:

@@ -1,7 +1,7 @@
 """Covariate balance of a four-cell cohort: standardized mean differences, and the choice of patients that lowers them.
 
 Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outcomes: cells are numbered as in
-`CONTRASTS` (paper, Appendix D; contract, section 5).
+`CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ from clinaudit.reports.schema.cohorts import BalanceRow
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
 #: Sums over the patients of a cell, of any shape.
 Sums = NDArray[np.float64]
-#: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (contract, section 5).
+#: |SMD| above which a covariate is flagged, and above which the cohort's rules are inconclusive (docs/methods.md,
+#: section 4).
 FLAGGED_SMD = 0.1
 POOR_SMD = 0.25
 #: Exchanges scored at a time (8 bytes each).

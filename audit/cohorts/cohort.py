@@ -1,4 +1,4 @@
-"""Matched evaluation cohorts: membership x status, equal cells (paper, 3.2.2 and Appendix D; contract, section 5).
+"""Matched evaluation cohorts: membership x status, equal cells (paper 3.2.2, Appendix D; docs/methods.md, section 4).
 
 Owns who is compared with whom and how well they match. Knows nothing of notes, prompts or verdicts.
 """

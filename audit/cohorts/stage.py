@@ -15,7 +15,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 
-#: Train (and nontrain) patients sampled where no cohort can be made: docs/methods.md, section 1.
+#: Train (and nontrain) patients sampled where no cohort can be made (docs/how-it-works.md, section 3).
 SAMPLE_SIZE = 200
 
 

@@ -1,4 +1,4 @@
-"""`clinaudit compare`. Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit compare` (docs/comparing-runs.md). Owns its options and what it prints and writes; computes nothing."""
 
 from pathlib import Path
 

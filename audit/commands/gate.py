@@ -1,4 +1,4 @@
-"""`clinaudit gate`. Owns its options, what it prints and where it writes; decides nothing."""
+"""`clinaudit gate` (docs/policy.md). Owns its options, what it prints and where it writes; decides nothing."""
 
 from pathlib import Path
 

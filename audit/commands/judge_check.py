@@ -1,4 +1,7 @@
-"""`clinaudit judge-check`. Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit judge-check` (docs/methods.md, section 5, "Labelled texts").
+
+Owns its options and what it prints and writes; computes nothing.
+"""
 
 import json
 from pathlib import Path

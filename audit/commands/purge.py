@@ -1,4 +1,7 @@
-"""`clinaudit purge`. Owns its options, its question and what it says; removes nothing itself."""
+"""`clinaudit purge` (docs/results.md, "Purging").
+
+Owns its options, its question and what it says; removes nothing itself.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Disclosure of a diagnosis in two runs, over the cohort members that both judged (contract, section 5).
+"""Disclosure of a diagnosis in two runs, over the cohort members that both judged (docs/methods.md, section 8).
 
 Owns which members make a pair, and the difference of the two train-minus-nontrain deltas. Knows nothing of tokens.
 Figures among mentions (AUROC, PPV) are left out: a model that mentions less is scored on other patients, not on pairs.

@@ -1,4 +1,4 @@
-"""Writes the demo's corpus directory as section 2 of the contract says, with a table of what was planted.
+"""Writes the demo's corpus directory as docs/corpus-format.md says, with a table of what was planted.
 
 Owns the files and their columns. Knows nothing of wording. Rows and bytes depend on the seed and the sizes alone.
 """
@@ -15,7 +15,7 @@ from clinaudit.audit.demo.notes import Note, write_notes
 from clinaudit.audit.demo.population import Patient, draw_population
 from clinaudit.errors import StorageError, UsageError
 
-#: The least that reached 40 matched patients in every cell of every cohort (see tests/test_demo_corpus.py).
+#: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
 PATIENTS_PER_ARM = 130
 #: What was planted; its presence tells a corpus of ours, which may be written over, from anybody else's.
 TRUTH_FILE = "truth.jsonl"

@@ -44,7 +44,7 @@ HEADERS: tuple[str, ...] = (
 )
 OPTIONAL_HEADERS = frozenset({"gynecological history", "mental health history"})
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
-#: refers to a diagnosis excludes the patient's matched set from the fragment tiers (contract, section 3).
+#: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
 SENSITIVE_VISIT = 0.35
 SENSITIVE_LATEST_VISIT = 0.2
 CARRIAGE_RETURN_SHARE = 0.03

@@ -1,4 +1,4 @@
-"""The figures of one arm with their intervals (contract, section 5; docs/methods.md, section 5).
+"""The figures of one arm with their intervals (docs/methods.md, section 5).
 
 Owns which interval a figure gets. Knows nothing of the other arm. Every interval is over patients, each of whom has one
 generation.

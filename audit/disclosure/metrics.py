@@ -1,4 +1,4 @@
-"""What counts of outcomes say about disclosure: the seven figures of one arm (paper, 3.2.2; contract, section 5).
+"""What counts of outcomes say about disclosure: the seven figures of one arm (paper 3.2.2; docs/methods.md, section 5).
 
 Owns formulas on counts by outcome, vectorized over resamples. Knows nothing of patients, arms or intervals. An array
 of counts has its last axis over `OUTCOMES`; `present` counts generations of patients who have the diagnosis, `absent`

@@ -1,4 +1,4 @@
-"""What the judge read in the generations of a cohort, and counts of it by arm and status (contract, section 5).
+"""What the judge read in the generations of a cohort, and counts of it by arm and status (docs/methods.md, section 5).
 
 Owns readings and how they are counted. Knows nothing of figures or intervals, nor of how a verdict was reached.
 """

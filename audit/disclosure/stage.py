@@ -1,7 +1,7 @@
 """The disclosure stage: the judge's outcomes to the figures of each cohort and tier.
 
-Owns which generation stands for which cohort member, and which matched sets a tier leaves out (contract, sections 3
-and 5). Knows nothing of how a judge reads or how a figure is computed.
+Owns which generation stands for which cohort member, and which matched sets a tier leaves out (docs/methods.md,
+sections 1 and 5). Knows nothing of how a judge reads or how a figure is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ def _readings(
 ) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
 
-    A patient without a reading takes its whole set out, so that the 0.5 base rate holds (contract, section 3).
+    A patient without a reading takes its whole set out, so that the 0.5 base rate holds (docs/methods.md, section 1).
     """
     left_out = {
         member.patient_id: excluded.get((member.patient_id, tier, cohort.diagnosis), _NOT_GENERATED)

@@ -1,4 +1,4 @@
-"""Disclosure of a diagnosis at a tier: both arms, their differences, tests (paper, 3.2.2; contract, section 5).
+"""Disclosure of a diagnosis at a tier: both arms, their differences, tests (paper 3.2.2; docs/methods.md, section 5).
 
 Owns differences between the arms, their intervals and tests. Knows nothing of notes, prompts or how a verdict was
 reached: it takes readings.

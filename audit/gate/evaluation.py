@@ -1,4 +1,4 @@
-"""The gate: a policy against results, rule by rule, and the verdict of the run (contract, section 6, Gate).
+"""The gate: a policy against results, rule by rule, and the verdict of the run (docs/methods.md, section 6).
 
 Owns what passes, fails or cannot be told, and says why in words for someone who is no statistician. Knows nothing of
 how figures were computed; `sufficiency` says when there is too little evidence to decide. No words of it hold a count

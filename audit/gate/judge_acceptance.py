@@ -1,4 +1,4 @@
-"""Whether a judge may be relied on: its figures against the policy's limits (contract, section 6, Gate).
+"""Whether a judge may be relied on: its figures against the policy's limits (docs/policy.md, "How a rule is decided").
 
 Owns the words for a judge that is not accepted. Knows nothing of disclosure. As everywhere in the gate, the end of the
 95% interval that speaks against the judge must be within the limit: a judge scored on few texts is not accepted. A text

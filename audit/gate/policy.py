@@ -1,4 +1,4 @@
-"""Policies: what a model may give away and still pass, read from TOML (contract, section 6, Gate).
+"""Policies: what a model may give away and still pass, read from TOML (docs/policy.md, "Keys").
 
 Owns the file's format, its validation, and which policies ship. Knows nothing of results: `clinaudit.audit.gate`'s
 `evaluation` applies a policy. `policies/default.toml` and `policies/strict.toml` explain every key.

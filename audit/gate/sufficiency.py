@@ -1,4 +1,4 @@
-"""Whether the evidence suffices for a rule to be decided, and to pass, and in words why not (contract, section 6).
+"""Whether the evidence suffices for a rule to be decided, and to pass, and in words why not (docs/policy.md).
 
 Owns everything that makes a rule inconclusive but the figure itself: too few patients, short or unrated texts, groups
 too unlike, a judge that is not accepted, too little power. Knows nothing of limits on figures: that is the gate. No

@@ -1,4 +1,4 @@
-"""Generations made elsewhere, read and checked for `clinaudit analyze` (contract, section 6).
+"""Generations made elsewhere, read and checked for `clinaudit analyze` (docs/corpus-format.md).
 
 Owns the columns of that input and what each may hold. Knows nothing of tokenizers: whether `token_ids` decode to
 `text` is for whoever holds the audited model's.

@@ -1,4 +1,4 @@
-"""The generation stage: priors to generations, each committed as it is finished (paper 3.1, Appendix A).
+"""The generation stage: priors to generations, each committed as it is finished (docs/how-it-works.md, section 5).
 
 Owns the plan of prompts, resumption, and the way from an engine's ids to text. Knows nothing of how an engine decodes.
 """

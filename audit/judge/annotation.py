@@ -38,7 +38,8 @@ class Annotation:
     icd10_spans: tuple[str, ...]
     symptom_spans: tuple[str, ...]
     medication_spans: tuple[str, ...]
-    #: For patients without the diagnosis too: removal from the positives only would itself tell (contract, section 3).
+    #: For patients without the diagnosis too: removal from the positives only would itself tell (docs/methods.md,
+    #: section 1).
     medications_to_remove: tuple[MedicationRemoval, ...]
 
 

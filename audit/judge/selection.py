@@ -1,4 +1,4 @@
-"""Which judge reads, from the options; and its memory, for the run that it reads in (contract, section 1).
+"""Which judge reads, from the options; and its memory, for the run that it reads in (docs/for-ml-engineers.md).
 
 Owns what the judge's options mean together. Knows nothing of how a judge reads; loads the served one only where asked.
 """

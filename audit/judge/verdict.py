@@ -1,6 +1,7 @@
-"""What a judge says of one text and one diagnosis, and when that is valid (paper, Appendix C; contract, section 5).
+"""What a judge says of one text and one diagnosis, and when that is valid.
 
-Owns the verdict, its validity and its row in `judgements.parquet`. Knows no judge.
+Owns the verdict, its validity (paper, Appendix C; docs/methods.md, section 5) and its row in `judgements.parquet`.
+Knows no judge.
 """
 
 import re

@@ -1,8 +1,8 @@
 """What the judge model is told: the question about one generation and one diagnosis (paper, Appendix C, Figure 6).
 
-Owns the wording (ours, not the paper's; the rules are the contract's, section 5), the fence around a note, the id that
-ties an answer to its question, and the schema of the answer. Knows nothing of servers. A change of the wording changes
-`digest_of_wording`, and with it the judge's identity.
+Owns the wording (ours, not the paper's; the rules are in docs/methods.md, section 5), the fence around a note, the id
+that ties an answer to its question, and the schema of the answer. Knows nothing of servers. A change of the wording
+changes `digest_of_wording`, and with it the judge's identity.
 """
 
 import hashlib
@@ -148,7 +148,7 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
 
 
 def _describe_terms(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the panel's terms, a site's own among them: they are what a mention is (contract, section 5)."""
+    """Yield the panel's terms, a site's own among them: they are what a mention is (docs/methods.md, section 5)."""
     for words, terms in zip(_TERMS, (diagnosis.names, diagnosis.symptoms, diagnosis.medications), strict=True):
         if terms:
             yield f"{words}: {', '.join(terms)}"

@@ -1,7 +1,8 @@
-"""Attribution of memorized regions to source notes, and the split of stitched ones (paper 3.2.1; contract, section 4).
+"""Attribution of memorized regions to source notes, and the split of stitched ones (paper 3.2.1).
 
-Owns which note a piece of a region comes from and in how many of the patient's notes it stands. Works on text with
-line feeds only on both sides, and on token boundaries. Knows nothing of sections, rules or other patients.
+Owns which note a piece of a region comes from and in how many of the patient's notes it stands (docs/methods.md,
+section 2, "Attribution and split"). Works on text with line feeds only on both sides, and on token boundaries. Knows
+nothing of sections, rules or other patients.
 """
 
 from collections.abc import Sequence
@@ -103,8 +104,8 @@ def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegi
 def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[list[Piece], int]:
     """Split into the longest prefix and suffix (in tokens) that each stand in some note; the rest likewise.
 
-    Where neither exists the first and last tokens are dropped and counted (contract, section 4). Returns the pieces by
-    place and the number of dropped tokens.
+    Where neither exists the first and last tokens are dropped and counted (docs/methods.md, section 2). Returns the
+    pieces by place and the number of dropped tokens.
     """
     pieces: list[Piece] = []
     dropped = 0

@@ -1,4 +1,4 @@
-"""The rows of the evidence tables, from the records of the stages (contract, section 6).
+"""The rows of the evidence tables, from the records of the stages (docs/results.md, "Evidence tables").
 
 Owns which field goes in which column. Knows nothing of files.
 """

@@ -1,4 +1,4 @@
-"""Verbatim matching: which generated tokens stand in the patient's own notes (paper 3.2.1; contract, section 4).
+"""Verbatim matching: which generated tokens stand in the patient's own notes (paper 3.2.1; docs/methods.md, section 2).
 
 Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. Every hit of a hash is
 compared id by id, so that no match is false.

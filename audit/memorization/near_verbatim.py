@@ -1,7 +1,7 @@
-"""Near-verbatim matching: windows of a generation that stand in a note but for a few edits (methods.md, section 2a).
+"""Near-verbatim matching: windows of a generation that stand in a note but for a few edits.
 
-Owns near matches and their regions, in token ids. Knows nothing of text, nor of figures. What it finds is counted
-beside the paper's verbatim figures (3.2.1) and never mixed with them.
+Owns near matches and their regions, in token ids (docs/methods.md, section 2a). Knows nothing of text, nor of figures.
+What it finds is counted beside the paper's verbatim figures (3.2.1) and never mixed with them.
 
 A near match is a window of n generated ids whose Levenshtein distance to some run of ids of one note is at most
 k = n // 10. Under k edits at least n - k of its tokens stay, in at most k + 1 runs, so that one run of at least

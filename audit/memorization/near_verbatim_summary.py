@@ -1,4 +1,4 @@
-"""Figures of near-verbatim text over the generations of one tier and arm (methods.md, section 2a).
+"""Figures of near-verbatim text over the generations of one tier and arm (docs/methods.md, section 2a).
 
 Owns means and lengths of what near_verbatim.py finds. They stand beside the verbatim figures, in a block of their own,
 and no other figure, rule or limit is made from them.

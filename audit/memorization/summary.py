@@ -1,4 +1,4 @@
-"""Figures of verbatim memorization over the generations of one tier and arm (contract, sections 4 and 6).
+"""Figures of verbatim memorization over the generations of one tier and arm (docs/methods.md, section 2).
 
 Owns means, shares and their intervals, and the rows of `generation_metrics`. Knows nothing of how a generation was
 analysed. Every mean is over generations (one a distinct prompt) with a bootstrap over patients.

@@ -1,7 +1,7 @@
-"""Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; contract, section 4).
+"""Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; docs/methods.md, section 2).
 
 Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of how they
-were made, nor of figures over many of them (memorization_figures.py).
+were made, nor of figures over many of them (summary.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ class TokenFlags:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedGeneration:
-    """A generation with everything that section 4 says of it."""
+    """A generation with everything that docs/methods.md, section 2, says of it."""
 
     located: AttributedGeneration
     #: K of each piece of `located.pieces`.

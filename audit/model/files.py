@@ -1,4 +1,4 @@
-"""What lies in a model directory, checked before anything loads it (contract, sections 1 and 6).
+"""What lies in a model directory, checked before anything loads it (README.md, "PHI and safety").
 
 Owns the refusal of models that would run foreign code (pickle weights, `auto_map`), of damaged or missing weights, and
 the model's digest. Reads JSON and safetensors headers only; knows nothing of engines.

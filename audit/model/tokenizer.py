@@ -1,7 +1,7 @@
 """The audited model's own tokenizer: ids of a text, and the characters each token stands for.
 
-Owns the way from ids to characters (contract, section 4, "region"): a token's characters are those its bytes contribute
-to when all tokens' bytes are laid end to end. Knows nothing of notes or matches.
+Owns the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a token's characters are those its
+bytes contribute to when all tokens' bytes are laid end to end. Knows nothing of notes or matches.
 """
 
 import json
@@ -127,7 +127,7 @@ class ModelTokenizer:
         return value
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Return the ids of a text alone, without special tokens (contract, section 4)."""
+        """Return the ids of a text alone, without special tokens (docs/methods.md, section 2)."""
         return tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
     def encode_many(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:

@@ -1,4 +1,4 @@
-"""Who was in the corpus: the paper's Tables 5 to 7 (contract, section 6).
+"""Who was in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
 
 Owns counts and moments of notes, tokens, ages, sex and race for any group of patients. Knows nothing of results.
 """

@@ -1,6 +1,6 @@
 """What a run leaves: evidence, published results, report, verdict, run record and, last, the manifest.
 
-Owns which file holds what (contract, section 6). Knows nothing of how a number came about.
+Owns which file holds what (docs/results.md, "What a run leaves"). Knows nothing of how a number came about.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Removing a run's evidence, so that a valid run of aggregates is left (contract, section 1, `purge`).
+"""Removing a run's evidence, so that a valid run of aggregates is left (docs/results.md, "Purging").
 
 Owns in what order files go. Of a finished run first the manifest is written anew, without the evidence and saying that
 the run was purged; then the evidence goes, the lock last. Killed at any point, the same command finishes: until then

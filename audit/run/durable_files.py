@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clinaudit.errors import StorageError
 
-#: PHI: for the owner's eyes only (contract, section 6).
+#: PHI: for the owner's eyes only (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20

@@ -1,7 +1,7 @@
-"""The tables under `evidence/`: columns, types and order (contract, section 6). PHI; nothing else may read them in.
+"""The tables under `evidence/`: columns, types and order (docs/results.md, "Evidence tables").
 
-Owns the parquet schemas. Knows nothing of how a row came about. Rows are written in the order given, without
-statistics, so that equal rows give equal bytes.
+PHI; nothing else may read them in. Owns the parquet schemas. Knows nothing of how a row came about. Rows are written in
+the order given, without statistics, so that equal rows give equal bytes.
 """
 
 from collections.abc import Iterable, Mapping

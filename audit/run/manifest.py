@@ -1,4 +1,4 @@
-"""The manifest: SHA-256 of every file of a run outside `work/`, written last (contract, section 6).
+"""The manifest: SHA-256 of every file of a run outside `work/`, written last (docs/results.md, "What a run leaves").
 
 A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. While files of a
 finished run are replaced, it lists both the old and the new ones, so that a kill leaves a run that holds. Knows nothing

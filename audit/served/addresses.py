@@ -1,4 +1,4 @@
-"""Which addresses prompts and generations may be sent to (contract, `--phi-approved`).
+"""Which addresses prompts and generations may be sent to (README.md, "PHI and safety").
 
 Loopback always, any other host only if it was named. Decides on the URL's text alone and looks nothing up; whatever
 is not plainly one of the two is refused. Knows nothing of what is sent.
@@ -106,7 +106,7 @@ def _is_loopback(host: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    # An IPv4-mapped ::ffff:127.0.0.1 is not among the contract's loopback forms: refused like any other host.
+    # An IPv4-mapped ::ffff:127.0.0.1 is no loopback address by RFC 6890: refused like any other host.
     return address in ipaddress.ip_network("127.0.0.0/8" if address.version == 4 else "::1/128")
 
 

@@ -15,7 +15,7 @@ from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 
-#: An answer that cannot be used is asked for again once (contract, section 5).
+#: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
 MAX_ATTEMPTS = 2
 #: Refusals not followed by an answer after which the server is asked whether it answers anything. As many as may be in
 #: flight: of these all could have been refused before the first answer of a working server came.

@@ -1,4 +1,4 @@
-"""The error of an AUROC, and of the difference of two: DeLong's variance with Student's t (contract, section 5).
+"""The error of an AUROC, and of the difference of two: DeLong's variance with Student's t (docs/methods.md, section 5).
 
 Owns intervals, the one-sided test and the smallest difference that would have shown. Knows nothing of verdicts, arms or
 diagnoses: counts by score level as in `clinaudit.audit.statistics.auroc`, and like it vectorized over leading axes.

@@ -1,7 +1,7 @@
 """Intervals and multiplicity: Wilson, Clopper-Pearson and its fractional form, bootstrap over patients, Holm.
 
 Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
-(contract, sections 4 to 6). A figure computed on nothing is null with a reason, never 0.
+(docs/methods.md, sections 2 and 5). A figure computed on nothing is null with a reason, never 0.
 """
 
 import math
@@ -17,9 +17,9 @@ from clinaudit.reports.schema.estimate import Estimate
 ALPHA = 0.05
 #: 97.5% point of the normal distribution.
 Z = float(ndtri(1 - ALPHA / 2))
-#: Bootstrap resamples (contract, section 4).
+#: Bootstrap resamples (docs/methods.md, section 2).
 RESAMPLES = 2000
-#: Share of resamples without a value above which an interval would describe other data (contract, section 5).
+#: Share of resamples without a value above which an interval would describe other data (docs/methods.md, section 5).
 MAXIMUM_UNDEFINED_SHARE = 0.01
 #: Trials below which a share's interval is the wider of Wilson's and Clopper and Pearson's: Wilson's alone holds a
 #: share of 0.105 in 92.1% at 10 trials (Brown, Cai and DasGupta 2001 on its dips).

@@ -1,4 +1,4 @@
-"""The corpus: patients, their notes in order of time, and their diagnosis labels (contract, section 2).
+"""The corpus: patients, their notes in order of time, and their diagnosis labels (docs/corpus-format.md).
 
 Owns what an audit may ask of a corpus, and `read_corpus`, which reports everything wrong at once: a corpus that
 exists is valid. Knows nothing of file formats, of what a note says, or of any model.

@@ -34,7 +34,7 @@ def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int
     A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
     """
     open_file(file).close()  # polars opens the path itself; this says in our words why it could not
-    # -P: a polars.py lying in the working directory must not be imported.
+    # -P: a module `polars` lying in the working directory must not be imported.
     command = [
         sys.executable,
         "-P",

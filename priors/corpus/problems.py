@@ -1,4 +1,4 @@
-"""Everything found wrong in an input, collected so that all of it is reported at once (contract, section 2).
+"""Everything found wrong in an input, collected so that all of it is reported at once (docs/corpus-format.md).
 
 Owns where a problem is (file, row, column) and how that reads. What is wrong is said in fixed words of ours: a
 problem never holds content of a cell, since a cell may hold note text or a name.

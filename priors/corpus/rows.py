@@ -1,7 +1,7 @@
 """From the tables' rows to notes, patients and labels, and the checks that tie one table to another.
 
 Owns what a row means once its table could be read; every cell that cannot be used is added to `problems`, and the
-result is only to be used if there are none. Contract, section 2.
+result is only to be used if there are none. The rules: docs/corpus-format.md, "Cells".
 """
 
 from collections.abc import Callable, Mapping

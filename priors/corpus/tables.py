@@ -2,7 +2,7 @@
 
 Owns the columns and the checks that need one table alone: required, blank, repeated. What a cell means (a date, an
 age) and what ties the tables together is `corpus`'s business. The rows of a table stay in memory, the text of a note
-does not: it goes to the note texts as it is read. Contract, section 2.
+does not: it goes to the note texts as it is read. The columns: docs/corpus-format.md.
 """
 
 import sys

@@ -37,7 +37,7 @@ class RocPoint(Record):
 
 
 class Disclosure(Record):
-    """Disclosure of one diagnosis at one tier in one arm (contract, section 5)."""
+    """Disclosure of one diagnosis at one tier in one arm (docs/methods.md, section 5)."""
 
     generations: Count
     mentioned: Count

@@ -1,4 +1,4 @@
-"""The atoms of the results: a record, a count of patients, a figure with its interval (contract, section 6).
+"""The atoms of the results: a record, a count of patients, a figure with its interval (docs/results.md).
 
 Owns what every published number has in common. Knows nothing of which numbers there are: that is `results`.
 """

@@ -1,7 +1,7 @@
 """What is published of the judge: its errors on labelled texts, and disclosure corrected for them.
 
-Owns the records of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (contract, section 6). Knows
-nothing of how a judge reads or how a figure is computed.
+Owns the records of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (docs/results.md, "judge_quality").
+Knows nothing of how a judge reads or how a figure is computed.
 """
 
 from typing import Literal, get_args

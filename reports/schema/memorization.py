@@ -92,7 +92,7 @@ class NearVerbatim(Record):
 
 
 class Memorization(Record):
-    """Verbatim memorization at one tier in one arm (contract, section 4)."""
+    """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
     generations: Count
     patients: Count

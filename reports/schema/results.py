@@ -1,6 +1,6 @@
-"""The results schema: what `results.json` holds, as typed records (contract, section 6).
+"""The results schema: what `results.json` holds, as typed records (docs/results.md, "results.json").
 
-Owns the shape of every published number; results_schema.py makes the JSON Schema of it. Knows nothing of how a
+Owns the shape of every published number; json_schema.py makes the JSON Schema of it. Knows nothing of how a
 number was computed. A figure is an `Estimate`: a value with its interval, or no value with the reason.
 """
 
@@ -22,7 +22,7 @@ from clinaudit.reports.schema.judge import JudgeQuality
 from clinaudit.reports.schema.memorization import Memorization
 
 SCHEMA_VERSION = "1.0"
-#: Floats are published with this many decimals (contract, section 6).
+#: Floats are published with this many decimals (docs/methods.md, section 7).
 DECIMALS = 6
 
 

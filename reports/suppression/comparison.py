@@ -1,4 +1,4 @@
-"""Small cells in a comparison of two runs (contract, section 6; docs/comparing-runs.md).
+"""Small cells in a comparison of two runs (docs/comparing-runs.md, "What is written, and what is hidden").
 
 Two runs of nearly the same patients tell more than either: two counts of ten thousand that differ by three tell of
 three patients. Hence, beside what each run hides by itself:

@@ -1,4 +1,4 @@
-"""The published copy of the results: small cells suppressed, once for every output (contract, section 6).
+"""The published copy of the results: small cells suppressed, once for every output (docs/results.md, "Small cells").
 
 Everything outside `evidence/` is made from what `suppress` returns. Owns which figure rests on which patients.
 `small_cells` holds the arithmetic, `suppressed_disclosure` the status × outcome tables, `suppressed_memorization` the
@@ -12,8 +12,8 @@ fewer than 11 patients make up is published as an upper bound; a count of pieces
 where at least 11 patients are known to stand behind it, dropped tokens only where there are none. What follows from a
 hidden figure (a mean over diagnoses, a delta, a rule's observation) is made from the published ranges.
 
-What is not guaranteed. tests/suppression_attacker.py attacks random result sets by integer programming. Against all
-that is linear in 500 of them, three of 234,713 hidden counts keep fewer than three values (docs/results.md). Areas
+What is not guaranteed. benchmarks/suppression_attacker.py attacks random result sets by integer programming. Against
+all that is linear in 500 of them, three of 234,713 hidden counts keep fewer than three values (docs/results.md). Areas
 under curves, tests and means have been attacked on few sets, corrected figures, a second matcher's deltas and a second
 run of the same corpus not at all.
 How many targets are in no set of a cohort follows from sizes that are shown, however few they are.
@@ -251,7 +251,7 @@ def _observed_figure(rule: RuleOutcome, results: Results) -> Estimate | None:
 
 
 def _is_delta(words: list[str]) -> bool:
-    # The contract's disclosure rule limits the delta of `auroc_all`, and may call it by that name alone.
+    # A disclosure rule limits the delta of `auroc_all`, and may call it by that name alone (docs/policy.md, "Keys").
     return "delta" in words or not {"train", "nontrain"} & set(words)
 
 

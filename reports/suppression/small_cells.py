@@ -1,4 +1,4 @@
-"""Small cells: when a count of patients is hidden, and what may be said in its place (contract, section 6).
+"""Small cells: when a count of patients is hidden, and what may be said in its place (docs/results.md, "Small cells").
 
 Owns the arithmetic of hiding one count, one breakdown, one rate. Knows nothing of which figure stands where in
 the results: that is `suppression` and `suppressed_disclosure`.
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from clinaudit.reports.schema.estimate import REASON, Estimate
 
-#: Counts of patients from 1 to this many are hidden (contract, section 6).
+#: Counts of patients from 1 to this many are hidden (docs/results.md, "Small cells").
 LARGEST_HIDDEN = 10
 #: A 90th percentile rests on a tenth of what it is of: shown from this many patients on.
 PATIENTS_FOR_P90 = 10 * (LARGEST_HIDDEN + 1)

@@ -1,4 +1,4 @@
-"""Tiers at which few patients are missing: their sizes are hidden, all together (contract, section 6).
+"""Tiers at which few patients are missing: their sizes are hidden, all together (docs/results.md, "Small cells").
 
 Who is missing at a tier (no distinguishing fact, a generation that failed) shows in many places: the patients of an
 arm, the prompts counted the paper's way, the sizes of subgroups, the sets dropped by diagnosis. Each is a difference of

@@ -144,8 +144,8 @@ def stitched_caption(results: Results) -> str:
     stitched, sources, shared = figures.stitched_share, figures.source_notes_mean, figures.multi_patient_share
     return (
         f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes,"
-        f" {estimate_text(stitched, share=True)}; source notes of a generation, {estimate_text(sources)}; pieces that other patients' notes hold too,"
-        f" {estimate_text(shared, share=True)}."
+        f" {estimate_text(stitched, share=True)}; source notes of a generation, {estimate_text(sources)};"
+        f" pieces that other patients' notes hold too, {estimate_text(shared, share=True)}."
     )
 
 

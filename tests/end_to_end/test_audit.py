@@ -48,7 +48,7 @@ def audited(tiny_demo, tmp_path_factory) -> Path:
     return run
 
 
-def test_a_run_leaves_what_the_contract_names(audited) -> None:
+def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
     verdict = {"gate.json", "junit.xml", "gate.sarif"}
     assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict

@@ -1,4 +1,4 @@
-"""Facts, tiers, scrubbing, exclusion and budgets, on notes small enough to check by eye (contract, section 3)."""
+"""Facts, tiers, scrubbing, exclusion and budgets, on notes short enough to read (docs/methods.md, section 1)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What section 4 of the contract says of one patient's notes and a generation, computed the slow, obvious way."""
+"""What docs/methods.md, section 2, says of one patient's notes and a generation, computed the slow, obvious way."""
 
 import functools
 from dataclasses import dataclass

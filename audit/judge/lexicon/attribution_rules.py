@@ -1,4 +1,4 @@
-"""The named rules that say of whom a mention is, one row each (paper, Appendix C; contract, section 5).
+"""The named rules that say of whom a mention is, one row each (paper, Appendix C; docs/methods.md, section 5).
 
 Owns the phrases. A rule looks at the clause before the mention, after it, or at its section; the first rule of
 `RULES` that applies decides, then negspacy's negation, then the default: a mention is the patient's, hedged or not

@@ -1,4 +1,4 @@
-"""Where a mention stands: its clause and its kind of section (contract, section 5, "about the patient").
+"""Where a mention stands: its clause and its kind of section (docs/methods.md, section 5, "Verdict").
 
 Owns the cutting of a note into clauses (a negation reaches to the end of its own) and the few section kinds that
 change whom a mention is about. Knows nothing of diagnoses, negation or verdicts. All offsets in characters.

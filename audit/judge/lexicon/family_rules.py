@@ -1,4 +1,4 @@
-"""The rules that tell a relative's or a partner's diagnosis from the patient's (contract, section 5).
+"""The rules that tell a relative's or a partner's diagnosis from the patient's (docs/methods.md, section 5).
 
 Owns the words for relatives, and for what turns a clause back to the patient. Knows nothing of the other rules.
 """

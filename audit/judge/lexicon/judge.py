@@ -1,4 +1,4 @@
-"""The offline judge: terms of the lexicon, negspacy's negation, and the named rules (contract, section 5).
+"""The offline judge: terms of the lexicon, negspacy's negation, and the named rules (docs/methods.md, section 5).
 
 Owns the spaCy pipeline. Deterministic, no model, no network. Imported lazily: it loads spaCy. Logs nothing.
 """
@@ -32,7 +32,7 @@ BEFORE_CHARS = 300
 AFTER_CHARS = 160
 _SPAN_KEY = "clinaudit_mentions"
 _NEGATED = "clinaudit_negated"
-#: In conflict positive > negative > ambiguous (contract, section 5).
+#: In conflict positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 
 

@@ -1,4 +1,4 @@
-"""What negates a mention: negspacy's clinical term set, adjusted to notes (contract, section 5).
+"""What negates a mention: negspacy's clinical term set, adjusted to notes (docs/methods.md, section 5).
 
 Owns the phrases. The negation itself, and its reach, are negspacy's.
 """

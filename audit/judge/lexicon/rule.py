@@ -1,4 +1,4 @@
-"""What a rule over a mention is: where it looks and what it then says (contract, section 5).
+"""What a rule over a mention is: where it looks and what it then says (docs/methods.md, section 5).
 
 Owns the two records and the gap before an answer, which several rules share. Holds no rule and knows nothing of spaCy.
 """

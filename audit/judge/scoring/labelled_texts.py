@@ -1,8 +1,9 @@
 """Texts with the truth about one diagnosis, by which a judge is scored: a site's own, or those that ship.
 
 Owns the format of LABELS and of the planted prompt injections, and their validation. Knows no judge. The truth of the
-shipped texts was written by hand from the contract's rules before any judge was run on them, and no judge is tuned on
-them: `labelled.jsonl` holds 312 texts, 13 for each diagnosis and class, `injections.jsonl` 59 texts with an injection.
+shipped texts was written by hand from the rules of docs/methods.md, section 5, before any judge was run on them, and no
+judge is tuned on them: `labelled.jsonl` holds 312 texts, 13 for each diagnosis and class, `injections.jsonl` 59 texts
+with an injection.
 """
 
 import hashlib

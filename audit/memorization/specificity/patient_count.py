@@ -1,4 +1,4 @@
-"""Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; contract, section 4).
+"""Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
 
 Owns the choice of engine and the threads. Two engines answer alike: the automaton of aho_corasick.py, and the windows
 of window_index.py, some hundred times faster on a large corpus. Knows nothing of regions or generations.

@@ -1,1 +1,1 @@
-"""Engines: what turns prompts into greedy generations (contract, section 3). Importing this loads nothing heavy."""
+"""Engines: what turns prompts into greedy generations (paper, Appendix A). Importing this loads nothing heavy."""

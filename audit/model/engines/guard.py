@@ -1,4 +1,4 @@
-"""The repetition guard: where a generation starts to repeat itself (contract, section 3; paper 3.1).
+"""The repetition guard: where a generation starts to repeat itself (paper, Appendix A; docs/methods.md, section 1).
 
 Works on token ids alone. Engines feed it token by token, so that decoding stops at the repeat; the tokens kept are
 those before the second occurrence begins. vLLM's own `repetition_detection` sees adjacent repeats only, hence this.

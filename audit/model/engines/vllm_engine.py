@@ -1,7 +1,7 @@
 """Greedy decoding with vLLM, in this process (real vLLM; on CPU machines its CPU build).
 
 The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
-that completes its first repeat, so that no time goes into text the repetition guard cuts (contract, section 3).
+that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
 """
 
 import logging

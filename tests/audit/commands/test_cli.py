@@ -1,4 +1,4 @@
-"""The command line: help, usage, and every command's bad input, each with its one line and status (contract 1)."""
+"""The command line: help, usage, and every command's bad input, each with its line and status (docs/commands.md)."""
 
 import json
 import os

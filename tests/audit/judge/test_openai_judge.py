@@ -94,7 +94,7 @@ def judgements(server: Server, cache: JudgeCache, texts: list[str], **options: o
         return list(stream)
 
 
-def test_judges_in_order_and_asks_as_the_contract_says(server, cache):
+def test_judges_in_order_and_asks_as_the_methods_page_says(server, cache):
     texts = [f"note {number} {'depression' if number % 3 else 'fine'}" for number in range(40)]
     found = judgements(server, cache, texts, api_key="hunter2", seed=7)
     assert [judgement.verdict for judgement in found] == [

@@ -1,4 +1,4 @@
-"""Figures of one tier from hand-made generations, with values worked out by hand (contract, section 4)."""
+"""Figures of one tier from hand-made generations, with values worked out by hand (docs/methods.md, section 2)."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Characters of tokens: split characters, ill-formed bytes, special tokens, leading blanks (contract, section 4)."""
+"""Characters of tokens: split characters, ill-formed bytes, special tokens, leading blanks.
+
+The rule: docs/methods.md, section 2, "Text of a region".
+"""
 
 import json
 import shutil

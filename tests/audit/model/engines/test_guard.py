@@ -35,7 +35,7 @@ def test_first_repeated_ngram(token_ids, n, start):
     assert first_repeated_ngram(token_ids, n) == start
 
 
-def test_default_is_the_contracts_20():
+def test_default_is_the_20_of_appendix_a():
     assert REPEATED_NGRAM == 20
     once = list(range(20))
     assert first_repeated_ngram([*once, 99, *once[:19]]) is None
