@@ -29,9 +29,8 @@ from clinaudit.audit.disclosure.train_delta import ratio_p_value
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AreaError, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value
-from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 _DRAWS = 20_000
 #: Outcomes of a smaller chance are left out, and scenarios that give an interval less often.
 _NEGLIGIBLE = 1e-5
@@ -48,12 +47,12 @@ def draw_counts(scenario: Scenario, rng: np.random.Generator) -> Drawn:
     def draw(arm: Arm, *, present: bool) -> Floats:
         return rng.multinomial(scenario.patients, scenario.chances(arm, present=present), _DRAWS).astype(np.float64)
 
-    return {arm: (draw(arm, present=True), draw(arm, present=False)) for arm in _ARMS}
+    return {arm: (draw(arm, present=True), draw(arm, present=False)) for arm in ARMS}
 
 
 def compare_areas(drawn: Drawn, levels: Callable[[Floats], Floats]) -> tuple[Floats, AreaError]:
     """Return the differences of the areas and their errors, of those cohorts in which both arms have one."""
-    by_arm = [[levels(counts) for counts in drawn[arm]] for arm in _ARMS]
+    by_arm = [[levels(counts) for counts in drawn[arm]] for arm in ARMS]
     defined = np.all([counts.sum(axis=-1) > 0 for arm in by_arm for counts in arm], axis=0)
     areas, errors = [], []
     for present, absent in by_arm:
@@ -72,7 +71,7 @@ def reject_areas(drawn: Drawn) -> dict[str, float]:
 
 def reject_ratios(drawn: Drawn, size: int) -> dict[str, float]:
     """Return how often the tests of both PPVs reject, of all cohorts; equal cohorts are tested once."""
-    stated = np.stack([counts[:, POSITIVE] for arm in _ARMS for counts in drawn[arm]], axis=1)
+    stated = np.stack([counts[:, POSITIVE] for arm in ARMS for counts in drawn[arm]], axis=1)
     kinds, times = np.unique(stated.astype(int), axis=0, return_counts=True)
     rejected = {"ppv": 0, "ppv_at_prevalence": 0}
     for (a, b, c, d), count in zip(kinds.tolist(), times.tolist(), strict=True):
@@ -116,7 +115,7 @@ def cover_ppv_at_prevalence(size: int, seed: int, rng: np.random.Generator) -> t
 
     of_arms, of_differences = [], []
     for scenario in scenarios((size,)):
-        shares = {arm: [float(scenario.chances(arm, present=has)[POSITIVE]) for has in (True, False)] for arm in _ARMS}
+        shares = {arm: [float(scenario.chances(arm, present=has)[POSITIVE]) for has in (True, False)] for arm in ARMS}
         truths = {
             arm: right * PREVALENCE / (right * PREVALENCE + wrong * (1 - PREVALENCE))
             for arm, (right, wrong) in shares.items()

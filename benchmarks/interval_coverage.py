@@ -41,7 +41,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     score_test_p_value,
 )
-from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.judge import Outcome
 
 Effect = Literal["none", "prior", "leak"]
@@ -61,7 +61,6 @@ _MIXES: dict[Verdicts, tuple[tuple[float, float, float], tuple[float, float, flo
     "spread": ((0.20, 0.10, 0.70), (0.45, 0.10, 0.45)),
     "tied": ((0.02, 0.08, 0.90), (0.10, 0.10, 0.80)),
 }
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 #: Share of the patients with any memorized text.
 _TOUCHED = (0.05, 0.2, 0.7)
 #: Repetitions that one process does at a time, with random numbers of their own.
@@ -167,7 +166,7 @@ def enumerate_scenario(scenario: Scenario, metric: Metric) -> Exact:
     """Return the exact chances of one of `EXACT`."""
     figures = [
         compute_figures(scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=None)
-        for arm in _ARMS
+        for arm in ARMS
     ]
     patients = scenario.patients * (2 if metric == "mention_rate" else 1)
     train, nontrain = (round(float(figure[metric]), 12) for figure in figures)
@@ -232,7 +231,7 @@ def simulate_disclosure(
         arm: compute_figures(
             scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=PREVALENCE
         )
-        for arm in _ARMS
+        for arm in ARMS
     }
     tally = Tally()
     for seed in range(repetitions):
@@ -252,7 +251,7 @@ def simulate_disclosure(
 def draw_readings(scenario: Scenario, rng: np.random.Generator) -> list[Reading]:
     """Return the readings of one cohort, one a patient."""
     readings = []
-    for arm, present in itertools.product(_ARMS, (True, False)):
+    for arm, present in itertools.product(ARMS, (True, False)):
         drawn = rng.choice(len(OUTCOMES), size=scenario.patients, p=scenario.chances(arm, present=present))
         for i, kind in enumerate(drawn):
             outcome: Outcome = OUTCOMES[kind]

@@ -35,10 +35,9 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 _EFFECTS: tuple[Effect, ...] = ("none", "leak")
 #: The lexicon judge on the labelled texts that ship: truth by verdict, in the order of `VERDICT_CLASSES`.
 MATRIX = np.array([[65.0, 0, 1, 12], [7, 70, 1, 0], [18, 0, 58, 2], [0, 0, 1, 77]])
@@ -67,7 +66,7 @@ def true_figures(scenario: Scenario, arm: Arm) -> dict[str, float]:
 
 def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Generator) -> Tally:
     """Measure means over three diagnoses, counted where all three have the figure."""
-    truth = {arm: true_figures(scenario, arm) for arm in _ARMS}
+    truth = {arm: true_figures(scenario, arm) for arm in ARMS}
     tally = Tally()
     for seed in range(repetitions):
         measured = {}
@@ -88,7 +87,7 @@ def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Gener
 def simulate_corrections(case: Correction, *, repetitions: int, rng: np.random.Generator) -> Tally:
     """Draw truths, have them misread, and correct; the labelled texts are drawn anew."""
     scenario = case.scenario
-    truth = {arm: true_figures(scenario, arm) for arm in _ARMS}
+    truth = {arm: true_figures(scenario, arm) for arm in ARMS}
     table = _JUDGES[case.judge]
     rates = table / table.sum(axis=1, keepdims=True)
     tally = Tally()
@@ -110,7 +109,7 @@ def simulate_corrections(case: Correction, *, repetitions: int, rng: np.random.G
 def draw_areas(scenario: Scenario, *, rng: np.random.Generator) -> tuple[float, float]:
     """Return how often the interval of the delta of `auroc_all` holds it, and how often its test rejects."""
     areas, errors, truth = [], [], []
-    for arm in _ARMS:
+    for arm in ARMS:
         chances = [scenario.chances(arm, present=present) for present in (True, False)]
         levels = [
             score_levels_of_all(rng.multinomial(scenario.patients, share, size=_DRAWS).astype(float))

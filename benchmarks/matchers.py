@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
 from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match
-from clinaudit.reports.schema.estimate import Arm
-
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
+from clinaudit.reports.schema.estimate import ARMS
 
 
 def invent_patients(count: int, *, cases: bool, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -54,7 +52,7 @@ def time_cohort(*, patients_per_cell: int, cases: int, controls: int, rng: np.ra
         Candidate(
             f"{arm}-{present}-{i}", arm, int(age) + 3 * (arm == "train"), "f" if female else "m", int(notes), status
         )
-        for arm in _ARMS
+        for arm in ARMS
         for present, count in ((True, cases), (False, controls))
         for status in ({"diagnosis": present, "other": True},)
         for i, (age, female, notes) in enumerate(invent_patients(count, cases=present, rng=rng))

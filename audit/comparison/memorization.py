@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from clinaudit.audit.memorization.stage import ARMS
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.statistics.paired_differences import (
     Values,
@@ -20,7 +19,7 @@ from clinaudit.audit.statistics.paired_differences import (
 )
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import ComparedMemorization, ComparedMetric, HitChanges, PatientsBehind
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.estimate import ARMS, Arm
 
 #: Rows of one tier and arm by patient.
 ByPatient = Mapping[str, Sequence[GenerationMetrics]]

@@ -7,11 +7,10 @@ runs publish. Knows nothing of patients.
 from typing import Final
 
 from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
-from clinaudit.audit.memorization.stage import ARMS
 from clinaudit.audit.statistics.intervals import interval_of, mean_with_beta_bounds, wider_of
 from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMemorization, ComparedMetric
 from clinaudit.reports.schema.disclosure import DisclosurePair, TestedDelta
-from clinaudit.reports.schema.estimate import REASON, Arm, Estimate
+from clinaudit.reports.schema.estimate import ARMS, REASON, Arm, Estimate
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
 

@@ -33,8 +33,8 @@ from clinaudit.audit.demo.vocabulary import (
     SURNAME_ENDINGS,
     YOUNGEST,
 )
+from clinaudit.reports.schema.estimate import ARMS
 
-ARMS: tuple[str, str] = ("train", "nontrain")
 FEMALE_SHARE = 0.8
 PREVALENCE = 0.45
 #: Patients of nearly equal covariates among whom a diagnosis is drawn with PREVALENCE.

@@ -15,9 +15,7 @@ from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Met
 from clinaudit.audit.disclosure.readings import COLUMNS, Counts, Reading, split_arms
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
 from clinaudit.reports.schema.disclosure import DisclosurePair, MeanOverDiagnoses
-from clinaudit.reports.schema.estimate import Arm, Estimate
-
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 
 
 class MeasuredDiagnosis(NamedTuple):
@@ -40,7 +38,7 @@ def mean_over_diagnoses(
     """
     resampled = {
         arm: _resample_arm(measured, arm, np.random.default_rng((seed, position)), resamples)
-        for position, arm in enumerate(_ARMS)
+        for position, arm in enumerate(ARMS)
     }
     differences = {
         diagnosis: {metric: resampled["train"][diagnosis][metric] - drawn[metric] for metric in DISCLOSURE_METRICS}

@@ -5,7 +5,6 @@ Owns the order match → analyse → measure → summarize. Knows nothing of whe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import get_args
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
@@ -27,10 +26,9 @@ from clinaudit.audit.memorization.summary import (
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.schema.memorization import Memorization
 
-ARMS: tuple[Arm, ...] = get_args(Arm)
 MemorizationResults = dict[str, dict[Arm, Memorization]]
 
 

@@ -9,7 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clinaudit.reports.figures.palette import ARMS, COMPOSITION, GRID, INK, MUTED_INK, PAPER, RULE, TIER_SHAPES, TIERS
+from clinaudit.reports.figures.palette import (
+    ARM_COLOURS,
+    COMPOSITION,
+    GRID,
+    INK,
+    MUTED_INK,
+    PAPER,
+    RULE,
+    TIER_SHAPES,
+    TIERS,
+)
 
 Row = Mapping[str, str | float | None]
 _PANEL_WIDTH = 190
@@ -140,24 +150,24 @@ def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[s
         base.transform_filter("!isValid(datum.value) && isValid(datum.low)")
         .mark_bar(
             width=16,
-            color=ARMS["train"],
+            color=ARM_COLOURS["train"],
             fillOpacity=_BAND_OPACITY,
-            stroke=ARMS["train"],
+            stroke=ARM_COLOURS["train"],
             strokeWidth=_BAND_STROKE,
         )
         .encode(x=x, y=low, y2="high:Q"),
         base.transform_filter("isValid(datum.confidence_low)")
-        .mark_rule(strokeWidth=1.2, color=ARMS["train"])
+        .mark_rule(strokeWidth=1.2, color=ARM_COLOURS["train"])
         .encode(x=x, y=alt.Y("confidence_low:Q"), y2="confidence_high:Q"),
         base.transform_aggregate(rows="count()", groupby=["panel"])
         .transform_calculate(low="0")
         .mark_rule(color=RULE, strokeDash=[4, 3])
         .encode(y=low),
         base.transform_filter("isValid(datum.value) && isValid(datum.low)")
-        .mark_rule(strokeWidth=2, color=ARMS["train"])
+        .mark_rule(strokeWidth=2, color=ARM_COLOURS["train"])
         .encode(x=x, y=low, y2="high:Q"),
         base.transform_filter("isValid(datum.value)")
-        .mark_point(filled=True, size=55, color=ARMS["train"], opacity=1)
+        .mark_point(filled=True, size=55, color=ARM_COLOURS["train"], opacity=1)
         .encode(x=x, y=alt.Y("value:Q")),
     ).properties(width=_PANEL_WIDTH, height=130)
     return _svg(_wrap(alt, layers, panels, columns=4), label)
@@ -206,7 +216,7 @@ def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[
         ),
         "color": alt.Color(
             "covariate:N",
-            scale=alt.Scale(domain=covariates, range=[TIERS[5], ARMS["train"], TIERS[2]]),
+            scale=alt.Scale(domain=covariates, range=[TIERS[5], ARM_COLOURS["train"], TIERS[2]]),
             legend=alt.Legend(title=None, orient="top"),
         ),
     }
@@ -224,7 +234,7 @@ def draw_overlap(rows: Sequence[Row], *, panels: Sequence[str], series: Sequence
     """
     import altair as alt
 
-    colours = [ARMS["train"], ARMS["nontrain"]] * 2
+    colours = [ARM_COLOURS["train"], ARM_COLOURS["nontrain"]] * 2
     legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=280, symbolType="stroke", symbolSize=400)
     layers = (
         alt.Chart(_data(alt, rows))
@@ -250,7 +260,7 @@ def _smd_axis(alt: Any, rows: Sequence[Row]) -> Any:
 
 
 def _arm_scale(alt: Any) -> Any:
-    return alt.Scale(domain=list(_ARM_NAMES), range=[ARMS[arm] for arm in _ARM_NAMES])
+    return alt.Scale(domain=list(_ARM_NAMES), range=[ARM_COLOURS[arm] for arm in _ARM_NAMES])
 
 
 def _arm_stroke(alt: Any) -> Any:

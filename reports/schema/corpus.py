@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from clinaudit.reports.schema.estimate import Count as Count
-from clinaudit.reports.schema.estimate import Record as Record
+from clinaudit.reports.schema.estimate import Count, Record
 
 
 class Moments(Record):

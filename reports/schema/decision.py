@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from clinaudit.reports.schema.estimate import Estimate as Estimate
-from clinaudit.reports.schema.estimate import Record as Record
+from clinaudit.reports.schema.estimate import Estimate, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 

@@ -4,9 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.estimate import Count as Count
-from clinaudit.reports.schema.estimate import Estimate as Estimate
-from clinaudit.reports.schema.estimate import Record as Record
+from clinaudit.reports.schema.estimate import Count, Estimate, Record
 from clinaudit.reports.schema.judge import CorrectedPair
 
 #: Of which the deltas are compared between matchers.

@@ -3,10 +3,13 @@
 Owns what every published number has in common. Knows nothing of which numbers there are: that is `results`.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+#: Who was trained on, and who was held out.
+Arm = Literal["train", "nontrain"]
+ARMS: Final[tuple[Arm, ...]] = get_args(Arm)
 #: A count of patients (or one from which it follows); None where suppressed.
 Count = Annotated[int, Field(ge=0)] | None
 
@@ -31,5 +34,4 @@ class Estimate(Record):
     reason: str | None = None
 
 
-Arm = Literal["train", "nontrain"]
 REASON = "fewer than 11 patients"

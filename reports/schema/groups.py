@@ -8,11 +8,9 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.estimate import Count, Estimate, Record
+from clinaudit.reports.schema.estimate import Arm, Count, Estimate, Record
 
-Arm = Literal["train", "nontrain"]
 Partition = Literal["age", "sex", "race", "notes"]
-ARMS: tuple[Arm, ...] = get_args(Arm)
 PARTITIONS: tuple[Partition, ...] = get_args(Partition)
 
 

@@ -2,9 +2,7 @@
 
 from typing import Literal, get_args
 
-from clinaudit.reports.schema.estimate import Count as Count
-from clinaudit.reports.schema.estimate import Estimate as Estimate
-from clinaudit.reports.schema.estimate import Record as Record
+from clinaudit.reports.schema.estimate import Count, Estimate, Record
 from clinaudit.reports.schema.groups import PatientDistribution
 
 #: The row of `sections` that holds what few patients stand behind.

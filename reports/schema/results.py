@@ -10,13 +10,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.cohorts import CohortSummary as CohortSummary
+from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary
 from clinaudit.reports.schema.decision import Decision
 from clinaudit.reports.schema.disclosure import DisclosureResults, SecondMatcher
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.estimate import Count as Count
-from clinaudit.reports.schema.estimate import Record as Record
+from clinaudit.reports.schema.estimate import Arm, Count, Record
 from clinaudit.reports.schema.groups import Subgroups
 from clinaudit.reports.schema.judge import JudgeQuality
 from clinaudit.reports.schema.memorization import Memorization

@@ -20,8 +20,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.groups import ARMS, OverlapBin
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
+from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.suppression.disclosure import publish_pair
 from clinaudit.reports.suppression.small_cells import (
     LARGEST_HIDDEN,

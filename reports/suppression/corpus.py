@@ -7,8 +7,7 @@ those of groups at a tier `suppressed_groups`.
 from collections.abc import Collection, Mapping
 
 from clinaudit.reports.schema.corpus import CorpusSummary, Moments, PopulationSummary
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.groups import ARMS
+from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.cohorts import has_small_cell
 from clinaudit.reports.suppression.groups import (

@@ -18,8 +18,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeVar
 
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import ARMS, PARTITIONS, Arm, GroupDisclosure, GroupMemorization, Subgroups
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
+from clinaudit.reports.schema.groups import PARTITIONS, GroupDisclosure, GroupMemorization, Subgroups
 from clinaudit.reports.suppression.small_cells import (
     LARGEST_HIDDEN,
     blur,

@@ -28,8 +28,7 @@ from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary
 from clinaudit.reports.schema.decision import Decision, RuleOutcome
 from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults, MeanOverDiagnoses, SecondMatcher
-from clinaudit.reports.schema.estimate import REASON, Arm, Estimate
-from clinaudit.reports.schema.groups import ARMS
+from clinaudit.reports.schema.estimate import ARMS, REASON, Arm, Estimate
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results, StageCompleteness
 from clinaudit.reports.suppression.cohorts import publish_cohort, publish_second_matcher

@@ -10,8 +10,7 @@ of other tiers stay, and so do those of outcome tables, which tell of matched se
 from collections.abc import Iterator
 
 from clinaudit.reports.schema.disclosure import Disclosure, DisclosurePair
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.groups import ARMS
+from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.outcome_table import OutcomeTable, read_table
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN, is_small

@@ -13,12 +13,11 @@ from clinaudit.reports.schema.comparison import (
     Forgetting,
     HealthCheck,
 )
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.tables.table import Table, numbered
 from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label, tier_title
 from clinaudit.reports.wording.numbers import SUPPRESSED_WHY, count, short_figure
 
-ARMS: Final[tuple[Arm, ...]] = ("train", "nontrain")
 _MEASURES: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),

@@ -3,7 +3,7 @@
 Works on suppressed results; a figure without a value is a word or its band in brackets, never 0.
 """
 
-from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.schema.estimate import ARMS, Estimate
 from clinaudit.reports.schema.judge import JudgeQuality
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.judge import judge_caveat, judge_figures_table, judge_matrix_table
@@ -12,7 +12,6 @@ from clinaudit.reports.terminal.layout import grid, paint, wrap
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, is_share, label, tier_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED_WHY, short_figure
 
-_ARMS: tuple[Arm, ...] = ("train", "nontrain")
 _MEASURES = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
@@ -78,7 +77,7 @@ def _memorization(results: Results) -> str:
     rows = [["Memorization by tier", "arm", *(title for title, _ in _MEASURES)]]
     for tier in tiers:
         label = numbered(tier)
-        for arm in _ARMS:
+        for arm in ARMS:
             figures = results.memorization[tier].get(arm)
             if figures is not None:
                 shares = [short_figure(getattr(figures, name), share=True) for _, name in _MEASURES]

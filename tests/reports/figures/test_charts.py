@@ -220,7 +220,7 @@ def _distance(one: str, other: str, deficiency: str) -> float:
 
 @pytest.mark.parametrize(
     "colour",
-    [*palette.ARMS.values(), *palette.TIERS, *palette.COMPOSITION.values(), palette.RULE],
+    [*palette.ARM_COLOURS.values(), *palette.TIERS, *palette.COMPOSITION.values(), palette.RULE],
 )
 def test_marks_stand_out_from_the_paper(colour: str) -> None:
     assert _contrast(colour, palette.PAPER) >= 3.0
@@ -232,7 +232,7 @@ def test_text_is_readable(colour: str) -> None:
 
 
 @pytest.mark.parametrize("deficiency", list(_DEFICIENCIES))
-@pytest.mark.parametrize("group", [palette.ARMS.values(), palette.COMPOSITION.values()])
+@pytest.mark.parametrize("group", [palette.ARM_COLOURS.values(), palette.COMPOSITION.values()])
 def test_colours_that_meet_stay_apart(group: Sequence[str], deficiency: str) -> None:
     for one, other in itertools.combinations(group, 2):
         assert _distance(one, other, deficiency) >= 20, (one, other)

@@ -10,8 +10,8 @@ from support.results.filled_results import pair_from, planted_table, population,
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary
 from clinaudit.reports.schema.disclosure import SecondMatcher, SecondMatching
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import ARMS, Arm, OverlapBin
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
+from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.disclosure import publish_pair
 from clinaudit.reports.suppression.results import suppress

@@ -8,8 +8,7 @@ from support.results.filled_results import memorization_of, pair_from, populatio
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary
 from clinaudit.reports.schema.disclosure import DisclosureResults
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import ARMS, Arm
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.results import Results, StageCompleteness
 from clinaudit.reports.suppression.tier_sizes import find_hidden_splits, find_hidden_tiers
 

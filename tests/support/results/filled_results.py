@@ -16,10 +16,8 @@ from clinaudit.reports.schema.disclosure import (
     RocPoint,
     TestedDelta,
 )
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.groups import (
-    ARMS,
-    Arm,
     GroupDisclosure,
     GroupMemorization,
     OverlapBin,
