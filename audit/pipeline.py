@@ -44,7 +44,7 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
 from clinaudit.audit.run.store import open_store
-from clinaudit.audit.served.answer_cache import open_judge_cache
+from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.facts import read_facts
 from clinaudit.reports.schema.results import Results
@@ -65,7 +65,7 @@ def run_audit(settings: AuditSettings) -> Results:
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
         remember_answers(
-            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_judge_cache(run)
+            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_answer_cache(run)
         ) as judge_memory,
     ):
         refuse_purged(run)

@@ -53,7 +53,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.gate.policy import load_policy
     from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
     from clinaudit.audit.run.durable_files import require_place_for, write_atomically
-    from clinaudit.audit.served.answer_cache import drop_cache_file
+    from clinaudit.audit.run.sqlite_file import remove_sqlite
     from clinaudit.audit.settings import read_settings
     from clinaudit.reports.terminal.summary import judge_summary
     from clinaudit.reports.wording.safe_text import harmless
@@ -69,7 +69,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         document = describe_check(checked, complaint=complaint)
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
-        drop_cache_file(answers)
+        remove_sqlite(answers)
     say(judge_summary(checked.quality))
     policy_name = harmless(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")

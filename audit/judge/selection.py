@@ -16,7 +16,7 @@ from clinaudit.audit.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.addresses import JudgeEndpoint, ServedModel, require_approved
-from clinaudit.audit.served.answer_cache import JudgeCache
+from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.cost import Estimate, Price, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
@@ -29,7 +29,7 @@ USAGE_FILE = "judge_usage.json"
 class Remembers(Protocol):
     """A judge whose answers are worth keeping."""
 
-    def remember(self, cache: JudgeCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+    def remember(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
         """Keep answers in `cache`, and `announce` what asking will take."""
         ...
 
@@ -79,7 +79,7 @@ def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
 class JudgeMemory:
     """What served judges answered; holds nothing where there is none."""
 
-    def __init__(self, cache: JudgeCache | None, price: Price | None) -> None:
+    def __init__(self, cache: AnswerCache | None, price: Price | None) -> None:
         self._cache = cache
         self._price = price
 
@@ -104,7 +104,7 @@ def remember_answers(
     progress: Progress,
     *,
     price: Price | None,
-    keep_in: AbstractContextManager[JudgeCache],
+    keep_in: AbstractContextManager[AnswerCache],
 ) -> Iterator[JudgeMemory]:
     """Keep what served judges answer, and say before and after what it takes.
 

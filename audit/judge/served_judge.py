@@ -24,7 +24,7 @@ from clinaudit.audit.judge.annotation_prompt import (
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
 from clinaudit.audit.served.addresses import ServedModel, require_approved
-from clinaudit.audit.served.answer_cache import JudgeCache, Settled, open_memory_cache
+from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import CONCURRENCY, DEADLINE_S, RETRIES, ChatEndpoint
 from clinaudit.audit.served.cost import Estimate
@@ -72,7 +72,7 @@ class OpenAIJudge:
             retries=retries,
             deadline_s=deadline_s,
         )
-        self._cache: JudgeCache | None = None
+        self._cache: AnswerCache | None = None
         self._announce: Callable[[Estimate], None] = _say_nothing
 
     def identity(self) -> dict[str, str]:
@@ -91,7 +91,7 @@ class OpenAIJudge:
             "openai": version("openai"),
         }
 
-    def remember(self, cache: JudgeCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+    def remember(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
         """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimate before asking."""
         self._cache, self._announce = cache, announce or _say_nothing
 

@@ -1,7 +1,7 @@
 """Token ids of notes, kept on the disk by content, so that a resumed audit does not tokenize its corpus again.
 
 Owns the cache's file (SQLite, under the run's `work/`): a row a distinct text, by a digest of the text, with its number
-of tokens and, for texts that were matched, their ids. It is only ever a shortcut: what is damaged or missing is
+of tokens and, for texts that were matched, their ids. A pure cache, safe to delete: what is damaged or missing is
 tokenized again. Knows nothing of patients.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, require_regular
-from clinaudit.audit.run.durable_files import FILE_MODE
+from clinaudit.audit.run.sqlite_file import is_damage, open_pure_cache, remove_sqlite
 
 #: Texts tokenized at a time: enough for all processors, little enough for memory.
 BATCH = 256
@@ -84,10 +84,11 @@ class TokenCache:
         try:
             return work()
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
             self._connection.close()
-            self._connection = _open_anew(self._path)
+            remove_sqlite(self._path)
+            self._connection = _open(self._path)
             return None
 
 
@@ -105,33 +106,9 @@ def open_token_cache(run: RunDirectory, tokenizer_digest: str, tokenizer: ModelT
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    # What a power cut loses is tokenized again.
     require_regular(path, "the cache of token ids")
-    connection = sqlite3.connect(path)
-    try:
-        path.chmod(FILE_MODE)
-        # What a power cut loses is tokenized again; it must only never be half there.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_SCHEMA)
-        connection.execute("SELECT key, length, ids FROM tokens LIMIT 1").fetchone()
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        # A table of other columns is an OperationalError of no special name.
-        if _is_damage(error) or "no such column" in str(error):
-            return _open_anew(path)
-        raise
-    return connection
-
-
-def _open_anew(path: Path) -> sqlite3.Connection:
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        file.unlink(missing_ok=True)
-    return _open(path)
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT"))
+    return open_pure_cache(path, _SCHEMA, probe="SELECT key, length, ids FROM tokens LIMIT 1")
 
 
 def _pack(key: bytes, length: int, ids: Ids | None) -> bytes:

@@ -7,13 +7,12 @@ of how a unit came about. Each unit is committed, and on the disk, before the ne
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
-from clinaudit.audit.run.durable_files import FILE_MODE
+from clinaudit.audit.run.sqlite_file import open_sqlite
 from clinaudit.errors import StorageError, UsageError
 
 #: Token ids are kept as 32-bit integers in the evidence.
@@ -99,7 +98,9 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
     run.create()
     with hold_lock(run):
         try:
-            with _connection(run.work / "state.sqlite") as connection:
+            path = run.work / "state.sqlite"
+            require_regular(path, "the run's state")
+            with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
                 yield RunStore(connection)
         except sqlite3.Error as error:
             name = getattr(error, "sqlite_errorname", type(error).__name__)
@@ -107,20 +108,6 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
                 f"the run's state cannot be read or written ({name}); "
                 "free disk space or restore the file, then run the same command again"
             ) from None
-
-
-@contextmanager
-def _connection(path: Path) -> Iterator[sqlite3.Connection]:
-    require_regular(path, "the run's state")
-    connection = sqlite3.connect(path)
-    try:
-        path.chmod(FILE_MODE)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.executescript(_SCHEMA)
-        yield connection
-    finally:
-        connection.close()
 
 
 def _generation(ids: object, reason: object, text: object) -> StoredGeneration:

@@ -1,8 +1,9 @@
-"""Answers of a served judge, kept on the disk by content, so that a resumed audit asks nothing twice.
+"""Answers of a served model, kept on the disk by content, so that a resumed audit asks nothing twice.
 
-Owns the cache's file (SQLite, under the run's `work/`): a row a question, by a digest of the judge's identity and the
-whole question, with what came of it and the tokens it took. It is only ever a shortcut: a row that is damaged is asked
-again, and what it holds is checked again by whoever reads it. PHI. Knows nothing of what an answer means.
+Owns the cache's file (SQLite, under the run's `work/`): a row a question, by a digest of who is asked and the whole
+question, with what came of it and the tokens it took. A pure cache: without it the same questions are asked again. A row
+that is damaged is asked again, and what it holds is checked again by whoever reads it. PHI. Knows nothing of what an
+answer means.
 """
 
 import hashlib
@@ -10,12 +11,12 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import FILE_MODE
+from clinaudit.audit.run.directory import RunDirectory, require_regular
+from clinaudit.audit.run.sqlite_file import open_pure_cache
 from clinaudit.audit.served.cost import Usage
 from clinaudit.audit.served.question import Question
 
@@ -27,6 +28,7 @@ CREATE TABLE IF NOT EXISTS answers (
     uncounted_calls INTEGER NOT NULL
 )
 """
+_PROBE = "SELECT key, record, check_sum, calls, prompt_tokens, completion_tokens, uncounted_calls FROM answers LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Settled:
     reason: str | None
 
 
-class JudgeCache:
+class AnswerCache:
     """Remembers what came of a question; may be used from several threads."""
 
     def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
@@ -83,69 +85,37 @@ class JudgeCache:
 
 
 def question_key(identity: Mapping[str, str], question: Question) -> bytes:
-    """Return the key of a question to a judge."""
+    """Return the key of a question to whom `identity` tells from others."""
     content = json.dumps([identity, asdict(question)], sort_keys=True)
     return hashlib.sha256(content.encode()).digest()
 
 
 @contextmanager
-def open_judge_cache(run: RunDirectory) -> Iterator[JudgeCache]:
+def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
     """Open a run's cache, made where there is none; a file that is no cache any more is made anew.
 
     For a process that holds the run's lock.
     """
-    with open_cache_file(run.work / "judge.sqlite") as cache:
+    path = run.work / "judge.sqlite"
+    require_regular(path, "the cache of answers")
+    with open_cache_file(path) as cache:
         yield cache
 
 
 @contextmanager
-def open_cache_file(path: Path) -> Iterator[JudgeCache]:
-    """Open the cache in a file, made where there is none; as `open_judge_cache`."""
-    connection = _connect(path)
-    try:
-        yield JudgeCache(connection, lasts=True)
-    finally:
-        connection.close()
+def open_cache_file(path: Path) -> Iterator[AnswerCache]:
+    """Open the cache in a file, made where there is none; as `open_answer_cache`."""
+    # An answer that a power cut loses is asked for again.
+    with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE, across_threads=True)) as connection:
+        yield AnswerCache(connection, lasts=True)
 
 
 @contextmanager
-def open_memory_cache() -> Iterator[JudgeCache]:
+def open_memory_cache() -> Iterator[AnswerCache]:
     """Open a cache that is forgotten with the process."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    try:
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         connection.execute(_SCHEMA)
-        yield JudgeCache(connection, lasts=False)
-    finally:
-        connection.close()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        return _prepare(path)
-    except sqlite3.DatabaseError:
-        drop_cache_file(path)
-        return _prepare(path)
-
-
-def drop_cache_file(path: Path) -> None:
-    """Delete a cache that is closed, and what SQLite keeps beside it."""
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-        file.unlink(missing_ok=True)
-
-
-def _prepare(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False)
-    try:
-        path.chmod(FILE_MODE)
-        # An answer that a power cut loses is asked for again; it must only never be half there.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_SCHEMA)
-        connection.execute("SELECT * FROM answers LIMIT 1").fetchone()
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise
-    return connection
+        yield AnswerCache(connection, lasts=False)
 
 
 def _check_sum(record: str) -> bytes:

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from clinaudit.audit.served.answer_cache import JudgeCache, Settled, question_key
+from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
 from clinaudit.audit.served.chat import CONCURRENCY, ChatEndpoint, Failure, Refusal
 from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import Question
@@ -46,7 +46,7 @@ class Refused:
 class Asker:
     """Settles questions at one endpoint, through one cache."""
 
-    def __init__(self, endpoint: ChatEndpoint, cache: JudgeCache, identity: Mapping[str, str]) -> None:
+    def __init__(self, endpoint: ChatEndpoint, cache: AnswerCache, identity: Mapping[str, str]) -> None:
         self._endpoint = endpoint
         self._cache = cache
         self._identity = identity

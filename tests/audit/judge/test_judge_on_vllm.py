@@ -14,7 +14,7 @@ from clinaudit.audit.judge.served_judge import OpenAIJudge
 from clinaudit.audit.judge.verdict import invalid_reason
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.served.addresses import ServedModel
-from clinaudit.audit.served.answer_cache import open_judge_cache
+from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.priors.diagnoses import load_panel
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdic
     judge = OpenAIJudge(ServedModel(url, NAME), note_tokens=400, seed=5)
     texts = ["cc: low mood.\nhpi: denies depression.", "plan: rest.", "current medications:\nsertraline 50 mg daily"]
     items = [(text, diagnosis) for text in texts for diagnosis in PANEL[:4]]
-    with open_judge_cache(run) as cache:
+    with open_answer_cache(run) as cache:
         judge.remember(cache)
         judgements = list(judge.judge_many(items))
         history = PatientHistory(texts, note_start=texts[0], hpi="", medications=["sertraline 50 mg daily"])

@@ -48,7 +48,7 @@ from clinaudit.audit.judge.verdict import Judgement, Verdict, invalid_reason
 from clinaudit.audit.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.served.addresses import ServedModel
-from clinaudit.audit.served.answer_cache import JudgeCache, open_judge_cache
+from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.audit.served.cost import Estimate, Price, Usage, count_usage
 from clinaudit.audit.served.question import break_control_tokens, fence_marker, question_id
@@ -69,10 +69,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> Iterator[JudgeCache]:
+def cache(tmp_path: Path) -> Iterator[AnswerCache]:
     run = RunDirectory(tmp_path / "run")
     run.create()
-    with open_judge_cache(run) as cache:
+    with open_answer_cache(run) as cache:
         yield cache
 
 
@@ -82,14 +82,14 @@ def judge_at(server: Server, **options: object) -> OpenAIJudge:
 
 
 @contextmanager
-def asked(server: Server, cache: JudgeCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
+def asked(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
     judge = judge_at(server, **options)
     judge.remember(cache)
     with closing(judge.judge_many([(text, DEPRESSION) for text in texts])) as stream:  # type: ignore[type-var]
         yield stream
 
 
-def judgements(server: Server, cache: JudgeCache, texts: list[str], **options: object) -> list[Judgement]:
+def judgements(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> list[Judgement]:
     with asked(server, cache, texts, **options) as stream:
         return list(stream)
 
@@ -452,15 +452,15 @@ def test_unjudged_is_remembered_too(server, cache):
 def test_a_damaged_cache_is_asked_again(server, tmp_path):
     run = RunDirectory(tmp_path / "run")
     run.create()
-    with open_judge_cache(run) as cache:
+    with open_answer_cache(run) as cache:
         judgements(server, cache, ["depression"])
     with sqlite3.connect(run.work / "judge.sqlite") as connection:
         connection.execute("""UPDATE answers SET record = REPLACE(record, 'positive', 'negative')""")
     connection.close()
-    with open_judge_cache(run) as cache:
+    with open_answer_cache(run) as cache:
         assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
     (run.work / "judge.sqlite").write_bytes(b"not a database at all" * 100)
-    with open_judge_cache(run) as cache:
+    with open_answer_cache(run) as cache:
         assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
         assert (run.work / "judge.sqlite").stat().st_mode & 0o077 == 0
     assert len(server.seen) == 3
