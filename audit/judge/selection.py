@@ -15,7 +15,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.served.addresses import JudgeEndpoint, ServedModel, require_approved
+from clinaudit.audit.served.addresses import Access, JudgeEndpoint, ServedModel, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.cost import Estimate, Price, Usage
 from clinaudit.errors import UsageError
@@ -59,8 +59,7 @@ def make_judge(
 
     return OpenAIJudge(
         ServedModel(endpoint.url, endpoint.model),
-        approved_hosts=approved_hosts,
-        api_key=read_key_file(endpoint.key_file) if endpoint.key_file is not None else None,
+        Access(approved_hosts, read_key_file(endpoint.key_file) if endpoint.key_file is not None else None),
         seed=seed,
         note_tokens=endpoint.note_tokens,
         panel=panel,

@@ -5,7 +5,7 @@ an answer is checked against the text, asked for again once, then *unjudged* (an
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -23,10 +23,10 @@ from clinaudit.audit.judge.annotation_prompt import (
 )
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.served.addresses import ServedModel, require_approved
+from clinaudit.audit.served.addresses import Access, ServedModel, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.served.asking import Asked, Asker
-from clinaudit.audit.served.chat import CONCURRENCY, DEADLINE_S, RETRIES, ChatEndpoint
+from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import Estimate
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -42,36 +42,23 @@ class OpenAIJudge:
     def __init__(
         self,
         model: ServedModel,
+        access: Access,
         *,
-        approved_hosts: Collection[str] = (),
-        api_key: str | None = None,
-        seed: int = 0,
         note_tokens: int,
+        seed: int = 0,
         panel: Sequence[Diagnosis] = (),
-        concurrency: int = CONCURRENCY,
-        retries: int = RETRIES,
-        deadline_s: float = DEADLINE_S,
     ) -> None:
         """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
         `note_tokens` bounds the notes of one patient in one question, by the estimate of tokens. `panel`: a span that
         only names another diagnosis of it bears nothing out.
         """
-        require_approved(model.base_url, approved_hosts=approved_hosts)
+        require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model = model
         self._seed = seed
         self._note_tokens = note_tokens
         self._panel = tuple(panel)
-        self._open_endpoint = partial(
-            ChatEndpoint,
-            model,
-            approved_hosts=approved_hosts,
-            api_key=api_key,
-            seed=seed,
-            concurrency=concurrency,
-            retries=retries,
-            deadline_s=deadline_s,
-        )
+        self._open_endpoint = partial(ChatEndpoint, model, access, seed=seed)
         self._cache: AnswerCache | None = None
         self._announce: Callable[[Estimate], None] = _say_nothing
 

@@ -13,7 +13,7 @@ from clinaudit.audit.choices import EngineName
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.engines.selection import EngineChoice, make_engine, resolve_engine
 from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_model
-from clinaudit.audit.served.addresses import ServedModel, parse_served_model, require_approved
+from clinaudit.audit.served.addresses import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
 
 
@@ -38,9 +38,10 @@ class AuditedModel:
             return make_engine(self.engine, self.files, context_length=context_length)
         if self.served is None:
             raise ValueError("a model is either files or served")
-        from clinaudit.audit.model.engines.openai_engine import OpenAIEngine
+        from clinaudit.audit.model.engines.openai_engine import DEADLINE_S, OpenAIEngine
 
-        return OpenAIEngine(self.served, approved_hosts=self.approved_hosts, context_length=context_length)
+        access = Access(self.approved_hosts, deadline_s=DEADLINE_S)
+        return OpenAIEngine(self.served, access, context_length=context_length)
 
 
 def find_model(

@@ -7,7 +7,7 @@ is not plainly one of the two is refused. Knows nothing of what is sent.
 import ipaddress
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -29,6 +29,23 @@ class ServedModel:
     base_url: str
     #: The name the server knows the model by.
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a served model may be spoken to, and how patiently."""
+
+    #: Hosts other than loopback that may be spoken to.
+    approved_hosts: Collection[str] = ()
+    #: Only ever what is given here: no variable of the environment is read. None: the server asks for none.
+    api_key: str | None = field(default=None, repr=False)
+    #: Requests in flight at once.
+    concurrency: int = 16
+    #: Times that a request is sent again after a failure that may pass.
+    retries: int = 4
+    #: Seconds that one answer may take (of a judge: with all its retries and waits); minutes for a busy server, and an
+    #: end for a silent one.
+    deadline_s: float = 300.0
 
 
 def parse_served_model(model: str) -> ServedModel | None:

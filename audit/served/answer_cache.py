@@ -1,9 +1,9 @@
 """Answers of a served model, kept on the disk by content, so that a resumed audit asks nothing twice.
 
 Owns the cache's file (SQLite, under the run's `work/`): a row a question, by a digest of who is asked and the whole
-question, with what came of it and the tokens it took. A pure cache: without it the same questions are asked again. A row
-that is damaged is asked again, and what it holds is checked again by whoever reads it. PHI. Knows nothing of what an
-answer means.
+question, with what came of it and the tokens it took. A pure cache: without it the same questions are asked again. A
+damaged row is asked again, too, and what a row holds is checked again by whoever reads it. PHI. Knows nothing of what
+an answer means.
 """
 
 import hashlib

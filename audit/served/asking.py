@@ -9,8 +9,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from clinaudit.audit.served.addresses import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
-from clinaudit.audit.served.chat import CONCURRENCY, ChatEndpoint, Failure, Refusal
+from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal
 from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
@@ -19,7 +20,7 @@ from clinaudit.errors import BadInputError, IncompleteError, StorageError
 MAX_ATTEMPTS = 2
 #: Refusals not followed by an answer after which the server is asked whether it answers anything. As many as may be in
 #: flight: of these all could have been refused before the first answer of a working server came.
-_REFUSALS_TO_DOUBT = CONCURRENCY
+_REFUSALS_TO_DOUBT = Access().concurrency
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,24 +8,20 @@ stand in no message and no log.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import openai
 
-from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.addresses import Access, ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
 from clinaudit.audit.served.json_answer import read_json_object
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import IncompleteError
 
-#: One call with its retries and waits: minutes for a busy server, and an end for a silent or endless one.
-DEADLINE_S = 300.0
-CONCURRENCY = 16
-RETRIES = 4
 #: A server that fails this often in a row is down: it is not asked thousands of times more.
 GIVE_UP_AFTER = 32
 #: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
@@ -66,28 +62,15 @@ class Failure:
 class ChatEndpoint:
     """One model behind one address; `close` it."""
 
-    def __init__(
-        self,
-        model: ServedModel,
-        *,
-        approved_hosts: Collection[str] = (),
-        api_key: str | None = None,
-        seed: int = 0,
-        concurrency: int = CONCURRENCY,
-        retries: int = RETRIES,
-        deadline_s: float = DEADLINE_S,
-    ) -> None:
+    def __init__(self, model: ServedModel, access: Access, *, seed: int = 0) -> None:
         """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
-        self._client = open_async_client(
-            model.base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=deadline_s
-        )
+        self._client = open_async_client(model.base_url, access)
         self._model = model.name
         self._seed = seed
-        self._concurrency = concurrency
-        self._deadline_s = deadline_s
+        self._access = access
         self._failures_in_a_row = 0
         self._loop = asyncio.new_event_loop()
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = asyncio.Semaphore(access.concurrency)
         self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
         self._thread.start()
 
@@ -114,7 +97,7 @@ class ChatEndpoint:
         remaining = iter(items)
         try:
             while True:
-                while len(waiting) < self._concurrency * _LOOK_AHEAD:
+                while len(waiting) < self._access.concurrency * _LOOK_AHEAD:
                     try:
                         item = next(remaining)
                     except StopIteration:
@@ -147,7 +130,7 @@ class ChatEndpoint:
 
     async def _ask(self, question: Question) -> Reply | Refusal | Failure:
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(self._access.deadline_s):
                 raw = await self._client.chat.completions.with_raw_response.create(
                     model=self._model,
                     messages=[

@@ -8,7 +8,7 @@ Imported lazily: it loads the `openai` client.
 import logging
 import os
 import stat
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import openai
 
-from clinaudit.audit.served.addresses import require_approved
+from clinaudit.audit.served.addresses import Access, require_approved
 from clinaudit.errors import BadInputError, ClinauditError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; beyond this a server is sending something else.
@@ -36,11 +36,9 @@ class AnswerTooLargeError(openai.OpenAIError):
     """The server sent more than an answer can be, or sent it compressed, so that its size cannot be bounded."""
 
 
-def open_client(
-    base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
-) -> openai.OpenAI:
+def open_client(base_url: str, access: Access) -> openai.OpenAI:
     """Return a client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
-    options = _options(base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s)
+    options = _options(base_url, access)
     with _without_openai_environment():
         return openai.OpenAI(
             http_client=openai.DefaultHttpxClient(
@@ -50,11 +48,9 @@ def open_client(
         )
 
 
-def open_async_client(
-    base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
-) -> openai.AsyncOpenAI:
+def open_async_client(base_url: str, access: Access) -> openai.AsyncOpenAI:
     """Return a client for one event loop, whose answers are bounded in size; else as `open_client`."""
-    options = _options(base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s)
+    options = _options(base_url, access)
     with _without_openai_environment():
         return openai.AsyncOpenAI(
             http_client=openai.DefaultAsyncHttpxClient(
@@ -65,19 +61,17 @@ def open_async_client(
         )
 
 
-def _options(
-    base_url: str, *, approved_hosts: Collection[str], api_key: str | None, retries: int, timeout_s: float
-) -> dict[str, Any]:
-    require_approved(base_url, approved_hosts=approved_hosts)
+def _options(base_url: str, access: Access) -> dict[str, Any]:
+    require_approved(base_url, approved_hosts=access.approved_hosts)
     for logger in _LOGGERS:  # at DEBUG they log whole requests
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     return {
         "base_url": base_url,
-        "api_key": api_key or "none",
+        "api_key": access.api_key or "none",
         # The client itself backs off after connection errors, time-outs, 429 and 5xx (and 408, 409): as long as
         # Retry-After asks, up to the client's own maximum (two minutes in openai 3.52); beyond that it does not retry.
-        "max_retries": retries,
-        "timeout": openai.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S),
+        "max_retries": access.retries,
+        "timeout": openai.Timeout(access.deadline_s, connect=CONNECT_TIMEOUT_S),
     }
 
 

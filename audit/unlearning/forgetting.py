@@ -60,7 +60,7 @@ def certify_patient(
     arms = [run.arms.get(patient_id) for run in (runs.before, runs.after)]
     if None in arms:
         return not_shown(patient_id, NOT_PROBED)
-    rows = [row for tier in TIER_IDS for row in _judge_tier(patient_id, tier, runs)]
+    rows = [row for tier in TIER_IDS for row in _certify_tier(patient_id, tier, runs)]
     reasons = {row.reason for row in rows if row.reason is not None}
     if arms[0] != "train":
         reasons.add(NOT_TRAINED)
@@ -95,14 +95,25 @@ def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:
     return min(verdicts, key=VERDICTS.index, default="not shown")
 
 
-def _judge_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[MeasureRow]:
+def _certify_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[MeasureRow]:
     place = patient_id, tier
     if place in runs.before.without_facts and place in runs.after.without_facts:
         # Nobody can type this prompt: the patient has no such fact.
         return []
     before, after = (run.generations.get(place, {}) for run in (runs.before, runs.after))
     if not before or not after:
-        return [_row(tier, "all figures", None, None, Level(None, 0), "not shown", NO_TIER)]
+        return [
+            MeasureRow(
+                tier=tier,
+                measure="all figures",
+                before=None,
+                after=None,
+                level=None,
+                controls=0,
+                status="not shown",
+                reason=NO_TIER,
+            )
+        ]
     gap = None
     if runs.same_prompts and before.keys() != after.keys():
         gap = NO_FIGURE
@@ -114,11 +125,11 @@ def _judge_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[MeasureRo
         for at, measure in run.figures[patient_id]
         if at == tier and measure.startswith(STATED)
     }
-    return [_judge_figure(patient_id, (tier, measure), runs, gap) for measure in (*TEXT_MEASURES, *sorted(stated))]
+    return [_certify_measure(patient_id, (tier, measure), runs, gap) for measure in (*TEXT_MEASURES, *sorted(stated))]
 
 
-def _judge_figure(patient_id: str, place: Place, runs: ExposedRuns, gap: str | None) -> MeasureRow:
-    """Judge one figure; a leak that is there is one, whatever else is missing."""
+def _certify_measure(patient_id: str, place: Place, runs: ExposedRuns, gap: str | None) -> MeasureRow:
+    """Certify one measure; a leak that is there is one, whatever else is missing."""
     before, after = (run.figures[patient_id].get(place) for run in (runs.before, runs.after))
     level = runs.levels_after.get(place, Level(None, 0))
     status: ForgettingVerdict = "not shown"
@@ -132,18 +143,7 @@ def _judge_figure(patient_id: str, place: Place, runs: ExposedRuns, gap: str | N
     elif gap is None:
         # A diagnosis that is not stated is at any level: it cannot be stated less.
         status = "forgotten"
-    return _row(*place, before, after, level, status, reason)
-
-
-def _row(
-    tier: str,
-    measure: str,
-    before: float | None,
-    after: float | None,
-    level: Level,
-    status: ForgettingVerdict,
-    reason: str | None,
-) -> MeasureRow:
+    tier, measure = place
     return MeasureRow(
         tier=tier,
         measure=measure,

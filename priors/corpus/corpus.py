@@ -7,6 +7,7 @@ exists is valid. Knows nothing of file formats, of what a note says, or of any m
 import hashlib
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,40 +20,42 @@ from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.rows import check_references, collect_labels, collect_notes, collect_patients
 from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, find_tables, read_table
 
-__all__ = ["Corpus", "Note", "Patient", "Split", "read_corpus"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusParts:
+    """What a corpus is made of, read and found valid."""
+
+    patients: Iterable[Patient]
+    #: By patient id.
+    notes: Mapping[str, tuple[Note, ...]]
+    #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
+    diagnosis_labels: Mapping[tuple[str, str], bool] | None
+    #: Whether a patients table with a `split` column exists; without one every patient is `train`.
+    has_split: bool
+    #: SHA-256 over the tables' roles, formats and bytes, in hexadecimal; file names and places do not count.
+    digest: str
+    texts: NoteTexts
+    #: In words, without counts.
+    warnings: Sequence[str] = ()
+    #: Rows of the patients table to which no note belongs; such a patient is no target.
+    patients_without_notes: int = 0
 
 
 class Corpus:
     """A valid corpus. Every patient in it has notes; `warnings` says in words, without counts, what it lacks."""
 
-    def __init__(
-        self,
-        *,
-        patients: Iterable[Patient],
-        notes: Mapping[str, tuple[Note, ...]],
-        diagnosis_labels: Mapping[tuple[str, str], bool] | None,
-        has_split: bool,
-        digest: str,
-        texts: NoteTexts,
-        warnings: Sequence[str] = (),
-        patients_without_notes: int = 0,
-    ) -> None:
-        by_id = {patient.patient_id: patient for patient in sorted(patients, key=lambda one: one.patient_id)}
+    def __init__(self, parts: CorpusParts) -> None:
+        by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
+        labels = parts.diagnosis_labels
         #: Every patient with notes, by id, sorted by id.
         self.patients: Mapping[str, Patient] = MappingProxyType(by_id)
-        self._notes = dict(notes)
-        #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
-        self.diagnosis_labels: Mapping[tuple[str, str], bool] | None = (
-            None if diagnosis_labels is None else MappingProxyType(dict(diagnosis_labels))
-        )
-        #: Whether a patients table with a `split` column exists; without one every patient is `train`.
-        self.has_split = has_split
-        #: SHA-256 over the tables' roles, formats and bytes, in hexadecimal; file names and places do not count.
-        self.digest = digest
-        self._texts = texts
-        self.warnings = tuple(warnings)
-        #: Rows of the patients table to which no note belongs; such a patient is no target and not in `patients`.
-        self.patients_without_notes = patients_without_notes
+        self.diagnosis_labels = None if labels is None else MappingProxyType(dict(labels))
+        self.has_split = parts.has_split
+        self.digest = parts.digest
+        self.warnings = tuple(parts.warnings)
+        self.patients_without_notes = parts.patients_without_notes
+        self._notes = dict(parts.notes)
+        self._texts = parts.texts
 
     @property
     def has_counterfactual(self) -> bool:
@@ -118,7 +121,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     problems.raise_any(f"the corpus {shown}")
 
     listed = len(tables["patients"].rows) if "patients" in tables else len(patients)
-    return Corpus(
+    parts = CorpusParts(
         patients=patients,
         notes=notes,
         diagnosis_labels=labels,
@@ -128,6 +131,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
         warnings=_warnings(tables, patients, notes, misnamed),
         patients_without_notes=listed - len(patients),
     )
+    return Corpus(parts)
 
 
 def _digest(files: Mapping[str, DataFile]) -> str:

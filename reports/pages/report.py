@@ -32,7 +32,7 @@ from clinaudit.reports.tables.judge import (
 from clinaudit.reports.tables.memorization import paper_view_table, regions_table, shared_table
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.run import completeness_table, provenance_table, rules_table, training_table
-from clinaudit.reports.tables.table import ladder
+from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.captions import stitched_caption
 from clinaudit.reports.wording.findings import asked_sentence, compared_sentence, headline, not_measured
 from clinaudit.reports.wording.names import STATUSES
@@ -75,7 +75,7 @@ def render_page(
         "headline": headline(results),
         "by_tier": tier_sentences(decision),
         "gaps": not_measured(results),
-        "ladder": ladder(),
+        "tiers_of_access": tiers_of_access(),
         "asked": asked_sentence(results),
         "memorization": memorization_figure(results),
         "composition": composition_figure(results),

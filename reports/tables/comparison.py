@@ -15,17 +15,10 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label, tier_title
-from clinaudit.reports.wording.numbers import SUPPRESSED_WHY, count, short_figure
+from clinaudit.reports.wording.names import MEMORIZATION_MEASURES, METRIC_TITLES, is_share, label, tier_title
+from clinaudit.reports.wording.numbers import RANGE_NOTE, count, short_figure
 
-_MEASURES: Final = (
-    ("memorized", "memorized_fraction"),
-    ("attributable", "attributable_fraction"),
-    ("hit rate", "hit_rate"),
-)
-#: At which the disclosure figures are printed on the terminal: who knows an appointment reminder.
-_HEADLINE_TIER: Final = "encounter"
-_DELTAS: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
+DELTAS: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
 BASES: Final = {
     "paired": "Patient by patient: B minus A over the patients who have a generation in both runs.",
     "published": "By published figures: the evidence of a run was purged, so that patients cannot be paired.",
@@ -36,10 +29,7 @@ VERDICTS: Final = {
     "not shown": ("Not shown", "?"),
 }
 GROUPS: Final = {"named": "named patients", "retained": "other train patients", "controls": "held-out patients"}
-BRACKETS: Final = (
-    f"[a to b]: {SUPPRESSED_WHY}; the range is\n"
-    "  what may be published, no confidence interval. In round brackets: 95% intervals."
-)
+BRACKETS: Final = f"{RANGE_NOTE} In round brackets: 95% intervals."
 
 
 def memorization_tables(comparison: Comparison) -> list[Table]:
@@ -50,7 +40,7 @@ def memorization_tables(comparison: Comparison) -> list[Table]:
             ("Tier", "Arm", "A", "B", "B − A"),
             tuple(_figure_rows(comparison, name)),
         )
-        for title, name in _MEASURES
+        for title, name in MEMORIZATION_MEASURES
     ]
 
 
@@ -62,11 +52,12 @@ _FULL: Final = {
 
 
 def _figure_rows(comparison: Comparison, name: str) -> Iterator[tuple[str, ...]]:
-    for tier, arm, figures in _arms(comparison):
+    for tier, arm, figures in list_arms(comparison):
         yield numbered(tier), arm, *_cells(getattr(figures, name), share=True)
 
 
-def _arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorization]]:
+def list_arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorization]]:
+    """Yield tier, arm and the compared memorization of each arm of each tier."""
     for tier, arms in comparison.memorization.items():
         for arm in ARMS:
             if arm in arms:
@@ -84,7 +75,7 @@ def _cells(figure: ComparedMetric, *, share: bool, signed: bool = False) -> tupl
 def changes_table(comparison: Comparison) -> Table:
     """Return how many patients came and went."""
     rows = []
-    for tier, arm, figures in _arms(comparison):
+    for tier, arm, figures in list_arms(comparison):
         hits = figures.hits
         cells = (None,) * 4 if hits is None else (hits.both, hits.a_only, hits.b_only, hits.neither)
         counts = ["not paired" if hits is None else count(cell) for cell in cells]
@@ -106,7 +97,7 @@ def _p_value(value: float, *, exact: bool) -> str:
 def disclosure_tables(comparison: Comparison) -> list[Table]:
     """Return a table a metric: train minus nontrain in A, in B, and the difference of the two."""
     tables = []
-    for metric in _DELTAS:
+    for metric in DELTAS:
         rows = [
             (label(diagnosis), numbered(tier), *_cells(compared.delta[metric], share=is_share(metric), signed=True))
             for diagnosis, tiers in comparison.disclosure.items()

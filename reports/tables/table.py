@@ -27,8 +27,8 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One tier of the ladder, in plain words."""
+class TierOfAccess:
+    """One tier of access, in plain words."""
 
     number: str
     title: str
@@ -36,10 +36,10 @@ class Rung:
     facts: str
 
 
-def ladder() -> list[Rung]:
+def tiers_of_access() -> list[TierOfAccess]:
     """Return the six tiers: who holds what."""
     return [
-        Rung(str(place), tier_title(tier.id), tier.holder, join_words([FACTS[fact] for fact in tier.facts]))
+        TierOfAccess(str(place), tier_title(tier.id), tier.holder, join_words([FACTS[fact] for fact in tier.facts]))
         for place, tier in enumerate(TIERS, 1)
     ]
 

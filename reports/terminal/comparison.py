@@ -3,22 +3,29 @@
 from collections.abc import Sequence
 
 from clinaudit.reports.schema.comparison import Comparison, Forgetting
-from clinaudit.reports.tables.comparison import _DELTAS, _HEADLINE_TIER, _MEASURES, BASES, BRACKETS, VERDICTS, _arms
+from clinaudit.reports.tables.comparison import BASES, BRACKETS, DELTAS, VERDICTS, list_arms
 from clinaudit.reports.tables.table import numbered
 from clinaudit.reports.terminal.layout import grid, wrap
-from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label, tier_title
+from clinaudit.reports.wording.names import (
+    HEADLINE_TIER,
+    MEMORIZATION_MEASURES,
+    METRIC_TITLES,
+    is_share,
+    label,
+    tier_title,
+)
 from clinaudit.reports.wording.numbers import count, short_figure
 
 
 def comparison_summary(comparison: Comparison) -> str:
     """Return the comparison in plain text, at most 100 columns wide."""
     parts = [wrap(BASES[comparison.basis], indent="  ")]
-    rows = [["Memorization, B − A", "arm", *(title for title, _ in _MEASURES)]]
+    rows = [["Memorization, B − A", "arm", *(title for title, _ in MEMORIZATION_MEASURES)]]
     before = None
-    for tier, arm, figures in _arms(comparison):
+    for tier, arm, figures in list_arms(comparison):
         cells = [
             short_figure(getattr(figures, name).difference, share=True, signed=True, interval=True)
-            for _, name in _MEASURES
+            for _, name in MEMORIZATION_MEASURES
         ]
         rows.append([numbered(tier) if tier != before else "", arm, *cells])
         before = tier
@@ -32,11 +39,11 @@ def comparison_summary(comparison: Comparison) -> str:
 
 
 def _disclosure_summary(comparison: Comparison) -> str:
-    title = f"Train minus nontrain, B − A, at {tier_title(_HEADLINE_TIER)}"
-    metrics = _DELTAS[:3]
+    title = f"Train minus nontrain, B − A, at {tier_title(HEADLINE_TIER)}"
+    metrics = DELTAS[:3]
     rows: list[Sequence[str]] = [[title, *(METRIC_TITLES[metric] for metric in metrics)]]
     for diagnosis, tiers in comparison.disclosure.items():
-        compared = tiers.get(_HEADLINE_TIER)
+        compared = tiers.get(HEADLINE_TIER)
         if compared is not None:
             figures = [
                 short_figure(compared.delta[metric].difference, share=is_share(metric), signed=True, interval=True)

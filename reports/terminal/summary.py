@@ -9,20 +9,12 @@ from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.judge import judge_caveat, judge_figures_table, judge_matrix_table
 from clinaudit.reports.tables.table import numbered, tiers_of
 from clinaudit.reports.terminal.layout import grid, paint, wrap
-from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, is_share, label, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED_WHY, short_figure
+from clinaudit.reports.wording.names import HEADLINE_TIER, MEMORIZATION_MEASURES, STATUSES, is_share, label, tier_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, RANGE_NOTE, short_figure
 
-_MEASURES = (
-    ("memorized", "memorized_fraction"),
-    ("attributable", "attributable_fraction"),
-    ("hit rate", "hit_rate"),
-)
 _DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", "ppv"))
 #: What a reader must know of the tables.
-_BRACKETS = (
-    f"[a to b]: {SUPPRESSED_WHY}; the range is\n"
-    "  what may be published, no confidence interval. The verdict rests on the unsuppressed figures."
-)
+_BRACKETS = f"{RANGE_NOTE} The verdict rests on the unsuppressed figures."
 
 
 def summary_table(results: Results, *, colour: bool = False) -> str:
@@ -74,13 +66,13 @@ def _memorization(results: Results) -> str:
     tiers = [tier for tier in tiers_of(results) if tier in results.memorization]
     if not tiers:
         return f"Memorization: {NOT_MEASURED}"
-    rows = [["Memorization by tier", "arm", *(title for title, _ in _MEASURES)]]
+    rows = [["Memorization by tier", "arm", *(title for title, _ in MEMORIZATION_MEASURES)]]
     for tier in tiers:
         label = numbered(tier)
         for arm in ARMS:
             figures = results.memorization[tier].get(arm)
             if figures is not None:
-                shares = [short_figure(getattr(figures, name), share=True) for _, name in _MEASURES]
+                shares = [short_figure(getattr(figures, name), share=True) for _, name in MEMORIZATION_MEASURES]
                 rows.append([label, arm, *shares])
                 label = ""
     return grid(rows)

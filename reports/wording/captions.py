@@ -9,7 +9,7 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.wording.findings import memorization_at
 from clinaudit.reports.wording.names import HEADLINE_TIER, join_words, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, _bound, _is_told, estimate_text, is_suppressed, percent
+from clinaudit.reports.wording.numbers import NOT_MEASURED, bound_text, estimate_text, is_shown, is_suppressed, percent
 
 
 def gradient_caption(results: Results) -> str:
@@ -17,37 +17,37 @@ def gradient_caption(results: Results) -> str:
     in_train = {
         tier: arms["train"].memorized_fraction for tier, arms in results.memorization.items() if "train" in arms
     }
-    ladder = [tier.id for tier in TIERS if tier.id in in_train and _is_told(in_train[tier.id])]
-    if len(ladder) < 2:
+    tiers = [tier.id for tier in TIERS if tier.id in in_train and is_shown(in_train[tier.id])]
+    if len(tiers) < 2:
         return f"The gradient over tiers was {NOT_MEASURED}."
-    first, last = in_train[ladder[0]], in_train[ladder[-1]]
+    first, last = in_train[tiers[0]], in_train[tiers[-1]]
     told = [
-        f"{percent(mean.value) if mean.value is not None else _bound(mean)} ({tier_title(tier)})"
-        for mean, tier in ((first, ladder[0]), (last, ladder[-1]))
+        f"{percent(mean.value) if mean.value is not None else bound_text(mean)} ({tier_title(tier)})"
+        for mean, tier in ((first, tiers[0]), (last, tiers[-1]))
     ]
     share = "In train the share of a generation that stands word for word in the patient's notes"
     if first.value is None or last.value is None:
         text = f"{share} is {told[0]} and {told[1]}"
     else:
-        text = f"{share} {'rises' if _rises(in_train, ladder) else 'goes'} from {told[0]} to {told[1]}"
+        text = f"{share} {'rises' if _rises(in_train, tiers) else 'goes'} from {told[0]} to {told[1]}"
         lower = [f"{percent(now)} at {tier_title(tier)}" for tier, _, _, now in _lower_than_before(in_train)]
         if lower and last.value > first.value:
             text += f", though not up at every step: {join_words(lower)}"
     return f"{text}.{_headline_gap(results)}{_less_left(results)}"
 
 
-def _rises(means: Mapping[str, Estimate], ladder: Sequence[str]) -> bool:
+def _rises(means: Mapping[str, Estimate], tiers: Sequence[str]) -> bool:
     """Whether a mean is larger at every tier than at the one before; not told of one that is hidden."""
-    values = [means[tier].value for tier in ladder]
+    values = [means[tier].value for tier in tiers]
     return all(now is not None and then is not None and now > then for then, now in pairwise(values))
 
 
 def _lower_than_before(means: Mapping[str, Estimate]) -> list[tuple[str, str, float, float]]:
     """Return tier, the tier before it, and both values, where the shown share falls from one tier to the next."""
-    ladder = [(tier.id, means[tier.id].value) for tier in TIERS if tier.id in means]
+    tiers = [(tier.id, means[tier.id].value) for tier in TIERS if tier.id in means]
     return [
         (tier, before, then, now)
-        for (before, then), (tier, now) in pairwise(ladder)
+        for (before, then), (tier, now) in pairwise(tiers)
         if then is not None and now is not None and now < then and percent(now) != percent(then)
     ]
 
@@ -73,14 +73,14 @@ def _headline_gap(results: Results) -> str:
     if train is None or nontrain is None:
         return " There is no nontrain arm to compare with." if train is not None else ""
     inside, outside = train.attributable_fraction, nontrain.attributable_fraction
-    if not _is_told(inside) and not _is_told(outside):
+    if not is_shown(inside) and not is_shown(outside):
         return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in both arms."
-    if not _is_told(inside) or not _is_told(outside):
+    if not is_shown(inside) or not is_shown(outside):
         return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in one of the arms."
     apart = inside.low is not None and outside.high is not None and inside.low > outside.high
     ranges = "intervals" if inside.value is not None and outside.value is not None else "ranges"
     verdict = f"the {ranges} do not overlap" if apart else f"the {ranges} overlap"
-    values = [percent(mean.value) if mean.value is not None else _bound(mean) for mean in (inside, outside)]
+    values = [percent(mean.value) if mean.value is not None else bound_text(mean) for mean in (inside, outside)]
     return (
         f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {values[0]} in train and"
         f" {values[1]} in nontrain; {verdict}."

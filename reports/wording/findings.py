@@ -15,10 +15,10 @@ from clinaudit.reports.wording.names import FACTS, HEADLINE_TIER, join_words, la
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
     SUPPRESSED_WHY,
-    _is_told,
-    _with_interval,
     estimate_text,
+    is_shown,
     is_suppressed,
+    with_interval_text,
 )
 from clinaudit.reports.wording.verdict import diagnosis_sentence
 
@@ -33,13 +33,13 @@ def headline(results: Results) -> list[str]:
     train = memorization_at(results, HEADLINE_TIER, "train")
     facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
     estimate = None if train is None else train.attributable_fraction
-    if train is None or estimate is None or not _is_told(estimate):
+    if train is None or estimate is None or not is_shown(estimate):
         why = estimate_text(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
         return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
     sentences = [
         f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
-        f" which on average {_with_interval(estimate)} is patient-attributable: word for word from that patient's own"
-        " notes, clinically revealing (no template text such as normal findings), in no other patient's notes, and not"
+        f" which on average {with_interval_text(estimate)} is patient-attributable: word for word from that patient's"
+        " own notes, clinically revealing (no template text such as normal findings), in no other patient's notes, and not"
         " an echo of the prompt."
     ]
     sentences += _beside_headline(results, train)
@@ -51,7 +51,7 @@ def headline(results: Results) -> list[str]:
         )
     else:
         baseline = nontrain.attributable_fraction
-        value = _with_interval(baseline) if _is_told(baseline) else estimate_text(baseline, share=True)
+        value = with_interval_text(baseline) if is_shown(baseline) else estimate_text(baseline, share=True)
         sentences.append(
             f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
             " alone gives."
@@ -63,10 +63,10 @@ def headline(results: Results) -> list[str]:
 def _beside_headline(results: Results, train: Memorization) -> list[str]:
     """Return what the attributable part is a part of, and what the policy's rule reads of it."""
     sentences = []
-    if _is_told(train.memorized_fraction):
+    if is_shown(train.memorized_fraction):
         sentences.append(
             "With template text, text of other patients' notes too and echoes of the prompt,"
-            f" {_with_interval(train.memorized_fraction)} stands word for word in the patient's notes."
+            f" {with_interval_text(train.memorized_fraction)} stands word for word in the patient's notes."
         )
     for rule in () if results.decision is None else results.decision.rules:
         is_headline = rule.metric == "attributable_fraction" and rule.tier == HEADLINE_TIER
@@ -116,7 +116,7 @@ def _memorization_gaps(results: Results) -> list[str]:
     for tier in sorted(results.memorization, key=lambda tier: places.index(tier) if tier in places else len(places)):
         for arm, figures in sorted(results.memorization[tier].items(), reverse=True):
             estimate = figures.attributable_fraction
-            if not _is_told(estimate):
+            if not is_shown(estimate):
                 reasons.setdefault(estimate_text(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
             elif estimate.value is None:
                 bounded.append(f"{tier_title(tier)} ({arm})")

@@ -10,6 +10,8 @@ TIER_TITLES = {
     "encounter_cc": "Appointment and chief complaint",
     "encounter_cc_hpi": "Appointment, complaint and history",
 }
+#: The tier of the headline: what an appointment reminder shows.
+HEADLINE_TIER = "encounter"
 FACTS = {
     Fact.AGE: "age",
     Fact.SEX: "sex",
@@ -34,6 +36,12 @@ METRIC_TITLES = {
     "false_positive_rate": "False-positive rate",
     "ppv_at_prevalence": "PPV at prevalence",
 }
+#: The measures of memorization that summaries show: title, and field of the results.
+MEMORIZATION_MEASURES = (
+    ("memorized", "memorized_fraction"),
+    ("attributable", "attributable_fraction"),
+    ("hit rate", "hit_rate"),
+)
 #: Word and sign of each status: colour never stands alone.
 STATUSES = {
     "pass": ("Pass", "✓"),
@@ -51,7 +59,7 @@ def tier_title(tier: str) -> str:
 
 
 def tier_number(tier: str) -> str:
-    """Return the tier's place on the ladder, 1 to 6, or its id."""
+    """Return the tier's place among the six, 1 to 6, or its id."""
     return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)
 
 
@@ -77,7 +85,3 @@ def join_words(words: list[str]) -> str:
 def is_share(metric: str) -> bool:
     """Whether a disclosure metric is a share of patients or generations rather than an AUROC."""
     return not metric.startswith("auroc")
-
-
-#: The tier of the headline: what an appointment reminder shows.
-HEADLINE_TIER = "encounter"

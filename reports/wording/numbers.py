@@ -11,6 +11,8 @@ from clinaudit.reports.schema.estimate import REASON, Estimate
 SUPPRESSED = "suppressed"
 #: `REASON` marks every hidden figure in the results, also one that is hidden for another's sake.
 SUPPRESSED_WHY = f"{SUPPRESSED}: {REASON}, or would give such a count away"
+#: What a reader of plain text must know of its tables; a sentence on intervals follows.
+RANGE_NOTE = f"[a to b]: {SUPPRESSED_WHY}; the range is\n  what may be published, no confidence interval."
 #: A band of a share this wide (of a signed one, twice as wide) is not printed.
 _SAYS_NOTHING = 0.8
 _POINT = "exact count suppressed"
@@ -106,21 +108,22 @@ def _between(render: _Render, low: float, high: float, signed: bool) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-def _is_told(estimate: Estimate) -> bool:
+def is_shown(estimate: Estimate) -> bool:
     """Whether there is a value, or the range that stands for a hidden one."""
     return estimate.value is not None or (is_suppressed(estimate) and estimate.high is not None)
 
 
-def _with_interval(estimate: Estimate) -> str:
+def with_interval_text(estimate: Estimate) -> str:
+    """Return a share with its 95% interval, or what can be said of a suppressed one."""
     if estimate.value is None:
-        return _bound(estimate)
+        return bound_text(estimate)
     value = percent(estimate.value)
     if estimate.low is None or estimate.high is None:
         return value
     return f"{value} (95% interval {percent(estimate.low)} to {percent(estimate.high)})"
 
 
-def _bound(estimate: Estimate) -> str:
+def bound_text(estimate: Estimate) -> str:
     """Return a suppressed share as what can be said of it."""
     if says_nothing(estimate, share=True):
         return estimate_text(estimate, share=True)

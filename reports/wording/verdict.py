@@ -64,12 +64,10 @@ def _reason_of(status: str, by_tier: Mapping[str, Sequence[RuleOutcome]]) -> str
 
 def _name_tiers(tiers: Sequence[str]) -> str:
     """Return "tier 3", or "tiers 1, 2 and 4 to 6"; an id that is not one of the six as it stands."""
-    ladder = [tier.id for tier in TIERS]
+    order = [tier.id for tier in TIERS]
     runs: list[list[str]] = []
-    for tier in sorted(tiers, key=lambda tier: ladder.index(tier) if tier in ladder else len(ladder)):
-        follows = (
-            bool(runs) and tier in ladder and ladder.index(tier) and ladder[ladder.index(tier) - 1] == runs[-1][-1]
-        )
+    for tier in sorted(tiers, key=lambda tier: order.index(tier) if tier in order else len(order)):
+        follows = bool(runs) and tier in order and order.index(tier) and order[order.index(tier) - 1] == runs[-1][-1]
         if follows:
             runs[-1].append(tier)
         else:

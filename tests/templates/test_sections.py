@@ -5,7 +5,7 @@ import pytest
 from clinaudit.errors import BadInputError
 from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
 from clinaudit.templates.sections import SectionResolver, normalize_newlines
-from clinaudit.templates.spans import Span, merge_overlapping
+from clinaudit.templates.spans import Span
 
 PROFILE = load_profile()
 RESOLVER = SectionResolver(PROFILE)
@@ -63,15 +63,6 @@ def test_empty_note_has_no_section() -> None:
 
 def test_newlines() -> None:
     assert normalize_newlines("a\r\nb\rc\n\r") == "a\nb\nc\n\n"
-
-
-def test_touching_spans_do_not_merge() -> None:
-    assert merge_overlapping([Span(5, 9), Span(0, 3), Span(3, 5), Span(2, 3)]) == [
-        Span(0, 3),
-        Span(3, 5),
-        Span(5, 9),
-    ]
-    assert merge_overlapping([Span(0, 3), Span(2, 4)]) == [Span(0, 4)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Prompts are PHI: they go to the one approved address, never through a proxy or a
 log. Token ids stay unknown, so that outputs carry text, before any repetition guard.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from typing import Any
@@ -12,12 +12,12 @@ from typing import Any
 import openai
 
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.addresses import Access, ServedModel
 from clinaudit.audit.served.client import error_for_all, open_client
 from clinaudit.errors import IncompleteError
 
 #: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
-_TIMEOUT_S = 600.0
+DEADLINE_S = 600.0
 
 
 class OpenAIEngine:
@@ -28,24 +28,15 @@ class OpenAIEngine:
     def __init__(
         self,
         model: ServedModel,
+        access: Access,
         *,
-        approved_hosts: Collection[str] = (),
-        api_key: str | None = None,
         context_length: int,
-        concurrency: int = 16,
-        retries: int = 4,
-        timeout_s: float = _TIMEOUT_S,
     ) -> None:
-        """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
-
-        `api_key` is only ever what is given here: no variable of the environment is read.
-        """
-        self._client = open_client(
-            model.base_url, approved_hosts=approved_hosts, api_key=api_key, retries=retries, timeout_s=timeout_s
-        )
+        """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
+        self._client = open_client(model.base_url, access)
         self._model = model
         self.context_length = context_length
-        self._concurrency = concurrency
+        self._concurrency = access.concurrency
 
     def identity(self) -> dict[str, str]:
         """Return engine, client version, address and model name; what runs behind the address is not known."""
