@@ -1,1 +1,5 @@
-"""The audit itself: generation, matching, attribution, specificity, cohorts, judge, statistics, gate, run store."""
+"""The audit: from a model and a corpus to a verdict and a report.
+
+`pipeline.py` names the stages in order; each is the module `stage` of its room. A room may import the rooms on lower
+floors, and `reports`, `priors`, `templates` and `errors`; the floors are in `pyproject.toml`.
+"""

@@ -1,1 +1,4 @@
-"""What an adversary plausibly knows: corpus, patients, tiers, scrubbing, prompts."""
+"""What an adversary plausibly knows (paper 3.1, Appendix A): corpus, tiers, facts, diagnoses, prompts, scrubbing.
+
+Imports `templates` and `errors`. Knows nothing of any model or judge.
+"""

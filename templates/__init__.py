@@ -1,1 +1,4 @@
-"""What clinical notes look like: spans, headers, sections, templated-text rules."""
+"""What clinical notes look like: the note-template profile, headers, sections, templated text, spans.
+
+Imports `errors` alone. Knows nothing of patients or corpora.
+"""

@@ -1,1 +1,4 @@
-"""Verbatim memorization (paper 3.2.1): match, region, source note, section and template; figures by tier and arm."""
+"""Verbatim memorization (paper 3.2.1, Appendix B): match, region, source note, section and template, K; their metrics.
+
+May import `generation`, `model`, `statistics` and below. Knows nothing of diagnoses, judges or cohorts.
+"""

@@ -1,1 +1,4 @@
-"""Who the patients are (the paper's Tables 5 to 7), and the figures by subgroup."""
+"""Who the patients are (the paper's Tables 5 to 7), and memorization and disclosure by subgroup.
+
+May import `disclosure`, `memorization` and below.
+"""

@@ -1,1 +1,4 @@
-"""The run directory: durable files, lock, store, evidence tables, manifest."""
+"""The run directory: durable files, lock, store, SQLite files, evidence tables, manifest, confinement of libraries.
+
+May import `console` and `choices`. Keeps rows and bytes, and knows nothing of what they mean.
+"""

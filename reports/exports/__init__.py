@@ -1,1 +1,4 @@
-"""The verdict in other tools' formats: JUnit XML and SARIF."""
+"""The verdict in other tools' formats: JUnit XML and SARIF.
+
+May import `wording`, `schema`.
+"""

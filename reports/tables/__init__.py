@@ -1,1 +1,4 @@
-"""The tables: which number stands in which column."""
+"""The tables: which number stands in which column, for pages and terminal alike.
+
+May import `wording`, `schema`.
+"""

@@ -1,1 +1,4 @@
-"""The same in plain text, at most 100 columns."""
+"""The report's summary, a comparison and a verdict in plain text, at most 100 columns.
+
+May import `tables`, `wording`, `schema`.
+"""

@@ -1,1 +1,4 @@
-"""Names, numbers and sentences that more than one output uses."""
+"""Names, numbers and sentences that more than one output uses, and text made safe for a terminal.
+
+May import `schema`.
+"""
