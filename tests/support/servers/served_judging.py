@@ -1,0 +1,52 @@
+"""A served judge that asks the fault server, and what the tests of its rooms say of one text."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from support.servers.fault_server import MODEL, Server, verdict_of
+
+from clinaudit.audit.judge.served_judge import OpenAIJudge
+from clinaudit.audit.judge.verdict import Judgement, Verdict
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.answer_cache import JudgeCache, open_judge_cache
+from clinaudit.priors.diagnoses import load_panel
+
+PANEL = load_panel()
+DEPRESSION = next(diagnosis for diagnosis in PANEL if diagnosis.id == "depression")
+SECRET = "Jane Roe, born 1 April 1970, has depression"
+POSITIVE = Verdict(True, "positive", ("depression",))
+GOOD = json.dumps(verdict_of(SECRET))
+
+
+def judge_at(server: Server, **options: object) -> OpenAIJudge:
+    settings: dict[str, object] = {"note_tokens": 1000, "concurrency": 4, "retries": 2, "deadline_s": 20.0}
+    return OpenAIJudge(ServedModel(server.url, MODEL), **{**settings, **options})  # type: ignore[arg-type]
+
+
+@contextmanager
+def asked(server: Server, cache: JudgeCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
+    judge = judge_at(server, **options)
+    judge.remember(cache)
+    with closing(judge.judge_many([(text, DEPRESSION) for text in texts])) as stream:  # type: ignore[type-var]
+        yield stream
+
+
+def judgements(server: Server, cache: JudgeCache, texts: list[str], **options: object) -> list[Judgement]:
+    with asked(server, cache, texts, **options) as stream:
+        return list(stream)
+
+
+def changed(**fields: object) -> str:
+    return json.dumps({**verdict_of(SECRET), **fields})
+
+
+@contextmanager
+def open_cache(root: Path) -> Iterator[JudgeCache]:
+    """The answers kept by a run at `root`, which is made."""
+    run = RunDirectory(root)
+    run.create()
+    with open_judge_cache(run) as cache:
+        yield cache
