@@ -32,8 +32,8 @@ import dataclasses, json, sys
 from pathlib import Path
 from clinaudit.audit.model.engines.protocol import GenerationRequest
 from clinaudit.audit.model.engines.selection import make_engine
-from clinaudit.audit.model_files import inspect_model
-from clinaudit.templates.errors import ClinauditError
+from clinaudit.audit.model.files import inspect_model
+from clinaudit.errors import ClinauditError
 
 job = json.load(sys.stdin)
 if job["torch_first"]:
