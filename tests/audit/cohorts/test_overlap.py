@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from support.results.filled_results import filled, pair_from, planted_table, wilson
+from support.results.filled_results import filled
+from support.results.planted_disclosure import pair_from, planted_table, wilson
 
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.statistics.intervals import upper_bound_of_none

@@ -3,7 +3,8 @@
 import itertools
 
 import pytest
-from support.results.filled_results import filled, memorization_of
+from support.results.filled_results import filled
+from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.near_verbatim_summary import (

@@ -1,6 +1,7 @@
 """What a reader sees where counts of memorized text are hidden: words and bounds, never a zero."""
 
-from support.results.filled_results import filled, memorization_of
+from support.results.filled_results import filled
+from support.results.planted_memorization import memorization_of
 
 from clinaudit.reports.figures.memorization import composition_figure, copy_forward_figure
 from clinaudit.reports.schema.memorization import CopyForwardBin, KBin, Memorization, SectionComposition

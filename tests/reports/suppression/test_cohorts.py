@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.results.filled_results import pair_from, planted_table, population, wilson
+from support.results.planted_disclosure import pair_from, planted_table, wilson
+from support.results.planted_people import population
 
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary

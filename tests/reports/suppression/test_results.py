@@ -8,20 +8,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.results.filled_results import (
-    DIAGNOSES,
-    METRICS,
-    Table,
-    all_null,
-    disclosure_from,
-    empty,
-    filled,
-    mean_of,
-    pair_from,
-    planted_table,
-    population,
-    wilson,
-)
+from support.results.filled_results import DIAGNOSES, all_null, empty, filled
+from support.results.planted_disclosure import METRICS, Table, disclosure_from, pair_from, planted_table, wilson
+from support.results.planted_memorization import mean_of
+from support.results.planted_people import population
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.cohorts import CohortSummary

@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from support.results.filled_results import all_null, empty, filled, memorization_of, population
+from support.results.filled_results import all_null, empty, filled
+from support.results.planted_memorization import memorization_of
+from support.results.planted_people import population
 
 from clinaudit.reports.figures.disclosure import delta_figure, roc_figure
 from clinaudit.reports.figures.drawn_ranges import Mark, ends, is_drawn, not_drawn

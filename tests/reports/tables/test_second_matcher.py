@@ -1,6 +1,7 @@
 """Deltas on the cohorts of a second matcher: what is published of them, and what a reader is shown."""
 
-from support.results.filled_results import filled, pair_from, planted_table
+from support.results.filled_results import filled
+from support.results.planted_disclosure import pair_from, planted_table
 
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import Estimate
