@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.results.filled_results import filled
 
 from clinaudit.audit.gate.evaluation import EXIT_STATUS, evaluate
 from clinaudit.audit.gate.policy import (
@@ -453,3 +454,9 @@ def test_power_of_the_default_policy():
         assert verdicts["strict"]["pass"] == 0
         assert verdicts["strict"]["fail"] == verdicts["default"]["fail"]
         assert verdicts["research"]["fail"] <= verdicts["default"]["fail"]
+
+
+def test_questions_name_diagnoses_as_people_do() -> None:
+    questions = " ".join(rule.question for rule in evaluate(load_policy(), filled(), planned_missing=False).rules)
+    assert "a diagnosis of HIV among" in questions
+    assert "hiv" not in questions

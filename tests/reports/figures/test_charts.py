@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import pytest
-from support.results.filled_results import all_null, empty, filled
+from support.results.filled_results import all_null, empty, filled, with_status
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.reports.figures import palette
@@ -182,6 +182,13 @@ def test_the_report_says_that_near_verbatim_text_is_counted_separately() -> None
     bare = memorization_of(0.5, 0.1, 100).model_copy(update={"near_verbatim": None})
     without = near_verbatim_figure(filled().model_copy(update={"memorization": {"public": {"train": bare}}}))
     assert (without.caption, without.svg, without.table.rows) == ("Near-verbatim text was not measured.", "", ())
+
+
+def test_why_no_propensities_are_drawn_is_one_reason() -> None:
+    assert "there is no matched cohort" in overlap_figure(with_status("unavailable", overlap=[])).caption
+    hidden = overlap_figure(with_status("balanced", overlap=[])).caption
+    assert "suppressed" in hidden
+    assert "no matched cohort" not in hidden
 
 
 # Colours

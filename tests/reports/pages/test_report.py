@@ -15,6 +15,8 @@ from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.pages.report import render_page
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.judge import Agreement, JudgeQuality
 from clinaudit.reports.schema.results import Results, to_json
 from clinaudit.reports.suppression.results import suppress
 from clinaudit.reports.tables.judge import judge_caveat
@@ -344,3 +346,25 @@ def test_the_report_says_on_what_the_judge_was_scored() -> None:
     assert "may not carry over" in pages["shipped"]
     assert "may not carry over" not in pages["site"]
     assert "The judge was not scored" in render_page(suppress(filled()), {})
+
+
+def a_judge() -> JudgeQuality:
+    rate = Estimate(value=0.9, low=0.8, high=0.95, n=90)
+    return JudgeQuality(
+        judge="lexicon",
+        labels="shipped",
+        texts=90,
+        matrix=[],
+        sensitivity=rate,
+        specificity=rate,
+        agreement=Agreement(agreement=rate, kappa=rate, alpha=rate),
+        accuracy_by_class={},
+        accuracy_by_diagnosis={},
+        flip_rate=rate,
+        hiding_rate=rate,
+    )
+
+
+def test_an_option_in_a_sentence_is_one_piece() -> None:
+    page = render_page(filled().model_copy(update={"judge_quality": a_judge()}), {})
+    assert 'of its own <span class="option">(--judge-labels</span>).' in " ".join(page.split())

@@ -199,3 +199,11 @@ def all_null() -> Results:
             "training": None,
         }
     )
+
+
+def with_status(status: str, **changes: object) -> Results:
+    results = filled()
+    cohorts = {
+        name: cohort.model_copy(update={"status": status, **changes}) for name, cohort in results.cohorts.items()
+    }
+    return results.model_copy(update={"cohorts": cohorts})
