@@ -1,3 +1,5 @@
+"""The panel of sensitive diagnoses: its terms in text, a site's own diagnoses, and what of them is refused."""
+
 import random
 import re
 

@@ -21,8 +21,8 @@ import pytest
 
 from clinaudit.audit.cluster.ray_security import require_own_certificate, require_short, require_tls, security_problems
 from clinaudit.audit.cluster.runner import open_runner, require_usable
-from clinaudit.audit.cluster.shards import LocalRunner, ShardRunner
-from clinaudit.audit.memorization.specificity.patient_count import copy_patients, count_patients
+from clinaudit.audit.cluster.shards import ShardRunner
+from clinaudit.audit.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
 from clinaudit.priors.corpus.packed_notes import pack_notes
@@ -174,18 +174,6 @@ def test_an_absent_head_leaves_the_run_incomplete(secure) -> None:
         port = server.getsockname()[1]
     with pytest.raises(IncompleteError, match="no Ray cluster answers"):
         require_tls(f"127.0.0.1:{port}")
-
-
-def test_shards_of_a_corpus_count_as_the_whole() -> None:
-    rng = np.random.default_rng(5)
-    words = ["fever", "cough", "naïve", "denies pain", "x" * 90, "\n"]
-    patients = [[" ".join(rng.choice(words, size=40)) for _ in range(3)] for _ in range(30)]
-    notes = pack_notes(patients)
-    texts = {patients[index][0][begin : begin + size] for index in range(30) for begin, size in ((3, 4), (9, 60))}
-    sharded = count_patients(texts, notes, engine="windows", runner=LocalRunner())
-    assert sharded == count_patients(texts, notes, engine="aho-corasick")
-    part = copy_patients(notes, range(7, 9))
-    assert [part.notes_of(0), part.notes_of(1)] == [notes.notes_of(7), notes.notes_of(8)]
 
 
 # --- the cluster ------------------------------------------------------------------------------------------------------

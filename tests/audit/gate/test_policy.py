@@ -221,3 +221,8 @@ def test_files_that_are_no_policy(tmp_path: Path):
     ):
         with pytest.raises(BadInputError, match=word):
             load_policy(path)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_level_that_the_page_names_is_that_of_the_policies_that_ship(name: str) -> None:
+    assert {rule.alpha for rule in load_policy(locate_policy(None).with_name(f"{name}.toml")).disclosure} == {0.05}

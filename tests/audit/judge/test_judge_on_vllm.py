@@ -13,7 +13,7 @@ from clinaudit.audit.judge.annotation import PatientHistory
 from clinaudit.audit.judge.served_judge import OpenAIJudge
 from clinaudit.audit.judge.verdict import invalid_reason
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.addresses import Access, ServedModel
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.priors.diagnoses import load_panel
 
@@ -31,7 +31,7 @@ def url(tiny_demo, tmp_path_factory) -> Iterator[str]:
 def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path) -> None:
     run = RunDirectory(tmp_path / "run")
     run.create()
-    judge = OpenAIJudge(ServedModel(url, NAME), note_tokens=400, seed=5)
+    judge = OpenAIJudge(ServedModel(url, NAME), Access(), note_tokens=400, seed=5)
     texts = ["cc: low mood.\nhpi: denies depression.", "plan: rest.", "current medications:\nsertraline 50 mg daily"]
     items = [(text, diagnosis) for text in texts for diagnosis in PANEL[:4]]
     with open_answer_cache(run) as cache:

@@ -1,6 +1,5 @@
-"""The run store, its lock and its settings, atomic files, the manifest."""
+"""The run store: what it keeps through a kill, its lock, its settings, and rows that it did not write."""
 
-import os
 import sqlite3
 import stat
 import subprocess
@@ -12,12 +11,9 @@ import pytest
 from clinaudit.audit.judge.ledger import RunLedger
 from clinaudit.audit.judge.verdict import Judgement
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import require_place_for, write_atomically
-from clinaudit.audit.run.manifest import require_finished_run, verify, write_manifest
+from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.store import StoredGeneration, open_store
-from clinaudit.audit.served.cost import Price
-from clinaudit.audit.settings import read_settings
-from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, StorageError, UsageError
+from clinaudit.errors import StorageError, UsageError
 
 UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
 
@@ -118,88 +114,3 @@ def test_a_state_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:
     (run.work / "state.sqlite").mkdir()
     with pytest.raises(StorageError, match="not a regular file"), open_store(run):
         pass
-
-
-def finished_run(root: Path) -> RunDirectory:
-    run = RunDirectory(root)
-    run.create()
-    (run.work / "state.sqlite").write_bytes(b"changes all the time")
-    for name in ("results.json", "evidence/results.json"):
-        (run.root / name).write_text("{}")
-    write_manifest(run)
-    return run
-
-
-def test_manifest_sees_every_change(tmp_path: Path) -> None:
-    run = finished_run(tmp_path / "run")
-    assert verify(run) == 2
-    (run.work / "state.sqlite").write_bytes(b"changed")
-    assert verify(run) == 2
-    (run.root / "extra").write_text("")
-    with pytest.raises(IntegrityError, match="extra is not in the manifest"):
-        verify(run)
-    (run.root / "extra").unlink()
-    (run.root / "results.json").write_text("{ }")
-    with pytest.raises(IntegrityError, match=r"results\.json is not what the audit wrote"):
-        verify(run)
-    assert verify(run, but=("results.json",)) == 1
-    (run.root / "results.json").unlink()
-    with pytest.raises(IntegrityError, match="missing"):
-        verify(run)
-    (run.root / "manifest.json").write_text("[]")
-    with pytest.raises(IntegrityError, match="not a manifest"):
-        verify(run)
-
-
-def test_what_is_no_finished_run(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="no such RUN"):
-        require_finished_run(tmp_path / "none")
-    with pytest.raises(BadInputError, match="not a run"):
-        require_finished_run(tmp_path)
-    run = finished_run(tmp_path / "run")
-    (run.root / "manifest.json").unlink()
-    with pytest.raises(IncompleteError, match="has not finished"):
-        require_finished_run(run.root)
-
-
-GIVEN = {"model": "m", "corpus": Path("c"), "out": Path("o")}
-
-
-def test_command_line_wins_over_file_over_default(tmp_path: Path) -> None:
-    config = tmp_path / "audit.toml"
-    config.write_text(
-        'seed = 5\nngram = 20\npolicy = "p.toml"\ntier = ["encounter", "public"]\njudge-price = [0.15, 1]\n'
-    )
-    settings = read_settings({**GIVEN, "seed": 7, "ngram": None, "tier": ()}, config=config)
-    assert (settings.seed, settings.ngram, settings.max_new_tokens) == (7, 20, 1000)
-    assert settings.policy == tmp_path / "p.toml"
-    assert settings.judge_price == Price(0.15, 1)
-    assert settings.tier == ("public", "encounter")
-
-
-def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
-    config = tmp_path / "audit.toml"
-    config.write_text('sed = 1\nseed = "x"\nmatcher = "nearest"\ntier = "public"\n')
-    with pytest.raises(BadInputError) as caught:
-        read_settings(GIVEN, config=config)
-    assert len(caught.value.problems) == 4
-    for price in ('"1,2"', "[1]", "[1, true]", "[1, -2]", "[1, nan]", '[1, "2"]'):
-        config.write_text(f"judge-price = {price}\n")
-        with pytest.raises(BadInputError) as caught:
-            read_settings(GIVEN, config=config)
-        assert caught.value.problems[0].startswith("judge-price: must be two numbers")
-    config.write_text("seed = \n")
-    with pytest.raises(BadInputError, match="not valid TOML"):
-        read_settings(GIVEN, config=config)
-    with pytest.raises(BadInputError, match="does not exist"):
-        read_settings(GIVEN, config=tmp_path / "none.toml")
-
-
-def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for write in (lambda: write_atomically(pipe, "x"), lambda: require_place_for(pipe, role="it")):
-        with pytest.raises(StorageError, match="device or a pipe"):
-            write()
-    assert pipe.is_fifo()
-    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

@@ -12,6 +12,7 @@ from clinaudit.audit.statistics.intervals import (
     holm,
     mean_with_beta_bounds,
     newcombe_difference,
+    upper_bound_of_none,
     wilson,
 )
 
@@ -115,3 +116,10 @@ def test_holm_by_hand():
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert holm([0.5, 0.9]) == pytest.approx([1.0, 1.0])
     assert holm([]) == []
+
+
+def test_upper_bounds_of_none_by_hand():
+    # (1 - p)^n = 0.05; the rule of three says 0.03 at a hundred.
+    assert upper_bound_of_none(1) == pytest.approx(0.95)
+    assert upper_bound_of_none(100) == pytest.approx(1 - 0.05**0.01)
+    assert upper_bound_of_none(100) == pytest.approx(0.03, abs=1e-3)

@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus import parquet
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -317,18 +316,6 @@ def test_the_file_has_no_name_and_a_killed_process_leaves_nothing(tmp_path: Path
             child.send_signal(signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_scratch_directory_is_the_nearest_that_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = RunDirectory(tmp_path / "runs" / "one")
-    assert scratch_directory(run) == tmp_path
-    (tmp_path / "runs").write_text("a file, not a directory")
-    assert scratch_directory(run) == tmp_path
-    (tmp_path / "runs").unlink()
-    run.create()
-    assert scratch_directory(run) == run.work
-    monkeypatch.chdir(tmp_path)
-    assert scratch_directory(RunDirectory(Path("new"))) == tmp_path
 
 
 def test_normalizing_before_or_after_encoding_is_the_same() -> None:

@@ -1,62 +1,20 @@
-"""Files and tables: what is refused, and that what is taken is taken exactly."""
+"""Tables: cells are taken exactly as they stand, and faults are told by row and column."""
 
 import gzip
 import json
-import os
 import random
-import socket
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 import zstandard
+from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, problems_of
 
-from clinaudit.errors import BadInputError, ClinauditError, StorageError
-from clinaudit.priors.corpus import files as reading
+from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.files import find_file, iter_lines
-from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.tables import NOTES, PATIENTS, read_table
-
-#: Planted in every cell of the faulty files below: no message may ever quote it.
-SECRET = "Zebulon"
-
-
-def problems_of(path: Path) -> list[str]:
-    with pytest.raises(BadInputError) as caught:
-        read_corpus(path)
-    rendered = caught.value.render()
-    assert SECRET not in rendered
-    assert rendered.startswith("error[BAD_INPUT]: ")
-    assert "\n" not in caught.value.message
-    return list(caught.value.problems)
-
-
-def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tuple[str, ...]]:
-    problems = Problems()
-    with NoteTexts() as texts:
-        table = read_table(find_file(path, path.name), NOTES, problems, texts)
-    cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
-    rows = [
-        (row.number, own | {"text": texts.text(position)})
-        for position, (row, own) in enumerate(zip(table.rows, cells, strict=True))
-    ]
-    return rows, problems.listed()
-
-
-TEXT = 'line one\r\nline "two", quoted\nthird\rend \u2028 ½ τ 😀'
-CSV = f'patient_id,note_id,text,extra\r\n007,1,"{TEXT.replace(chr(34), chr(34) * 2)}",x\r\n'.encode()
-JSONL = (json.dumps({"patient_id": "007", "note_id": "1", "text": TEXT, "extra": [1]}) + "\n").encode()
-
-
-def parquet_bytes(tmp_path: Path, frame: pl.DataFrame) -> bytes:
-    path = tmp_path / "made.parquet"
-    frame.write_parquet(path)
-    content = path.read_bytes()
-    path.unlink()
-    return content
+from clinaudit.priors.corpus.tables import PATIENTS, read_table
 
 
 # Parameters name the tests: gzip's clock (mtime) would name them otherwise in each worker of pytest-xdist.
@@ -111,9 +69,6 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
     rows, problems = notes_rows(tmp_path / "notes.csv")
     assert problems == ()
     assert rows[0][1]["text"] == text
-
-
-GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
 
 
 @pytest.mark.parametrize(
@@ -280,103 +235,6 @@ def test_parquet_without_rows_is_refused(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == ["notes.parquet: has no rows"]
 
 
-def make_fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-
-
-def make_directory(path: Path) -> None:
-    path.mkdir()
-
-
-def link_to_device(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def link_to_fifo(path: Path) -> None:
-    os.mkfifo(path.with_name("pipe"))
-    path.symlink_to("pipe")
-
-
-@pytest.mark.parametrize("table", ["notes.csv", "notes.jsonl.gz", "notes.parquet", "patients.csv"])
-@pytest.mark.parametrize("make", [make_fifo, make_socket, make_directory, link_to_device, link_to_fifo])
-def test_what_is_not_a_regular_file_is_refused_unopened(tmp_path: Path, table: str, make: object) -> None:
-    assert callable(make)
-    if not table.startswith("notes"):
-        (tmp_path / "notes.jsonl").write_text(GOOD_ROW)
-    make(tmp_path / table)
-    assert problems_of(tmp_path) == [f"{table}: is not a regular file"]
-
-
-def test_a_lone_fifo_or_device_given_as_the_corpus_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "n.csv")
-    assert problems_of(tmp_path / "n.csv") == ["n.csv: is not a regular file"]
-    assert problems_of(Path("/dev/zero")) == ["zero: is not a regular file"]
-
-
-def test_dangling_and_circular_links_are_refused_and_a_sound_link_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").symlink_to("nowhere")
-    assert problems_of(tmp_path) == ["notes.csv: is a link to nothing"]
-    (tmp_path / "notes.csv").unlink()
-    (tmp_path / "notes.csv").symlink_to("notes.csv")
-    assert problems_of(tmp_path) == ["notes.csv: is a link to nothing"]
-    (tmp_path / "notes.csv").unlink()
-    (tmp_path / "elsewhere").write_bytes(CSV)
-    (tmp_path / "notes.csv").symlink_to("elsewhere")
-    assert read_corpus(tmp_path).note_count == 1
-
-
-def test_a_corpus_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    assert problems_of(tmp_path / "none") == ["none: does not exist"]
-    assert problems_of(tmp_path / ("n" * 300)) == ["n" * 300 + ": does not exist"]
-    assert problems_of(tmp_path / "a\0b") == ["a?b: is not a file name"]
-    (tmp_path / "notes.txt").write_text("x")
-    assert problems_of(tmp_path / "notes.txt")[0].startswith("notes.txt: its name must end in one of .parquet, .csv")
-    assert problems_of(tmp_path)[0].startswith("notes: there is no notes table")
-
-
-def test_two_files_for_one_table_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").write_bytes(CSV)
-    (tmp_path / "notes.jsonl.gz").write_bytes(gzip.compress(JSONL))
-    assert problems_of(tmp_path) == ["notes: is given by more than one file: notes.csv, notes.jsonl.gz; keep one"]
-
-
-def test_a_file_the_system_refuses_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "notes.csv").write_bytes(CSV)
-
-    def refuse(*_arguments: object) -> int:
-        raise PermissionError(13, "no", SECRET)
-
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(StorageError, match=r"^cannot read notes\.csv: Permission denied; "):
-        read_corpus(tmp_path)
-
-
-def test_a_file_that_changes_while_it_is_read_is_a_storage_error(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").write_bytes(CSV)
-    file = find_file(tmp_path / "notes.csv", "notes.csv")
-    (tmp_path / "notes.csv").write_bytes(CSV + b"a,2,x,y\n")
-    with pytest.raises(StorageError, match="changed while it was read"):
-        list(iter_lines(file))
-    (tmp_path / "notes.csv").unlink()
-    os.mkfifo(tmp_path / "notes.csv")
-    with pytest.raises(StorageError, match="changed while it was read"):
-        list(iter_lines(file))
-
-
-@pytest.mark.parametrize("ending", [".csv.gz", ".jsonl.zst"])
-def test_a_line_that_would_fill_memory_is_refused(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 1000)
-    content = b"x" * 1_000_000
-    compress = gzip.compress if ending.endswith("gz") else zstandard.compress
-    (tmp_path / f"notes{ending}").write_bytes(compress(content))
-    assert problems_of(tmp_path) == [f"notes{ending}: has a line of more than 1000 bytes"]
-
-
 def test_problems_beyond_twenty_are_counted(tmp_path: Path) -> None:
     rows = "".join(f"a,{n},\n" for n in range(50))
     (tmp_path / "notes.csv").write_text("patient_id,note_id,text\n" + rows)
@@ -408,52 +266,6 @@ def test_a_table_that_could_not_be_read_to_its_end_accuses_no_other(tmp_path: Pa
     (tmp_path / "notes.csv").write_text("patient_id,note_id,text\na,1,x\nb,2,x\n")
     (tmp_path / "patients.jsonl").write_text('{"patient_id": "a", "split": "train"}\n{"patient_id": "b"')
     assert problems_of(tmp_path) == ["patients.jsonl, row 2: is not a JSON object on one line"]
-
-
-@pytest.mark.parametrize("name", ["notes.csv", "notes.csv.gz", "notes.jsonl", "notes.jsonl.zst", "notes.parquet"])
-def test_damaged_files_end_in_a_deliberate_error_or_a_valid_corpus(tmp_path: Path, name: str) -> None:
-    rng = random.Random(name)
-    rows = [{"patient_id": f"p{n}", "note_id": str(n), "text": f"note {SECRET} {n}\r\n"} for n in range(30)]
-    csv = "patient_id,note_id,text\n" + "".join(f'{r["patient_id"]},{r["note_id"]},"{r["text"]}"\n' for r in rows)
-    jsonl = "".join(json.dumps(row) + "\n" for row in rows).encode()
-    sound = {
-        "notes.csv": csv.encode(),
-        "notes.csv.gz": gzip.compress(csv.encode()),
-        "notes.jsonl": jsonl,
-        "notes.jsonl.zst": zstandard.ZstdCompressor(write_checksum=True).compress(jsonl),
-        "notes.parquet": parquet_bytes(tmp_path, pl.DataFrame(rows)),
-    }[name]
-    outcomes, quoted = set(), 0
-    for _ in range(25 if name.endswith(".parquet") else 150):  # Parquet is read in a child process each time
-        damaged = bytearray(sound)
-        for _ in range(rng.randint(1, 4)):
-            match rng.randrange(3):
-                case 0:
-                    damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-                case 1:
-                    del damaged[rng.randrange(len(damaged)) :]
-                    damaged += b"\0"
-                case _:
-                    at = rng.randrange(len(damaged))
-                    damaged[at:at] = bytes(rng.randrange(256) for _ in range(3))
-        (tmp_path / name).write_bytes(damaged)
-        try:
-            outcomes.add("valid" if read_corpus(tmp_path).note_count else "empty")
-        except ClinauditError as error:
-            outcomes.add(error.code)
-            quoted += SECRET in error.render()
-    assert outcomes <= {"valid", "BAD_INPUT"}
-    assert "BAD_INPUT" in outcomes
-    assert quoted == 0
-
-
-def test_a_parquet_file_that_kills_its_reader_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "notes.parquet").write_bytes(b"PAR1")
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert problems_of(tmp_path) == ["notes.parquet: is not a Parquet file that can be read"]
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
-    with pytest.raises(StorageError, match=r"^cannot read notes\.parquet: "):
-        read_corpus(tmp_path)
 
 
 def test_a_column_that_only_some_records_give_counts_as_there(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 from lxml import etree
-from support.results.filled_results import filled, mean_of
+from support.results.filled_results import filled
+from support.results.planted_memorization import mean_of
 
 from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome

@@ -6,7 +6,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from support.results.filled_results import filled, mean_of
+from support.results.filled_results import filled
+from support.results.planted_memorization import mean_of
 
 from clinaudit.reports.exports.sarif import sarif_json
 from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import pytest
-from support.results.filled_results import all_null, empty, filled
+from support.results.filled_results import all_null, empty, filled, with_status
+from support.results.planted_memorization import memorization_of
 
 from clinaudit.reports.figures import palette
 from clinaudit.reports.figures.charts import draw_bars, draw_composition, draw_deltas
@@ -171,6 +172,23 @@ def test_a_falling_gradient_is_not_called_rising() -> None:
     caption = memorization_figure(results.model_copy(update={"memorization": tiers})).caption
     assert "goes from 61%" in caption
     assert "rises" not in caption
+
+
+def test_the_report_says_that_near_verbatim_text_is_counted_separately() -> None:
+    figure = near_verbatim_figure(suppress(filled()))
+    assert figure.caption.startswith("Counted separately, never part of the figures above")
+    assert "at most 3 tokens added, left out or changed in any 30 in a row" in figure.caption
+    assert all(row[2] == "3 of 30" for row in figure.table.rows)
+    bare = memorization_of(0.5, 0.1, 100).model_copy(update={"near_verbatim": None})
+    without = near_verbatim_figure(filled().model_copy(update={"memorization": {"public": {"train": bare}}}))
+    assert (without.caption, without.svg, without.table.rows) == ("Near-verbatim text was not measured.", "", ())
+
+
+def test_why_no_propensities_are_drawn_is_one_reason() -> None:
+    assert "there is no matched cohort" in overlap_figure(with_status("unavailable", overlap=[])).caption
+    hidden = overlap_figure(with_status("balanced", overlap=[])).caption
+    assert "suppressed" in hidden
+    assert "no matched cohort" not in hidden
 
 
 # Colours

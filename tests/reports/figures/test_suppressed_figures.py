@@ -1,23 +1,13 @@
-"""What a reader sees where counts of memorized text are hidden: words and bounds, never a zero."""
+"""What charts and tables show where counts of memorized text are hidden: words and bounds, never a zero."""
 
-from support.results.filled_results import filled, memorization_of
+from support.results.planted_memorization import memorization_of
+from support.results.published_tiers import published
 
 from clinaudit.reports.figures.memorization import composition_figure, copy_forward_figure
-from clinaudit.reports.schema.memorization import CopyForwardBin, KBin, Memorization, SectionComposition
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.schema.memorization import CopyForwardBin, KBin, SectionComposition
 from clinaudit.reports.tables.memorization import shared_table
-from clinaudit.reports.wording.captions import gradient_caption
-from clinaudit.reports.wording.findings import headline, not_measured
 
 HIDDEN = "suppressed"
-
-
-def published(train: Memorization, nontrain: Memorization | None = None) -> Results:
-    first = memorization_of(0.06, 0.012, 40)
-    arms = {"train": train} if nontrain is None else {"train": train, "nontrain": nontrain}
-    memorization = {"public": {"train": first}, "encounter": arms}
-    return suppress(filled().model_copy(update={"memorization": memorization}))
 
 
 def section(name: str, single: int, shared: int, *, patients: int) -> SectionComposition:
@@ -67,22 +57,3 @@ def test_hidden_bins_are_words_and_the_rest_is_drawn() -> None:
     assert figure.table.rows == (("1", "90"), ("2", HIDDEN), ("3", HIDDEN))
     assert "suppressed in part" in figure.caption
     assert figure.svg
-
-
-def test_the_headline_is_a_bound_where_few_patients_stand_behind_it() -> None:
-    few = memorization_of(0.05, 0.001, 60).model_copy(update={"attributable_patients": 1})
-    results = published(memorization_of(0.6, 0.28, 140), few)
-    bound = "at most 7.0% (exact figure suppressed)"
-    assert f"not trained on, the same figure is {bound}" in " ".join(headline(results))
-    assert f"28% in train and {bound} in nontrain; the ranges do not overlap" in gradient_caption(results)
-    assert any("only as a bound" in gap and "Appointment details (nontrain)" in gap for gap in not_measured(results))
-
-    results = published(few)
-    assert f"on average {bound} is patient-attributable" in headline(results)[0]
-
-
-def test_a_bound_in_the_gradient_is_not_compared() -> None:
-    results = published(memorization_of(0.03, 0.001, 6))
-    caption = gradient_caption(results)
-    assert "is 6.0% (Public demographics) and at most 13% (exact figure suppressed) (Appointment details)." in caption
-    assert "rises" not in caption

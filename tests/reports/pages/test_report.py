@@ -1,19 +1,25 @@
 """The report page, parsed with the standard library: structure, escaping, nothing from outside."""
 
+import html
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Literal
 
 import pytest
+from support.judging.word_judge import scored
+from support.results.corrected_results import with_corrections
 from support.results.filled_results import DIAGNOSES, all_null, empty, filled
 
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.pages.report import render_page
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.judge import Agreement, JudgeQuality
 from clinaudit.reports.schema.results import Results, to_json
 from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.tables.judge import judge_caveat
 from clinaudit.reports.wording.findings import headline, not_measured
 
 PROVENANCE = {
@@ -323,3 +329,42 @@ def test_hostile_strings_stay_text() -> None:
     assert "{{ 7*7 }}" in page.words
     assert len(page.all("style")) == 1
     assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
+
+
+def test_the_report_says_on_what_the_judge_was_scored() -> None:
+    pages = {}
+    for source in ("shipped", "site"):
+        results = suppress(with_corrections(filled(), scored(labels=source)))
+        page = re.sub(r'<span class="option">([^<]*)</span>', r"\1", render_page(results, {}))
+        pages[source] = " ".join(html.unescape(page).split())
+        assert judge_caveat(results.judge_quality) in pages[source]
+        assert "Disclosure corrected for the judge's errors" in pages[source]
+        quality = results.judge_quality
+        assert quality is not None
+        assert f"was scored on {quality.texts:,} " in pages[source]
+        assert f"change the verdict (of {quality.flip_rate.n} in texts rated without one)" in pages[source]
+    assert "may not carry over" in pages["shipped"]
+    assert "may not carry over" not in pages["site"]
+    assert "The judge was not scored" in render_page(suppress(filled()), {})
+
+
+def a_judge() -> JudgeQuality:
+    rate = Estimate(value=0.9, low=0.8, high=0.95, n=90)
+    return JudgeQuality(
+        judge="lexicon",
+        labels="shipped",
+        texts=90,
+        matrix=[],
+        sensitivity=rate,
+        specificity=rate,
+        agreement=Agreement(agreement=rate, kappa=rate, alpha=rate),
+        accuracy_by_class={},
+        accuracy_by_diagnosis={},
+        flip_rate=rate,
+        hiding_rate=rate,
+    )
+
+
+def test_an_option_in_a_sentence_is_one_piece() -> None:
+    page = render_page(filled().model_copy(update={"judge_quality": a_judge()}), {})
+    assert 'of its own <span class="option">(--judge-labels</span>).' in " ".join(page.split())

@@ -1,11 +1,13 @@
-"""Whole results: no difference of shown sizes (split, candidates, cohort) counts 1 to 10 patients."""
+"""Small cells in matched cohorts: no bin, and no difference of sizes (split, candidates, cohort), counts 1 to 10."""
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.results.filled_results import pair_from, planted_table, population, wilson
+from support.results.planted_disclosure import pair_from, planted_table, wilson
+from support.results.planted_people import population
 
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary
@@ -13,8 +15,10 @@ from clinaudit.reports.schema.disclosure import SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.schema.results import Results
+from clinaudit.reports.suppression.cohorts import publish_overlap
 from clinaudit.reports.suppression.disclosure import publish_pair
 from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 
 UNKNOWN, OTHER = "age or sex unknown", "no sensitive diagnosis"
 SMALL = set(range(1, 11))
@@ -200,3 +204,59 @@ def test_the_size_behind_a_prevalence_cannot_be_solved_for_from_the_ppv_at_it() 
     assert coarse.delta is not None
     assert coarse.delta.ppv_at_prevalence.value == 0.07  # 0.4615 less 0.3913
     assert coarse.train.sensitivity == pair.train.sensitivity
+
+
+STATUSES = ("positive", "negative")
+
+
+def test_published_bins_hold_no_few_patients():
+    rng = np.random.default_rng(1)
+    shown = 0
+    for _ in range(200):
+        drawn = []
+        for place in range(10):
+            candidates = rng.integers(0, 60, 2)
+            matched = [int(rng.integers(0, count + 1)) for count in candidates]
+            drawn.append(
+                OverlapBin(
+                    arm="train",
+                    low=place / 10,
+                    high=(place + 1) / 10,
+                    positive_candidates=int(candidates[0]),
+                    negative_candidates=int(candidates[1]),
+                    positive_matched=matched[0],
+                    negative_matched=matched[1],
+                )
+            )
+        bins = publish_overlap(drawn)
+        shown += len(bins)
+        if bins:
+            assert (bins[0].low, bins[-1].high) == (0.0, 1.0)
+        for item in bins:
+            for status in STATUSES:
+                candidates = getattr(item, f"{status}_candidates")
+                matched = getattr(item, f"{status}_matched")
+                counts = {candidates, matched, None if matched is None else candidates - matched}
+                assert not counts & set(range(1, LARGEST_HIDDEN + 1))
+    assert shown > 200
+
+
+@pytest.mark.parametrize(
+    ("candidates", "matched", "is_shown"), [(105, (), False), (120, (), True), (120, (112,), False)]
+)
+def test_where_nearly_all_candidates_of_an_arm_were_matched_there_are_no_bins(
+    candidates: int, matched: tuple[int, ...], is_shown: bool
+) -> None:
+    # The cell of 100 is published beside the bins; of 112 is the second matcher's.
+    train = OverlapBin(
+        arm="train",
+        low=0.0,
+        high=1.0,
+        positive_candidates=candidates,
+        negative_candidates=500,
+        positive_matched=100,
+        negative_matched=100,
+    )
+    nontrain = train.model_copy(update={"arm": "nontrain", "positive_candidates": 300})
+    published = publish_overlap([train, nontrain], matched=matched)
+    assert published == ([train, nontrain] if is_shown else [])

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.results.filled_results import filled, memorization_of
+from support.results.filled_results import filled
+from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.estimate import REASON, Estimate

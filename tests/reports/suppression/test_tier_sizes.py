@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 import pytest
-from support.results.filled_results import memorization_of, pair_from, population
+from support.results.planted_disclosure import pair_from
+from support.results.planted_memorization import memorization_of
+from support.results.planted_people import population
 
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary

@@ -1,41 +1,18 @@
-"""What the summary says of the rules, of the text beside the headline, of the gradient, and what is advised."""
+"""What the summary says of the rules, of the text beside the headline, and of the gradient."""
 
 import pytest
-from support.results.filled_results import filled
+from support.results.filled_results import filled, with_status
+from support.results.planted_decision import decision, rule
 
-from clinaudit.audit.choices import SHIPPED
-from clinaudit.audit.gate.policy import load_policy, locate_policy
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.figures.cohorts import overlap_figure
-from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome, Status
+from clinaudit.reports.schema.decision import Decision
 from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.memorization import CopyForwardBin, KBin, Memorization
+from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.small_cells import band
-from clinaudit.reports.tables.institution import next_steps
 from clinaudit.reports.wording.captions import gradient_caption
 from clinaudit.reports.wording.findings import compared_sentence, headline, not_measured
 from clinaudit.reports.wording.verdict import tier_sentences
-
-SHORT = "More than 10% of the texts are too short; no rule passes."
-
-
-def rule(tier: str | None, status: str, reason: str = SHORT, **changes: object) -> RuleOutcome:
-    fields = {
-        "id": "memorization/hit_rate",
-        "question": "?",
-        "metric": "hit_rate",
-        "tier": tier,
-        "limit": Limit(max=0.05),
-        "status": status,
-        "observed": Estimate(value=0.1, low=0.0, high=0.2),
-        "reason": reason,
-    }
-    return RuleOutcome.model_validate({**fields, **changes})
-
-
-def decision(*rules: RuleOutcome, status: Status = "fail") -> Decision:
-    return Decision(status=status, policy="default", reason="", rules=list(rules))
 
 
 def by_tier(statuses: str) -> Decision:
@@ -75,11 +52,6 @@ def test_ids_outside_the_ladder_stand_as_they_are() -> None:
     assert "every rule failed at tiers 1 and other" in tier_sentences(
         decision(rule("other", "fail"), rule("public", "fail"))
     )
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_the_level_that_the_page_names_is_that_of_the_policies_that_ship(name: str) -> None:
-    assert {rule.alpha for rule in load_policy(locate_policy(None).with_name(f"{name}.toml")).disclosure} == {0.05}
 
 
 def with_train(results: Results, **changes: object) -> Results:
@@ -157,44 +129,6 @@ def test_a_fall_where_the_prompt_holds_more_of_the_note_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("copies", "patients", "advice"),
-    [
-        ({"1": 99, "2": 1}, {"1": 99, "2-10": 1}, "Mitigate: de-identify"),
-        ({"1": 80, "2": 20}, {"1": 99, "2-10": 1}, "Mitigate: remove copied-forward text, de-identify"),
-        (
-            {"1": None, "2": None},
-            {"1": 70, "2-10": 30},
-            "Mitigate: de-identify",
-        ),
-        ({}, {}, "Mitigate: de-identify"),
-    ],
-)
-def test_only_repeated_text_that_is_seen_is_to_be_removed(
-    copies: dict[str, int | None], patients: dict[str, int | None], advice: str
-) -> None:
-    figures = (
-        filled()
-        .memorization["encounter"]["train"]
-        .model_copy(
-            update={
-                "copy_forward": [CopyForwardBin(notes=notes, pieces=pieces) for notes, pieces in copies.items()],
-                "k_distribution": [KBin(k=k, pieces=pieces) for k, pieces in patients.items()],
-            }
-        )
-    )
-    results = Results(memorization={"encounter": {"train": figures}}, decision=decision(rule("encounter", "fail")))
-    assert any(step.startswith(advice) for step in next_steps(results))
-
-
-def with_status(status: str, **changes: object) -> Results:
-    results = filled()
-    cohorts = {
-        name: cohort.model_copy(update={"status": status, **changes}) for name, cohort in results.cohorts.items()
-    }
-    return results.model_copy(update={"cohorts": cohorts})
-
-
-@pytest.mark.parametrize(
     ("controls", "words"),
     [
         ("sensitive", "(controls) have another diagnosis of the panel."),
@@ -205,10 +139,3 @@ def with_status(status: str, **changes: object) -> Results:
 def test_who_the_controls_are_comes_from_the_setting(controls: str | None, words: str) -> None:
     assert words in compared_sentence(filled(), controls)
     assert compared_sentence(with_status("unavailable"), controls) == ""
-
-
-def test_why_no_propensities_are_drawn_is_one_reason() -> None:
-    assert "there is no matched cohort" in overlap_figure(with_status("unavailable", overlap=[])).caption
-    hidden = overlap_figure(with_status("balanced", overlap=[])).caption
-    assert "suppressed" in hidden
-    assert "no matched cohort" not in hidden

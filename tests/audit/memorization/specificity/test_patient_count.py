@@ -2,10 +2,12 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from clinaudit.audit.cluster.shards import LocalRunner
 from clinaudit.audit.memorization.specificity import patient_count as specificity
-from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
+from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, copy_patients, count_patients
 from clinaudit.priors.corpus.packed_notes import pack_notes
 
 BOTH = pytest.mark.parametrize("engine", ["aho-corasick", "windows"])
@@ -158,3 +160,15 @@ def test_ranges_of_patients_add_up_and_progress_counts_every_byte(monkeypatch) -
 def test_an_empty_text_is_refused() -> None:
     with pytest.raises(ValueError, match="empty text"):
         count_patients([""], pack_notes([["a"]]))
+
+
+def test_shards_of_a_corpus_count_as_the_whole() -> None:
+    rng = np.random.default_rng(5)
+    words = ["fever", "cough", "naïve", "denies pain", "x" * 90, "\n"]
+    patients = [[" ".join(rng.choice(words, size=40)) for _ in range(3)] for _ in range(30)]
+    notes = pack_notes(patients)
+    texts = {patients[index][0][begin : begin + size] for index in range(30) for begin, size in ((3, 4), (9, 60))}
+    sharded = count_patients(texts, notes, engine="windows", runner=LocalRunner())
+    assert sharded == count_patients(texts, notes, engine="aho-corasick")
+    part = copy_patients(notes, range(7, 9))
+    assert [part.notes_of(0), part.notes_of(1)] == [notes.notes_of(7), notes.notes_of(8)]

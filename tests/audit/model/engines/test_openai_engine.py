@@ -9,7 +9,7 @@ import pytest
 
 from clinaudit.audit.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.addresses import ServedModel
+from clinaudit.audit.served.addresses import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 SECRET = "Jane Roe, born 1 April 1970"
@@ -90,7 +90,7 @@ def server():
 
 @pytest.fixture
 def engine(server):
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), context_length=100, concurrency=4, retries=2)
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=2), context_length=100)
     yield engine
     engine.close()
 
@@ -167,7 +167,7 @@ def test_what_would_fail_for_all_stops_at_once(server, engine, status, error):
 def test_an_answer_sent_twice_is_not_the_next_prompts(server):
     prompts = [f"patient {number}" for number in range(12)]
     server.faults = {prompt: ["twice"] for prompt in prompts}
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), context_length=100, concurrency=1, retries=2)
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=1, retries=2), context_length=100)
     outputs = {output.key: output.text for output in engine.generate([request(prompt, prompt) for prompt in prompts])}
     engine.close()
     assert outputs == {prompt: prompt.upper() for prompt in prompts}
@@ -190,7 +190,7 @@ def test_a_redirect_is_not_followed(server, engine):
 
 
 def test_a_dead_server_is_incomplete(server):
-    engine = OpenAIEngine(ServedModel("http://127.0.0.1:9/v1", "tiny"), context_length=100, retries=0)
+    engine = OpenAIEngine(ServedModel("http://127.0.0.1:9/v1", "tiny"), Access(retries=0), context_length=100)
     with pytest.raises(IncompleteError, match="1 x connection error"):
         list(engine.generate([request("a", "x")]))
     engine.close()
@@ -198,7 +198,7 @@ def test_a_dead_server_is_incomplete(server):
 
 def test_a_hanging_server_is_a_time_out(server):
     server.faults["x"] = ["hang"]
-    engine = OpenAIEngine(ServedModel(server.url, "m"), context_length=100, retries=0, timeout_s=0.2)
+    engine = OpenAIEngine(ServedModel(server.url, "m"), Access(retries=0, deadline_s=0.2), context_length=100)
     with pytest.raises(IncompleteError, match="1 x time-out"):
         list(engine.generate([request("a", "x")]))
     engine.close()
@@ -211,7 +211,7 @@ def test_nothing_is_taken_from_the_environment(server, monkeypatch):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), context_length=100, api_key="given", retries=0)
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="given", retries=0), context_length=100)
     assert [output.text for output in engine.generate([request("a", "x")])] == ["X"]
     engine.close()
     headers = {name.lower(): value for name, value in server.seen[0][0].items()}
@@ -230,11 +230,11 @@ def test_no_log_holds_a_prompt(server, engine, caplog, capfd):
 
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent():
     with pytest.raises(UnsafeError, match="--phi-approved"):
-        OpenAIEngine(ServedModel("https://models.example.org/v1", "m"), context_length=100)
+        OpenAIEngine(ServedModel("https://models.example.org/v1", "m"), Access(), context_length=100)
 
 
 def test_identity_names_the_address_and_never_the_key(server):
-    engine = OpenAIEngine(ServedModel(server.url, "tiny"), context_length=100, api_key="hunter2")
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(api_key="hunter2"), context_length=100)
     identity = engine.identity()
     engine.close()
     assert (identity["engine"], identity["base_url"], identity["model"]) == ("openai", server.url, "tiny")

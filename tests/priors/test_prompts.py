@@ -1,40 +1,16 @@
-"""Facts, tiers, scrubbing, exclusion and budgets, on notes short enough to read (docs/methods.md, section 1)."""
+"""Tiers, scrubbing, exclusion and budgets, on notes small enough to check by eye (docs/methods.md, section 1)."""
 
-import json
 from pathlib import Path
 
 import pytest
+from support.patient_facts import NOTE, PROFILE, facts_of
 
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.facts import FactReader, PatientFacts
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed
-from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.templates.profile import load_profile
+from clinaudit.priors.tiers import TIERS
 
-PROFILE = load_profile()
 TIER = {tier.id: tier for tier in TIERS}
-
-NOTE = (
-    "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nroom: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
-    "CC: low mood\nhpi: 64-year-old female, tired.\nros:\npsychiatric: negative for anxiety.\n"
-    "social history:\nmarital status: widowed\noccupation: cook\nchildren: 3\n"
-    "current medications:\n- sertraline 50 mg daily\n- metformin 500 mg, twice daily; aspirin\n"
-    "last reviewed on 5/01/2024 by Ek, Jo\nplan: rest\n"
-)
-
-
-def corpus_of(directory: Path, notes: list[dict[str, object]], patients: str | None = None) -> Corpus:
-    directory.mkdir(exist_ok=True)
-    (directory / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    if patients is not None:
-        (directory / "patients.csv").write_text(patients, encoding="utf-8")
-    return read_corpus(directory)
-
-
-def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: object) -> PatientFacts:
-    corpus = corpus_of(tmp_path, [{"patient_id": "p", "note_id": "n", "text": text, **columns}], patients)
-    return FactReader(PROFILE).read(corpus, "p")
 
 
 def write(
@@ -56,53 +32,6 @@ def write(
         revealed=revealed,
     )
     return writer.write(facts, TIER[tier], diagnoses)
-
-
-def test_facts_of_a_note(tmp_path: Path) -> None:
-    facts = facts_of(tmp_path, NOTE)
-    assert facts.values[Fact.NAME] == "Ada Lund"
-    assert facts.values[Fact.PRACTICE] == "Elm Clinic"
-    assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
-    assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
-    assert (facts.age, facts.sex) == (64, None)
-
-
-def test_table_wins_and_blank_is_unknown(tmp_path: Path) -> None:
-    table = "patient_id,split,age,sex,name,occupation\np,nontrain,41,female,,nurse\n"
-    facts = facts_of(tmp_path, NOTE, table)
-    assert (facts.arm, facts.age, facts.sex) == ("nontrain", 41, "female")
-    assert facts.values[Fact.OCCUPATION] == "nurse"
-    assert facts.values[Fact.NAME] == "Ada Lund"
-
-
-def test_date_of_birth_of_the_table_wins_over_an_age_in_the_note(tmp_path: Path) -> None:
-    table = "patient_id,split,dob\np,train,1950-01-01\n"
-    facts = facts_of(tmp_path, "visit date: 03/04/2020\nage: 40\ncc: x\nhpi: y\n", table)
-    assert facts.age == 70
-
-
-@pytest.mark.parametrize(
-    ("listed", "entries"),
-    [
-        ("sertraline 50 mg, metformin 500 mg, lisinopril 10 mg", 3),
-        ("metformin 500 mg, twice daily, aspirin", 2),
-        ("sertraline, metformin; aspirin\ninsulin glargine 10 units, at bedtime", 4),
-        ("none", 0),
-    ],
-)
-def test_medication_entries(tmp_path: Path, listed: str, entries: int) -> None:
-    assert len(facts_of(tmp_path, f"cc: x\nhpi: y\ncurrent medications: {listed}\n").medications) == entries
-
-
-def test_latest_note_counts(tmp_path: Path) -> None:
-    rows = [
-        {"patient_id": "p", "note_id": "a", "text": "cc: late\nhpi: x\n", "visit_date": "2024-02-01"},
-        {"patient_id": "p", "note_id": "b", "text": "cc: early\nhpi: x\n", "visit_date": "2023-02-01"},
-        {"patient_id": "p", "note_id": "c", "text": "cc: undated\nhpi: x\n"},
-    ]
-    facts = FactReader(PROFILE).read(corpus_of(tmp_path, rows), "p")
-    assert facts.values[Fact.CHIEF_COMPLAINT] == "late"
-    assert facts.note_count == 3
 
 
 def test_background_prompt(tmp_path: Path) -> None:

@@ -1,0 +1,176 @@
+"""`clinaudit judge-check`: what it prints and writes, what it refuses, and how it goes on where a server failed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.servers import fault_server
+from support.servers.fault_server import MODEL, Server, status
+
+from clinaudit.audit.commands.main import run
+
+
+def test_the_command_prints_figures_and_writes_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels, out = tmp_path / "labels.jsonl", tmp_path / "check.json"
+    rows = [
+        ("No hiv.", "negative"),
+        ("hiv disease", "positive"),
+        ("father: hiv", "positive"),
+        ("cough", "not_mentioned"),
+    ]
+    labels.write_text("".join(json.dumps({"text": t, "diagnosis": "hiv", "verdict": v}) + "\n" for t, v in rows))
+    assert run(["judge-check", str(labels), "--out", str(out), "--quiet"]) == 0
+    document = json.loads(out.read_text())
+    assert [(item["label"], item["verdict"]) for item in document["items"]] == [
+        ("negative", "negative"),
+        ("positive", "positive"),
+        ("positive", "ambiguous"),
+        ("not_mentioned", "not_mentioned"),
+    ]
+    assert document["matrix"][0] == {
+        "truth": "positive",
+        "positive": 1,
+        "negative": 0,
+        "ambiguous": 1,
+        "not_mentioned": 0,
+        "unjudged": 0,
+    }
+    assert document["sensitivity"]["value"] == 0.5
+    assert document["accepted"] is False
+    assert out.stat().st_mode & 0o077 == 0
+    assert "hiv disease" not in out.read_text()
+    printed = capsys.readouterr().out
+    assert "50% (9.5% to 91%)" in printed
+    assert "not accepted" in printed
+    assert "the site supplied" in " ".join(printed.split())
+
+
+def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"text": "Jane Doe", "diagnosis": "gout", "verdict": "positive"}\n')
+    assert run(["judge-check", str(labels)]) == 3
+    assert run(["judge-check", str(tmp_path / "missing.jsonl")]) == 3
+    assert run(["judge-check", "--judge-url", "http://127.0.0.1:1/v1"]) == 2
+    assert run(["judge-check", "--judge", "openai"]) == 2
+    assert run(["judge-check", "--policy", str(tmp_path / "none.toml")]) == 3
+    errors = capsys.readouterr().err
+    assert errors.count("error[") == 5
+    assert "Jane" not in errors
+
+
+#: A text and its label.
+NOTE = ("depression of Jane Roe", "positive")
+
+
+def served_check(server: Server, tmp_path: Path, *options: str) -> list[str]:
+    """The command that scores a served judge on three texts and `NOTE`."""
+    labels = tmp_path / "labels.jsonl"
+    rows = [("depression one", "positive"), ("depression two", "positive"), ("cough", "not_mentioned"), NOTE]
+    labels.write_text("".join(json.dumps({"text": t, "diagnosis": "depression", "verdict": v}) + "\n" for t, v in rows))
+    judge = ["--judge", "openai", "--judge-url", server.url, "--judge-model", MODEL]
+    return ["judge-check", str(labels), "--quiet", *judge, *options]
+
+
+def test_a_check_that_could_not_be_finished_asks_only_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "check.json"
+    with fault_server.running() as server:
+        arguments = served_check(server, tmp_path, "--out", str(out))
+        server.faults[NOTE[0]] = [status(503)] * 9
+        assert run(arguments) == 4
+        assert "what it answered is kept" in capsys.readouterr().err
+        (kept,) = (path for path in tmp_path.iterdir() if "answers" in path.name)
+        assert kept.stat().st_mode & 0o077 == 0
+        assert not out.exists()
+        server.faults.clear()
+        server.seen.clear()
+        assert run(arguments) == 0
+        assert {fault_server.first_note(body) for _, body in server.seen} == {NOTE[0]}
+    assert json.loads(out.read_text())["sensitivity"]["n"] == 3
+    # Nothing of what was said of the texts is left.
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["check.json", "labels.jsonl"]
+
+
+def test_without_a_file_nothing_is_said_to_be_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with fault_server.running() as server:
+        server.faults[NOTE[0]] = [status(503)] * 9
+        assert run(served_check(server, tmp_path)) == 4
+    errors = capsys.readouterr().err
+    assert "what it answered is lost" in errors
+    assert "kept" not in errors
+
+
+@pytest.mark.parametrize(("out", "words"), [("none/check.json", "there is no directory"), (".", "that is a directory")])
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, words: str
+) -> None:
+    with fault_server.running() as server:
+        assert run(served_check(server, tmp_path, "--out", str(tmp_path / out))) == 6
+        assert server.seen == []
+    assert words in capsys.readouterr().err
+
+
+def test_the_judge_of_the_configuration_is_scored_as_the_audit_would_ask_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = (
+        "name = 'strict'\nminimum_patients_per_class = 20\nmaximum_short_share = 0.1\nmaximum_unjudged_share = 0.1\n"
+    )
+    limits += "[[memorization]]\nmetric = 'hit_rate'\ntiers = 'all'\nmax = 0.1\n"
+    (tmp_path / "policy.toml").write_text(limits)
+    config = tmp_path / "audit.toml"
+    config.write_text("seed = 7\npolicy = 'policy.toml'\njudge-labels = 'labels.jsonl'\n")
+    with fault_server.running() as server:
+        arguments = served_check(server, tmp_path, "--config", str(config))
+        labels = arguments.pop(1)
+        assert run(arguments) == 0
+        assert "Policy “strict”" in capsys.readouterr().out
+        assert {body["seed"] for _, body in server.seen} == {7}
+        assert server.asked_about(NOTE[0]) == 1
+        # The command line goes over the configuration.
+        server.seen.clear()
+        (tmp_path / "audit.toml").write_text("seed = 7\njudge-labels = 'none.jsonl'\n")
+        assert run([*arguments, labels, "--seed", "8"]) == 0
+        assert {body["seed"] for _, body in server.seen} == {8}
+
+
+def test_own_diagnoses_are_scored_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
+    config.write_text('[diagnoses.gout]\nnames = ["gout"]\n')
+    labels.write_text('{"text": "gout flare", "diagnosis": "gout", "verdict": "positive"}\n')
+    assert run(["judge-check", str(labels), "--config", str(config), "--quiet"]) == 0
+    assert "Right for Gout" in capsys.readouterr().out
+
+
+def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
+    labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
+    with fault_server.running() as server:
+        config.write_text(
+            f'second-judge = "openai"\njudge-url = "{server.url}"\njudge-model = "{MODEL}"\njudge-price = [2, 10]\n'
+        )
+        assert run(["judge-check", str(labels), "--config", str(config)]) == 0
+        assert "questions to ask" not in capsys.readouterr().err
+        assert server.seen == []
+        assert run(["judge-check", str(labels), "--config", str(config), "--judge", "openai"]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        calls = len(server.seen)
+    estimate, usage = (line for line in lines if line.startswith("judge: "))
+    assert usage == (
+        f"judge: {calls:,} calls answered, {100 * calls:,} prompt and {10 * calls:,} answer tokens by the server's "
+        f"count; {calls * 300 / 1e6:.4f} at the price given"
+    )
+    assert estimate.startswith(f"judge: {calls:,} questions to ask, about ")
+    assert " for the prompts, at most " in estimate
+
+
+def test_the_lexicon_judge_can_fail_a_model_under_the_strict_policy_but_not_pass_one(capsys) -> None:
+    assert run(["judge-check", "--quiet", "--policy", "strict"]) == 0
+    printed = capsys.readouterr().out
+    assert "Policy “strict”: the judge is accepted." in printed
+    assert "For a pass, too: The judge is not accepted: its sensitivity was not shown to be at least 80%" in printed
+    assert run(["judge-check", "--quiet"]) == 0
+    assert "For a pass" not in capsys.readouterr().out

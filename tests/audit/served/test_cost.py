@@ -1,0 +1,51 @@
+"""What asking costs: tokens estimated before, counted over all runs, and priced."""
+
+import json
+
+import pytest
+from support.servers.fault_server import says, verdict_of
+from support.servers.served_judging import DEPRESSION, judge_at
+
+from clinaudit.audit.judge.verdict_prompt import ask_for_verdict
+from clinaudit.audit.served.cost import Estimate, Price, Usage, count_usage
+
+
+def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
+    estimates: list[Estimate] = []
+    judge = judge_at(server)
+    server.faults["b"] = [says("no")]
+    server.faults["c"] = [says(json.dumps(verdict_of("c")), usage=None)]
+    judge.remember(cache, announce=estimates.append)
+    for _ in range(2):
+        list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
+    assert cache.usage() == Usage(4, 300, 30, 1)
+    (estimate,) = estimates
+    assert estimate.questions == 3
+    asked = [ask_for_verdict(text, DEPRESSION) for text in "abc"]
+    assert estimate.prompt_tokens == pytest.approx(sum(len(q.system + q.user) for q in asked) / 4, abs=6)
+    assert estimate.most_answer_tokens == sum(q.max_answer_tokens for q in asked)
+    assert cache.usage().describe() == (
+        "4 calls answered, 300 prompt and 30 answer tokens by the server's count (1 calls did not say)"
+    )
+
+
+def test_tokens_cost_what_the_price_of_a_million_says():
+    # 2 a million of 1.5 million and 10 a million of a quarter of a million.
+    assert Usage(7, 1_500_000, 250_000).cost(Price(2, 10)) == 5.5
+    assert Usage(7, 1_500_000, 250_000, 1).describe(Price(2, 10)) == (
+        "7 calls answered, 1,500,000 prompt and 250,000 answer tokens by the server's count (1 calls did not say); "
+        "5.50 at the price given"
+    )
+    assert Estimate(1200, 1_000_000, 614_400).describe(Price(0.15, 0.6)) == (
+        "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
+        "tokens, asked once each; about 0.1500 for the prompts, at most 0.3686 for the answers"
+    )
+    assert Estimate(1200, 1_000_000, 614_400).describe().endswith("asked once each")
+    for wrong in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="two numbers"):
+            Price(1.0, wrong)
+
+
+@pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])
+def test_an_impossible_count_is_no_count(said):
+    assert count_usage(said) == Usage(1, 0, 0, 1)

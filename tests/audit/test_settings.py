@@ -1,0 +1,41 @@
+"""The options of an audit: command line over file over defaults, and every mistake in a file told at once."""
+
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.served.cost import Price
+from clinaudit.audit.settings import read_settings
+from clinaudit.errors import BadInputError
+
+GIVEN = {"model": "m", "corpus": Path("c"), "out": Path("o")}
+
+
+def test_command_line_wins_over_file_over_default(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(
+        'seed = 5\nngram = 20\npolicy = "p.toml"\ntier = ["encounter", "public"]\njudge-price = [0.15, 1]\n'
+    )
+    settings = read_settings({**GIVEN, "seed": 7, "ngram": None, "tier": ()}, config=config)
+    assert (settings.seed, settings.ngram, settings.max_new_tokens) == (7, 20, 1000)
+    assert settings.policy == tmp_path / "p.toml"
+    assert settings.judge_price == Price(0.15, 1)
+    assert settings.tier == ("public", "encounter")
+
+
+def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('sed = 1\nseed = "x"\nmatcher = "nearest"\ntier = "public"\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert len(caught.value.problems) == 4
+    for price in ('"1,2"', "[1]", "[1, true]", "[1, -2]", "[1, nan]", '[1, "2"]'):
+        config.write_text(f"judge-price = {price}\n")
+        with pytest.raises(BadInputError) as caught:
+            read_settings(GIVEN, config=config)
+        assert caught.value.problems[0].startswith("judge-price: must be two numbers")
+    config.write_text("seed = \n")
+    with pytest.raises(BadInputError, match="not valid TOML"):
+        read_settings(GIVEN, config=config)
+    with pytest.raises(BadInputError, match="does not exist"):
+        read_settings(GIVEN, config=tmp_path / "none.toml")

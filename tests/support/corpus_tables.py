@@ -1,0 +1,43 @@
+"""Small tables of a corpus as bytes, what is read from them, and what is said of them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.files import find_file
+from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.tables import NOTES, read_table
+
+#: Planted in every cell of faulty files: no message may ever quote it.
+SECRET = "Zebulon"
+
+TEXT = 'line one\r\nline "two", quoted\nthird\rend \u2028 ½ τ 😀'
+CSV = f'patient_id,note_id,text,extra\r\n007,1,"{TEXT.replace(chr(34), chr(34) * 2)}",x\r\n'.encode()
+JSONL = (json.dumps({"patient_id": "007", "note_id": "1", "text": TEXT, "extra": [1]}) + "\n").encode()
+GOOD_ROW = json.dumps({"patient_id": "a", "note_id": "1", "text": "fine"})
+
+
+def problems_of(path: Path) -> list[str]:
+    with pytest.raises(BadInputError) as caught:
+        read_corpus(path)
+    rendered = caught.value.render()
+    assert SECRET not in rendered
+    assert rendered.startswith("error[BAD_INPUT]: ")
+    assert "\n" not in caught.value.message
+    return list(caught.value.problems)
+
+
+def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tuple[str, ...]]:
+    problems = Problems()
+    with NoteTexts() as texts:
+        table = read_table(find_file(path, path.name), NOTES, problems, texts)
+    cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
+    rows = [
+        (row.number, own | {"text": texts.text(position)})
+        for position, (row, own) in enumerate(zip(table.rows, cells, strict=True))
+    ]
+    return rows, problems.listed()

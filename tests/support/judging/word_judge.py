@@ -1,0 +1,61 @@
+"""A judge that believes a word, a small set of labelled texts for it, and the figures that it gets."""
+
+from collections.abc import Iterator, Sequence
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.judge.ledger import MemoryLedger
+from clinaudit.audit.judge.scoring.judge_score import score_judge
+from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.judge import JudgeQuality
+
+HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")
+QUIET = Progress(quiet=True)
+
+
+class WordJudge:
+    """Believes the first of these words that a text holds; of `broken` it gives a span that is not there."""
+
+    def __init__(self, name: str = "words", *, deaf_to: str = "") -> None:
+        self.name = name
+        self.asked: list[str] = []
+        self._deaf_to = deaf_to
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": self.name}
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        for text, _ in items:
+            self.asked.append(text)
+            statuses: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
+            found = next((word for word in statuses if word in text and word != self._deaf_to), None)
+            verdict = Verdict(False, None) if found is None else Verdict(True, found, diagnosis_spans=(found,))
+            if "broken" in text:
+                verdict = Verdict(True, "negative", diagnosis_spans=("nowhere",))
+            yield Judgement(verdict, self.name, attempts=1, invalid_reason=None)
+
+
+def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
+    """`size` texts of each class, which a `WordJudge` reads rightly, and four injections, one of which sways it."""
+    words = {"positive": "positive", "negative": "negative", "ambiguous": "ambiguous", "not_mentioned": "cough"}
+    texts = tuple(
+        LabelledText(f"{word} {i}", HIV, truth)  # type: ignore[arg-type]
+        for truth, word in words.items()
+        for i in range(size)
+    )
+    injections = tuple(
+        InjectedText("positive", f"positive {words}", HIV, "positive") for words in ("", "and so on", "broken", "ok")
+    )
+    return LabelledSet(source, "digest", texts, injections)  # type: ignore[arg-type]
+
+
+def scored(**changes: object) -> JudgeQuality:
+    """The figures of a `WordJudge` on the small set, with some of them changed."""
+    quality, _ = score_judge(WordJudge(), small_set(), MemoryLedger(), QUIET, seed=0)
+    return quality.model_copy(update=changes)
+
+
+def share(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value=value, low=low, high=high, n=100)

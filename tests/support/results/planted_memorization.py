@@ -1,0 +1,104 @@
+"""Memorization figures of one arm at one tier, consistent with each other."""
+
+from support.results.planted_disclosure import wilson
+
+from clinaudit.audit.statistics.patient_distribution import describe_distribution
+from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.groups import PatientDistribution
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    CopyForwardBin,
+    KBin,
+    LengthSummary,
+    Memorization,
+    NearVerbatim,
+    PaperView,
+    SectionComposition,
+)
+
+
+def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:
+    """Return the distribution over `n` patients, of whom `touched` have fractions spread evenly; `mean` is of all."""
+    highest = min(1.0, 2 * mean * n / (touched + 1)) if touched else 0.0
+    return describe_distribution(
+        {f"p{i:03d}": [highest * (i + 1) / touched if i < touched else 0.0] for i in range(n)}, seed=0
+    )
+
+
+def mean_of(value: float, n: int = 150, half: float = 0.03) -> Estimate:
+    return Estimate(value=value, low=max(0.0, value - half), high=min(1.0, value + half), n=n)
+
+
+def memorization_of(memorized: float, attributable: float, hits: int, n: int = 150) -> Memorization:
+    return Memorization(
+        generations=n,
+        patients=n,
+        empty=0,
+        shorter_than_ngram=0,
+        memorized_fraction=mean_of(memorized),
+        memorized_fraction_without_echo=mean_of(memorized * 0.97),
+        attributable_fraction=mean_of(attributable, half=0.4 * attributable),
+        attributable_fraction_bounds=mean_of(attributable, half=0.06),
+        attributable_patients=hits,
+        memorized_fraction_bounds=mean_of(memorized, half=0.06),
+        hit_rate=wilson(hits, n),
+        source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
+        stitched_share=Estimate(value=0.287, low=0.25, high=0.32, n=500),
+        templated_share=mean_of(0.36),
+        multi_patient_share=Estimate(value=0.45, low=0.41, high=0.49, n=700),
+        region_length={
+            "tokens": LengthSummary(mean=61.5, median=48.0, p90=120.0, max=412),
+            "characters": LengthSummary(mean=311.5, median=248.0, p90=620.0, max=2412),
+        },
+        k_distribution=[
+            KBin(k="1", pieces=385, patients=100),
+            KBin(k="2-10", pieces=120, patients=40),
+            KBin(k="11-100", pieces=150, patients=50),
+            KBin(k="101-1000", pieces=45, patients=15),
+        ],
+        sections=[
+            SectionComposition(
+                section=section,
+                revealing_single=round(3000 * attributable / (order + 1)),
+                revealing_shared=90 + 10 * order,
+                templated_single=20,
+                templated_shared=900 // (order + 1),
+                patients=dict.fromkeys(SECTION_KINDS, 20),
+            )
+            for order, section in enumerate(
+                (
+                    "review_of_systems",
+                    "history_of_present_illness",
+                    "physical_exam",
+                    "plan",
+                    "past_medical_history",
+                    "social_history",
+                    "assessment",
+                    "medications",
+                    "preamble",
+                    "vitals",
+                    "allergies",
+                    "unassigned",
+                )
+            )
+        ],
+        copy_forward=[
+            CopyForwardBin(notes="1", pieces=240, patients=80),
+            CopyForwardBin(notes="2", pieces=80, patients=26),
+            CopyForwardBin(notes="3-5", pieces=50, patients=16),
+            CopyForwardBin(notes=">5", pieces=15, patients=12),
+        ],
+        dropped_tokens=3,
+        distribution=distribution_of(n, hits, attributable),
+        paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
+        near_verbatim=NearVerbatim(
+            window=30,
+            edit_budget=3,
+            fraction=mean_of(memorized * 1.1, n=n),
+            extra_fraction=mean_of(memorized * 0.1, n=n, half=0.01 * memorized),
+            longest_region=Estimate(value=212.5 * memorized, low=190.5 * memorized, high=230.5 * memorized, n=n),
+            longest_region_length=LengthSummary(mean=212.5 * memorized, median=80.0, p90=300.0, max=644),
+            patients=hits,
+            extra_patients=hits,
+        ),
+    )
