@@ -29,7 +29,7 @@ def tracked(*patterns: str) -> list[Path]:
 
 
 def module_problems() -> Iterator[str]:
-    """Long modules, names that say nothing, modules without a docstring."""
+    """Long modules, names that say nothing, modules without a docstring; long test files."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             name, text = path.relative_to(ROOT), path.read_text(encoding="utf-8")
@@ -39,6 +39,9 @@ def module_problems() -> Iterator[str]:
                 yield f"{name}: {len(text.splitlines())} lines; {MAX_LINES} at most"
             if not text.startswith('"""'):
                 yield f"{name}: no docstring that says what it owns"
+    for path in tracked("tests/*.py"):
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MAX_LINES:
+            yield f"{path.relative_to(ROOT)}: {lines} lines; {MAX_LINES} at most"
 
 
 def wheel_problems() -> Iterator[str]:

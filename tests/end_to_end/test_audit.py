@@ -17,24 +17,18 @@ import jsonschema
 import polars as pl
 import pytest
 from lxml import etree
+from support.runs.tiny_audit import FAST, OPTIONS, command
 from support.servers.serving import NAME, served
 
 from clinaudit.audit.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH
 
-OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
-FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
 
 pytestmark = pytest.mark.slow
-
-
-def command(tiny_demo, run: Path, *options: str) -> list[str]:
-    program = str(Path(sys.executable).with_name("clinaudit"))
-    return [program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options]
 
 
 @pytest.fixture(scope="module")
@@ -228,20 +222,6 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
     assert "not the one that this run audited" in refused.stderr
 
 
-def test_libraries_write_inside_the_run_only(tiny_demo, tmp_path) -> None:
-    home, temporary, run = tmp_path / "home", tmp_path / "tmp", tmp_path / "run"
-    home.mkdir()
-    temporary.mkdir()
-    environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary)}
-    options = ["--tier", "public", "--max-new-tokens", "5", "--quiet", "--patients-per-cell", "2"]
-    done = subprocess.run(
-        command(tiny_demo, run, *options), env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode in (1, 8), done.stderr
-    assert list(home.rglob("*")) == []
-    assert list(temporary.iterdir()) == []
-
-
 def units(run: Path, table: str) -> int:
     try:
         with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
@@ -386,50 +366,3 @@ def test_a_served_model_is_audited_on_its_text(audited, served_model, tiny_demo,
     same = (ours["text"].str.strip_chars_end("\ufffd") == theirs["text"].str.strip_chars_end("\ufffd")).mean()
     assert isinstance(same, float)
     assert same > 0.95
-
-
-def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path) -> None:
-    arguments = command(tiny_demo, tmp_path / "run", "--tokenizer", str(tiny_demo.model), "--context-length", "2048")
-    arguments[2] = "openai:https://models.example.org/v1#m"
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 5
-    assert done.stderr.startswith("error[UNSAFE]: ")
-    assert not (tmp_path / "run").exists()
-
-
-def test_one_diagnosis_keeps_the_controls_of_the_whole_panel_by_either_matcher(tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
-    options = [
-        "--tier",
-        "encounter",
-        "--diagnosis",
-        "hiv",
-        "--max-new-tokens",
-        "5",
-        "--quiet",
-        "--engine",
-        "transformers",
-        "--second-matcher",
-        "optimal",
-    ]
-    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 8), done.stderr
-    cohorts = pl.read_parquet(run / "evidence" / "cohorts.parquet")
-    assert set(cohorts["diagnosis"]) == {"hiv"}
-    # Controls have another sensitive diagnosis, though only HIV is audited.
-    labels = pl.read_csv(tiny_demo.corpus / "diagnoses.csv").filter(pl.col("present").cast(pl.String) == "true")
-    positive_for_some = set(labels["patient_id"])
-    assert set(cohorts["patient_id"]) <= positive_for_some
-    assert not cohorts.filter(~pl.col("present")).is_empty()
-
-    # The other matcher's patients are probed and judged, too.
-    again = pl.read_parquet(run / "evidence" / "second_cohorts.parquet")
-    judged = set(pl.read_parquet(run / "evidence" / "generations.parquet")["patient_id"])
-    assert set(cohorts["patient_id"]) | set(again["patient_id"]) == judged
-    second = json.loads((run / "evidence" / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]
-    first = json.loads((run / "evidence" / "results.json").read_text())["cohorts"]["hiv"]
-    assert second["sets"] == len(again) // 4
-    assert first["matcher"] == "psm"
-    pair = second["pairs"]["encounter"]
-    assert second["delta"]["encounter"]["auroc_all"]["value"] == pair["delta"]["auroc_all"]["value"]
-    assert json.loads((run / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]["pairs"] == {}

@@ -1,0 +1,114 @@
+"""Ray nodes on this machine, with a certificate and a token of their own."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.run.directory import RunDirectory
+
+
+def ray_files(directory: Path) -> Path:
+    """Where a node started with `--out DIRECTORY` keeps what Ray writes."""
+    return RunDirectory(directory).work / "ray"
+
+
+def own_address() -> str:
+    """Return the address that Ray gives this machine: it replaces loopback by it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
+
+
+def openssl(*arguments: str, cwd: Path) -> None:
+    subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True)
+
+
+def write_secrets(folder: Path, ip: str) -> dict[str, str]:
+    """Make an authority, a certificate for `ip`, and a token; return Ray's settings that name them."""
+    openssl(
+        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=authority"),
+        *("-keyout", "ca.key", "-out", "ca.crt"),
+        cwd=folder,
+    )
+    openssl(
+        *("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=node", "-keyout", "node.key", "-out", "node.csr"),
+        cwd=folder,
+    )
+    (folder / "names").write_text(f"subjectAltName=IP:{ip}")
+    openssl(
+        *("x509", "-req", "-in", "node.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"),
+        *("-days", "2", "-extfile", "names", "-out", "node.crt"),
+        cwd=folder,
+    )
+    (folder / "token").write_text("5f0c1b7e" * 8)
+    for name in ("node.key", "token"):
+        (folder / name).chmod(0o600)
+    return {
+        "RAY_USE_TLS": "1",
+        "RAY_TLS_SERVER_CERT": str(folder / "node.crt"),
+        "RAY_TLS_SERVER_KEY": str(folder / "node.key"),
+        "RAY_TLS_CA_CERT": str(folder / "ca.crt"),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
+    }
+
+
+@dataclass(frozen=True)
+class Secrets:
+    folder: Path
+    ip: str
+    settings: dict[str, str]
+
+
+@dataclass
+class Cluster:
+    """Two nodes: the head's files lie in `run`, the other's in `other`."""
+
+    address: str
+    run: Path
+    other: Path
+    environment: dict[str, str]
+
+
+def start_node(out: Path, ip: str, environment: dict[str, str], *options: str) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        "-m",
+        "clinaudit",
+        "ray-node",
+        "--out",
+        str(out),
+        "--ip",
+        ip,
+        "--num-gpus",
+        "0",
+    ]
+    with (out.parent / f"{out.name}.log").open("wb") as log:
+        return subprocess.Popen(
+            [*command, "--object-store-bytes", str(100 << 20), *options],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def free_port(ip: str) -> int:
+    with socket.create_server((ip, 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_for(seen: Callable[[], object], node: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if seen():
+            return
+        assert node.poll() is None, "the node ended"
+        time.sleep(0.1)
+    raise AssertionError("the node did not start")
