@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match
+from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match_pairs
 from clinaudit.reports.schema.estimate import ARMS
 
 
@@ -37,9 +37,9 @@ def time_matcher(
     matcher: Matcher, cases: NDArray[np.float64], controls: NDArray[np.float64]
 ) -> tuple[float, MatchedPairs, float]:
     """Return seconds, pairs, and the largest |SMD| over the covariates among those matched."""
-    match(cases[:20], controls[:60], matcher=matcher)
+    match_pairs(cases[:20], controls[:60], matcher=matcher)
     start = time.perf_counter()
-    found = match(cases, controls, matcher=matcher)
+    found = match_pairs(cases, controls, matcher=matcher)
     seconds = time.perf_counter() - start
     rows, columns = (list(side) for side in zip(*found.pairs, strict=True))
     smds = [standardized_mean_difference(cases[rows, k], controls[columns, k]) for k in range(len(COVARIATES))]

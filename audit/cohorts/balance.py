@@ -70,7 +70,7 @@ def flag_smd(smd: float | None) -> Flag:
     return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
 
 
-def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
+def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return a choice of rows from each cell's pool that is better balanced: sorted rows, equally many a cell.
 
     Propensity matching balances on average only: with few candidates to choose from, a covariate often stays apart by
@@ -80,10 +80,10 @@ def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) 
     tolerance, done greedily from the matcher's own answer. It sees covariates only, never an outcome, so that it cannot
     bend a result. Deterministic; a tie goes to the first row.
     """
-    state = Choice(pools, chosen)
+    state = Selection(pools, chosen)
     begin = state.size
     while (largest := state.largest_smd()) > FLAGGED_SMD:
-        if state.exchange():
+        if state.swap():
             continue
         floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
         if state.size - 1 < max(floor, 2):
@@ -92,7 +92,7 @@ def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) 
     return [sorted(rows) for rows in state.chosen]
 
 
-class Choice:
+class Selection:
     """The rows chosen in each cell, and the two moves that change them."""
 
     def __init__(self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> None:
@@ -116,12 +116,12 @@ class Choice:
         rows = measure_balance([pool[rows] for pool, rows in zip(self._pools, self.chosen, strict=True)])
         return max(float("inf") if row.smd is None else abs(row.smd) for row in rows)
 
-    def exchange(self) -> bool:
+    def swap(self) -> bool:
         """Make the exchange that lowers imbalance most; False where none does."""
         best, move = float(self._imbalance(0, *self._sums(0), self.size)) - 1e-12, None
         for cell, pool in enumerate(self._pools):
             outside = np.setdiff1d(np.arange(len(pool)), self.chosen[cell])
-            for leaving, joining, after in self._score_exchanges(cell, outside):
+            for leaving, joining, after in self._score_swaps(cell, outside):
                 if after < best:
                     best, move = after, (cell, leaving, int(outside[joining]))
         if move is None:
@@ -146,7 +146,7 @@ class Choice:
         inside = self._pools[cell][self.chosen[cell]]
         return inside.sum(axis=0), (inside**2).sum(axis=0)
 
-    def _score_exchanges(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
+    def _score_swaps(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
         """Yield the best exchange of each block of a cell's: places in `chosen` and `outside`, and the imbalance after.
 
         The SMDs of a covariate depend on that covariate's two values alone, of which there are few: ages in years,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.choices import Matcher
-from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance, refine_choice
-from clinaudit.audit.cohorts.matchers import match
+from clinaudit.audit.cohorts.balance import COVARIATES, Flag, improve_balance, measure_balance
+from clinaudit.audit.cohorts.matchers import match_pairs
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
@@ -120,7 +120,7 @@ def build_cohort(
     found = len(sets)
     chosen = [[matched.rows[cell] for matched in sets] for cell in range(4)]
     if caliper is None:
-        chosen = refine_choice(covariates, chosen)
+        chosen = improve_balance(covariates, chosen)
     covariates = [_tabulate_covariates([pool[row] for row in rows]) for pool, rows in zip(pools, chosen, strict=True)]
     if caliper is None:
         pools = [[pool[row] for row in rows] for pool, rows in zip(pools, chosen, strict=True)]
@@ -219,14 +219,16 @@ def _match_sets(cells: Sequence[NDArray[np.float64]], matcher: Matcher, caliper:
     holds the covariates of each pool; sets come in the order of their train positives' rows.
     """
     train_positive, train_negative, nontrain_positive, nontrain_negative = cells
-    across = match(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
+    across = match_pairs(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
     if not across:
         return []
-    train = match(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
+    train = match_pairs(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
     across = tuple(across[i] for i, _ in train.pairs)
     if not across:
         return []
-    nontrain = match(nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper)
+    nontrain = match_pairs(
+        nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper
+    )
     sets = []
     for i, nontrain_control in nontrain.pairs:
         train_row, nontrain_row = across[i]

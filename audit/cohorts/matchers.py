@@ -28,7 +28,9 @@ class MatchedPairs:
     second_propensity: NDArray[np.float64]
 
 
-def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None) -> MatchedPairs:
+def match_pairs(
+    first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None
+) -> MatchedPairs:
     """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
 
     Every row of the smaller group, whichever it is, gets a partner, unless a caliper is given: then no pair is farther

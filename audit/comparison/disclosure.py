@@ -16,8 +16,8 @@ from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
     as_values,
     difference_of_changes,
-    difference_of_figures,
-    measure_area_change,
+    difference_of_estimates,
+    measure_auroc_change,
     paired_difference,
 )
 from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMetric, PatientsBehind
@@ -69,7 +69,7 @@ def compare_readings(
     by_arm: dict[Arm, list[Pair]] = {"train": [], "nontrain": []}
     for pair in pairs:
         by_arm[pair[0].arm].append(pair)
-    delta = {"auroc_all": _compare("auroc_all", figures, _area_difference(by_arm, seed=seed), pairs)}
+    delta = {"auroc_all": _compare("auroc_all", figures, _auroc_difference(by_arm, seed=seed), pairs)}
     for metric in SHARES:
         delta[metric] = _compare(metric, figures, _share_difference(metric, by_arm, seed=seed), pairs)
     compared = ComparedDisclosure(
@@ -102,7 +102,7 @@ def _behind(pairs: Sequence[Pair]) -> PatientsBehind:
     )
 
 
-def _area_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
+def _auroc_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
     changes = []
     for position, pairs in enumerate(by_arm.values()):
         present, absent = (
@@ -112,7 +112,7 @@ def _area_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Esti
                 [pair for pair in pairs if not pair[0].present],
             )
         )
-        change = measure_area_change(present, absent, rng=np.random.default_rng((seed, position)))
+        change = measure_auroc_change(present, absent, rng=np.random.default_rng((seed, position)))
         if change is None:
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         changes.append(change)
@@ -127,7 +127,7 @@ def _share_difference(metric: Share, by_arm: Mapping[Arm, Sequence[Pair]], *, se
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         before, after = (as_values([_scores(metric, pair[run].outcome) for pair in counted]) for run in (0, 1))
         changes.append(paired_difference(before, after, seed=seed))
-    return difference_of_figures(changes[0], changes[1])
+    return difference_of_estimates(changes[0], changes[1])
 
 
 def _scores(metric: Share, outcome: Outcome) -> float:

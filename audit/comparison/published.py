@@ -7,7 +7,7 @@ runs publish. Knows nothing of patients.
 from typing import Final
 
 from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
-from clinaudit.audit.statistics.intervals import interval_of, mean_with_beta_bounds, wider_of
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, wider_of
 from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMemorization, ComparedMetric
 from clinaudit.reports.schema.disclosure import DisclosurePair, TestedDelta
 from clinaudit.reports.schema.estimate import ARMS, REASON, Arm, Estimate
@@ -80,7 +80,7 @@ def _level(figures: Memorization, name: str) -> Estimate:
     if name in _BOUNDS:
         bounds: Estimate = getattr(figures, _BOUNDS[name])
     elif figures.patients:
-        bounds = mean_with_beta_bounds(min(1.0, level.value) * figures.patients, figures.patients)
+        bounds = clopper_pearson_of_mean(min(1.0, level.value) * figures.patients, figures.patients)
     else:
         return level.model_copy(update={"low": None, "high": None})
     if None in (level.low, level.high, bounds.low, bounds.high):

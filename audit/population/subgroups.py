@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.disclosure.readings import Collected, Reading
+from clinaudit.audit.disclosure.readings import CollectedReadings, Reading
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.population.description import UNKNOWN, age_band, race_group, sex_group
-from clinaudit.audit.statistics.intervals import mean_with_beta_bounds
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.estimate import Arm, Estimate
@@ -140,12 +140,12 @@ def _place(group: str) -> tuple[bool, int, str]:
 
 def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
     own = [values[patient_id] for patient_id in patients]
-    return _Share(mean_with_beta_bounds(sum(own), len(own)), sum(value > 0 for value in own))
+    return _Share(clopper_pearson_of_mean(sum(own), len(own)), sum(value > 0 for value in own))
 
 
 def describe_subgroups(
     metrics: Sequence[GenerationMetrics],
-    collected: Collected,
+    collected: CollectedReadings,
     *,
     facts: Mapping[str, PatientFacts],
     corpus: Corpus,

@@ -15,8 +15,8 @@ from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
-from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, ExposedRuns, certify_patient, not_shown, worst_of
-from clinaudit.audit.unlearning.held_out_level import PatientExposure, read_exposure
+from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, MeasuredRuns, certify_patient, not_shown, worst_of
+from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import (
@@ -50,9 +50,9 @@ def certify(
     if evidence is None:
         patients = [not_shown(patient_id, PURGED) for patient_id in named]
         return _conclude(patients, pair, health=[], sizes={}, controls={}, above=_no_controls())
-    before, after = (read_exposure(run) for run in evidence)
+    before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
-    runs = ExposedRuns(
+    runs = MeasuredRuns(
         before=before,
         after=after,
         levels_before=before.levels(held_out[0]),
@@ -82,7 +82,7 @@ def _no_controls() -> Estimate:
     return Estimate(value=None, n=0, reason="there are no held-out patients to compare with")
 
 
-def _held_out(run: PatientExposure, named: Collection[str]) -> list[str]:
+def _held_out(run: PatientMeasures, named: Collection[str]) -> list[str]:
     return sorted(patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named)
 
 
@@ -94,7 +94,7 @@ def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]
 
 
 def _check_groups(
-    before: ByPatient, after: ByPatient, run: PatientExposure, named: Sequence[str], *, ngram: int
+    before: ByPatient, after: ByPatient, run: PatientMeasures, named: Sequence[str], *, ngram: int
 ) -> tuple[list[HealthCheck], dict[str, int]]:
     """Return the collapse check of the named, the retained and the held-out, and the patients of each group."""
     common = before.keys() & after.keys()

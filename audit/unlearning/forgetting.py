@@ -14,7 +14,7 @@ from clinaudit.audit.unlearning.held_out_level import (
     STATED,
     TEXT_MEASURES,
     Level,
-    PatientExposure,
+    PatientMeasures,
     Place,
     is_above,
 )
@@ -33,18 +33,18 @@ COLLAPSED: Final = "the run after does not write as the run before did"
 UNCHECKED: Final = "whether the run after still writes could not be checked"
 OWN_COLLAPSE: Final = "what the run after writes of the patient is not like what the run before wrote"
 NO_TIER: Final = "a tier was not tried in both runs"
-NO_FIGURE: Final = "a generation, verdict or figure is missing in one of the runs"
+NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
 TOO_SHORT: Final = "a generation of the run after is shorter than a match"
 FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} held-out patients make the level"
 ABOVE: Final = "a figure is above the level of the held-out patients"
 
 
 @dataclass(frozen=True, slots=True)
-class ExposedRuns:
+class MeasuredRuns:
     """What both runs show of every patient, and the level of the held-out in each."""
 
-    before: PatientExposure
-    after: PatientExposure
+    before: PatientMeasures
+    after: PatientMeasures
     levels_before: Mapping[Place, Level]
     levels_after: Mapping[Place, Level]
     #: Tokens of a match.
@@ -54,7 +54,7 @@ class ExposedRuns:
 
 
 def certify_patient(
-    patient_id: str, runs: ExposedRuns, *, collapsed: bool | None, own_collapsed: bool | None
+    patient_id: str, runs: MeasuredRuns, *, collapsed: bool | None, own_collapsed: bool | None
 ) -> PatientCertificate:
     """Return one patient's certificate; `own_collapsed` is the collapse check on the patient's own generations."""
     arms = [run.arms.get(patient_id) for run in (runs.before, runs.after)]
@@ -95,7 +95,7 @@ def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:
     return min(verdicts, key=VERDICTS.index, default="not shown")
 
 
-def _certify_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[MeasureRow]:
+def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[MeasureRow]:
     place = patient_id, tier
     if place in runs.before.without_facts and place in runs.after.without_facts:
         # Nobody can type this prompt: the patient has no such fact.
@@ -116,7 +116,7 @@ def _certify_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[Measure
         ]
     gap = None
     if runs.same_prompts and before.keys() != after.keys():
-        gap = NO_FIGURE
+        gap = NO_VALUE
     elif any(tokens < runs.ngram for tokens in after.values()):
         gap = TOO_SHORT
     stated = {
@@ -128,7 +128,7 @@ def _certify_tier(patient_id: str, tier: str, runs: ExposedRuns) -> list[Measure
     return [_certify_measure(patient_id, (tier, measure), runs, gap) for measure in (*TEXT_MEASURES, *sorted(stated))]
 
 
-def _certify_measure(patient_id: str, place: Place, runs: ExposedRuns, gap: str | None) -> MeasureRow:
+def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str | None) -> MeasureRow:
     """Certify one measure; a leak that is there is one, whatever else is missing."""
     before, after = (run.figures[patient_id].get(place) for run in (runs.before, runs.after))
     level = runs.levels_after.get(place, Level(None, 0))
@@ -137,7 +137,7 @@ def _certify_measure(patient_id: str, place: Place, runs: ExposedRuns, gap: str 
     if is_above(after, level):
         status, reason = "still leaks", ABOVE
     elif before is None or after is None:
-        reason = reason or NO_FIGURE
+        reason = reason or NO_VALUE
     elif level.value is None and not (place[1].startswith(STATED) and after == 0):
         reason = reason or FEW_HELD_OUT
     elif gap is None:

@@ -38,7 +38,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class PatientExposure:
+class PatientMeasures:
     """What one run shows of every patient it probed."""
 
     arms: Mapping[str, Arm]
@@ -78,7 +78,7 @@ def find_level(values: Sequence[float]) -> Level:
     return Level(sorted(values)[math.ceil(LEVEL_SHARE * (len(values) + 1)) - 1], len(values))
 
 
-def read_exposure(evidence: RunEvidence) -> PatientExposure:
+def read_measures(evidence: RunEvidence) -> PatientMeasures:
     """Return the figures of every patient of a run."""
     arms: dict[str, Arm] = {}
     figures: dict[str, dict[Place, float | None]] = {}
@@ -114,7 +114,7 @@ def read_exposure(evidence: RunEvidence) -> PatientExposure:
         for prior in evidence.priors
         if prior.excluded and prior.reason == "no distinguishing fact"
     }
-    return PatientExposure(arms, figures, generations, lacking)
+    return PatientMeasures(arms, figures, generations, lacking)
 
 
 def _raise_to(figures: dict[Place, float | None], place: Place, value: float | None) -> None:

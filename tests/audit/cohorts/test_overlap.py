@@ -7,7 +7,7 @@ import pytest
 from support.results.filled_results import filled, pair_from, planted_table, wilson
 
 from clinaudit.audit.cohorts.overlap import describe_overlap
-from clinaudit.audit.statistics.intervals import upper_bound_of_none
+from clinaudit.audit.statistics.intervals import zero_numerator_bound
 from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.suppression.cohorts import publish_overlap
 from clinaudit.reports.suppression.disclosure import publish_pair
@@ -89,9 +89,9 @@ def test_where_nearly_all_candidates_of_an_arm_were_matched_there_are_no_bins(
 
 def test_upper_bounds_of_none_by_hand():
     # (1 - p)^n = 0.05; the rule of three says 0.03 at a hundred.
-    assert upper_bound_of_none(1) == pytest.approx(0.95)
-    assert upper_bound_of_none(100) == pytest.approx(1 - 0.05**0.01)
-    assert upper_bound_of_none(100) == pytest.approx(0.03, abs=1e-3)
+    assert zero_numerator_bound(1) == pytest.approx(0.95)
+    assert zero_numerator_bound(100) == pytest.approx(1 - 0.05**0.01)
+    assert zero_numerator_bound(100) == pytest.approx(0.03, abs=1e-3)
 
 
 def test_zeros_and_power_are_published_and_coarser_where_counts_are_hidden():

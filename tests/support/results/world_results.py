@@ -34,7 +34,7 @@ from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosu
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import load_policy
 from clinaudit.audit.statistics.agreement import cohen_kappa, krippendorff_alpha
-from clinaudit.audit.statistics.intervals import clopper_pearson, mean_with_beta_bounds, wilson
+from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, wilson
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS, tail_size
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.corpus import CorpusSummary, Moments, PopulationSummary
@@ -273,9 +273,9 @@ def _memorization(world: World, tier: str, arm: str) -> Memorization:
         memorized_fraction=memorized,
         memorized_fraction_without_echo=memorized,
         attributable_fraction=attributable,
-        attributable_fraction_bounds=mean_with_beta_bounds(count("revealed_sum") / 1000, patients),
+        attributable_fraction_bounds=clopper_pearson_of_mean(count("revealed_sum") / 1000, patients),
         attributable_patients=revealed,
-        memorized_fraction_bounds=mean_with_beta_bounds(count("hit_sum") / 1000, patients),
+        memorized_fraction_bounds=clopper_pearson_of_mean(count("hit_sum") / 1000, patients),
         hit_rate=wilson(hit, patients),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hit) if hit else _NOTHING,
         stitched_share=wilson(count("stitched"), count("regions")),
@@ -361,8 +361,8 @@ def _subgroups(world: World) -> Subgroups:
                             partition=partition,
                             group=group,
                             patients=size,
-                            memorized_fraction=mean_with_beta_bounds(hit_sum / 1000, size),
-                            attributable_fraction=mean_with_beta_bounds(revealed_sum / 1000, size),
+                            memorized_fraction=clopper_pearson_of_mean(hit_sum / 1000, size),
+                            attributable_fraction=clopper_pearson_of_mean(revealed_sum / 1000, size),
                             memorized_patients=hit,
                             attributable_patients=revealed,
                         )
@@ -380,7 +380,7 @@ def _subgroups(world: World) -> Subgroups:
                             partition=partition,
                             group=group,
                             patients=size,
-                            sensitivity=mean_with_beta_bounds(
+                            sensitivity=clopper_pearson_of_mean(
                                 number(partition, arm, "exposed_sum", tier, group) / 1000, size
                             ),
                             exposed_patients=number(partition, arm, "exposed", tier, group),
