@@ -1,8 +1,8 @@
-"""The gate: a policy against results, rule by rule, and the verdict of the run (docs/methods.md, section 6).
+"""The gate: it decides each rule of a policy on the results, and the status of the run (docs/methods.md, section 6).
 
-Owns what passes, fails or cannot be told, and says why in words for someone who is no statistician. Knows nothing of
-how figures were computed; `sufficiency` says when there is too little evidence to decide. No words of it hold a count
-of patients, so that they can be published.
+A rule has three outcomes: pass, fail, inconclusive. Owns the decision, and its reason in words for someone who is no
+statistician. Knows nothing of how estimates were computed; `sufficiency` says when there is too little evidence to
+decide. A reason never holds a count of patients, so that it can be published.
 """
 
 from collections import Counter
@@ -40,10 +40,10 @@ _NOT_MEASURED = Estimate(value=None, reason="not measured")
 
 
 def evaluate(policy: Policy, results: Results, *, planned_missing: bool) -> Decision:
-    """Return the verdict on a run; `planned_missing`: some planned generation or verdict is missing or failed.
+    """Return the decision on a run; `planned_missing`: some planned generation or verdict is missing or failed.
 
-    Any rule failed: fail; else work missing: incomplete; else any rule inconclusive, or no rule at all: inconclusive.
-    Give it the unsuppressed results: a suppressed figure can only be inconclusive.
+    Any rule failed: fail. Else work missing: incomplete. Else any rule inconclusive, or no rule at all: inconclusive.
+    Else pass. Give it the unsuppressed results: a rule on a suppressed estimate can only be inconclusive.
     """
     rules = [outcome for rule in policy.memorization for outcome in _decide_memorization(policy, rule, results)]
     rules += [outcome for rule in policy.disclosure for outcome in _decide_disclosure(policy, rule, results)]
@@ -93,7 +93,7 @@ def _decide_memorization(policy: Policy, rule: MemorizationRule, results: Result
 
 
 def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate:
-    """Return the figure with bounds that never collapse."""
+    """Return the estimate with its Clopper-Pearson bounds: conservative, and not degenerate at 0 or 1."""
     if rule.metric == "attributable_fraction":
         return memorization.attributable_fraction_bounds
     if rule.metric == "memorized_fraction":
@@ -101,7 +101,7 @@ def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate
     rate, patients = memorization.hit_rate, memorization.patients
     if rate.value is None or not patients:
         return rate
-    # Generations of one patient are not independent: the interval counts patients.
+    # Generations of one patient are not independent (clusters): the effective sample size is the number of patients.
     return clopper_pearson_of_mean(rate.value * patients, patients)
 
 
@@ -114,7 +114,7 @@ def _decide_bounds(
         return "inconclusive", f"There is no figure: {observed.reason or 'it is not published'}."
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum
-    # Too little evidence excuses no failure, see `why_memorization_is_open`.
+    # Checked before `why_memorization_is_open`: too little evidence excuses no failure.
     if observed.low > maximum or observed.high < minimum:
         return "fail", "The limit is broken even at the end of the range that favours the model."
     if (too_little := why_memorization_is_open(policy, memorization)) is not None:
