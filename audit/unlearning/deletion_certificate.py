@@ -1,7 +1,8 @@
 """The deletion certificate: named patients before and after, with the collapse check (docs/comparing-runs.md).
 
 Owns who is a control, whose generations are checked for collapse, and what of the certificate may be published. The
-rule for one patient is `forgetting`, the check itself `output_health`.
+named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
+The rule for one patient is in `forgetting`, the check itself in `collapse`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -96,7 +97,7 @@ def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]
 def _check_groups(
     before: ByPatient, after: ByPatient, run: PatientMeasures, named: Sequence[str], *, ngram: int
 ) -> tuple[list[HealthCheck], dict[str, int]]:
-    """Return the collapse check of the named, the retained and the held-out, and the patients of each group."""
+    """Return the collapse check of the named, the retained and the controls, and the number of patients of each."""
     common = before.keys() & after.keys()
     groups = {
         "named": common & set(named),
@@ -116,7 +117,7 @@ def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation
 
 
 class _BigramsOfOthers:
-    """The pairs of neighbouring tokens that A wrote of everybody but one patient."""
+    """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
 
     def __init__(self, generations: ByPatient) -> None:
         self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
@@ -127,7 +128,7 @@ class _BigramsOfOthers:
         self._first_owners = owners[first]
 
     def of(self, patient_id: str) -> Pairs:
-        """Return the pairs that stand in the text of another patient."""
+        """Return the pairs that stand in the generations of any other patient."""
         owner = self._owners.get(patient_id, -1)
         pairs: Pairs = self._pairs[(self._patients > 1) | (self._first_owners != owner)]
         return pairs
