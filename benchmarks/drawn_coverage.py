@@ -27,7 +27,7 @@ from clinaudit.audit.disclosure.metrics import (
 from clinaudit.audit.disclosure.readings import ArmCounts
 from clinaudit.audit.disclosure.train_delta import ratio_p_value
 from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import AreaError, difference_error, measure_error
+from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value
 from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 
@@ -50,7 +50,7 @@ def draw_counts(scenario: Scenario, rng: np.random.Generator) -> Drawn:
     return {arm: (draw(arm, present=True), draw(arm, present=False)) for arm in ARMS}
 
 
-def compare_areas(drawn: Drawn, levels: Callable[[Floats], Floats]) -> tuple[Floats, AreaError]:
+def compare_areas(drawn: Drawn, levels: Callable[[Floats], Floats]) -> tuple[Floats, AurocError]:
     """Return the differences of the areas and their errors, of those cohorts in which both arms have one."""
     by_arm = [[levels(counts) for counts in drawn[arm]] for arm in ARMS]
     defined = np.all([counts.sum(axis=-1) > 0 for arm in by_arm for counts in arm], axis=0)

@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_metrics
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
+    clopper_pearson_of_mean,
     estimate_share,
-    mean_with_beta_bounds,
     newcombe_difference,
     score_test_p_value,
 )
@@ -165,7 +165,7 @@ def enumerate_shares(patients: int, train: float, nontrain: float) -> Exact:
 def enumerate_scenario(scenario: Scenario, metric: Metric) -> Exact:
     """Return the exact chances of one of `EXACT`."""
     figures = [
-        compute_figures(scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=None)
+        compute_metrics(scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=None)
         for arm in ARMS
     ]
     patients = scenario.patients * (2 if metric == "mention_rate" else 1)
@@ -228,7 +228,7 @@ def simulate_disclosure(
 ) -> Tally:
     """Measure `repetitions` cohorts; figures of train by name, differences as `delta.<name>`."""
     truth = {
-        arm: compute_figures(
+        arm: compute_metrics(
             scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=PREVALENCE
         )
         for arm in ARMS
@@ -276,7 +276,7 @@ def simulate_memorization(case: Memorization, *, repetitions: int, rng: np.rando
         low, high = bootstrap_mean_over_patients(shares, np.ones(patients, dtype=np.int64), seed=seed)
         tally.repetitions += 1
         tally.add("mean (bootstrap)", Estimate(value=float(shares.mean()), low=low, high=high), truth)
-        tally.add("mean (gate's bounds)", mean_with_beta_bounds(float(shares.sum()), patients), truth)
+        tally.add("mean (gate's bounds)", clopper_pearson_of_mean(float(shares.sum()), patients), truth)
     return tally
 
 

@@ -30,7 +30,7 @@ from interval_coverage import (
 from clinaudit.audit.disclosure.error_correction import CORRECTED_METRICS as CORRECTED
 from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, compute_figures, score_levels_of_all
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, compute_metrics, score_levels_of_all
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
@@ -61,7 +61,7 @@ _JUDGES = {"lexicon": MATRIX, "60% right": SIXTY}
 def true_figures(scenario: Scenario, arm: Arm) -> dict[str, float]:
     """Return each figure's true value."""
     chances = (scenario.chances(arm, present=present) for present in (True, False))
-    return {str(metric): float(value) for metric, value in compute_figures(*chances, prevalence=PREVALENCE).items()}
+    return {str(metric): float(value) for metric, value in compute_metrics(*chances, prevalence=PREVALENCE).items()}
 
 
 def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Generator) -> Tally:

@@ -7,10 +7,10 @@ assignment.
     python benchmarks/matchers.py [--cases 1000] [--controls 27000] [--without-psmpy]
 
 Cases are invented: older, more often female and seen more often than controls. Libraries are imported and called once
-before the clock runs. An audit never gives psmpy so many controls (audit/cohorts/cohort.py cuts the groups by lot
+before the clock runs. An audit never gives psmpy so many controls (audit/cohorts/cohort.py samples the groups
 first). At last a whole cohort is built by the optimal matcher, balance restored among all controls: 300 a cell of 700
 cases and 27,000 controls in each arm took 1.5 s and 237 MB in all, on two busy cores (37 s and 591 MB of one cohort
-before the exchanges of a covariate were scored once a pair of values).
+before the swaps of a covariate were scored once a pair of values).
 """
 
 import argparse
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match
+from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match_pairs
 from clinaudit.reports.schema.estimate import ARMS
 
 
@@ -37,9 +37,9 @@ def time_matcher(
     matcher: Matcher, cases: NDArray[np.float64], controls: NDArray[np.float64]
 ) -> tuple[float, MatchedPairs, float]:
     """Return seconds, pairs, and the largest |SMD| over the covariates among those matched."""
-    match(cases[:20], controls[:60], matcher=matcher)
+    match_pairs(cases[:20], controls[:60], matcher=matcher)
     start = time.perf_counter()
-    found = match(cases, controls, matcher=matcher)
+    found = match_pairs(cases, controls, matcher=matcher)
     seconds = time.perf_counter() - start
     rows, columns = (list(side) for side in zip(*found.pairs, strict=True))
     smds = [standardized_mean_difference(cases[rows, k], controls[columns, k]) for k in range(len(COVARIATES))]

@@ -1,7 +1,7 @@
 """How often the 95% intervals of a comparison of two runs hold the true change.
 
 Patients are drawn whose values in both runs have a known law; each repetition goes through `paired_difference`, or
-through `measure_area_change` and `difference_of_changes`, as `clinaudit compare` does. Memorized shares: few patients
+through `measure_auroc_change` and `difference_of_changes`, as `clinaudit compare` does. Memorized shares: few patients
 or nearly all have a Beta(1, 3) share before; after, it is the same, gone for half of them, or gone. Verdicts: the
 score of a patient with the diagnosis is drawn before, and again after for those whose text has changed.
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
     difference_of_changes,
-    measure_area_change,
+    measure_auroc_change,
     paired_difference,
 )
 from clinaudit.reports.schema.estimate import Estimate
@@ -85,7 +85,7 @@ def _area_scenarios() -> Iterator[Scenario]:
 
         def draw(rng: np.random.Generator, n: int = n, changed: float = changed) -> Estimate:
             train, nontrain = (
-                measure_area_change(
+                measure_auroc_change(
                     _scores(rng, n, before=before, changed=changed),
                     _scores(rng, n, before=NO_LEAK, changed=changed),
                     rng=rng,

@@ -1,7 +1,7 @@
-"""Optimal assignment of a small group to a large one: least total squared distance, exactly, in bounded memory.
+"""Optimal matching of a small group to a large one: the exact assignment of least total squared distance.
 
-Owns which controls have to be looked at, and the proof that the others need not be. Knows nothing of patients or
-covariates: points in, row numbers out (Rosenbaum 1989).
+Optimal matching is Rosenbaum's (1989). Memory stays bounded. Owns which controls are candidates, and the dual
+certificate that the others need not be. Knows nothing of patients or covariates: points in, row numbers out.
 """
 
 from typing import Final
@@ -10,25 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
-#: Controls a case up to which every distance is computed: pruning would cost more than it spares.
+#: Up to so many controls a case every distance is computed: pruning would cost more than it saves.
 _FEW_CONTROLS: Final = 4
-#: Nearest controls of each case that are looked at first, and the factor by which they grow where that proves nothing.
+#: Nearest controls of each case that are its first candidates, and the factor by which they grow until optimality is
+#: proved.
 _FIRST_LOOK: Final = 8
 _GROWTH: Final = 3
 
 
 def assign_optimally(cases: Points, controls: Points) -> NDArray[np.int64]:
-    """Return a control for each case, all different, of least total squared distance; `(rows, dimensions)` each.
+    """Return the row of a control for each case, all different, of least total squared distance: `(cases,)`.
 
-    Needs at least as many controls as cases. Every distance of 1,000 cases and 27,000 controls takes 216 MB; here the
-    candidates are the nearest controls of each case alone. Nothing is lost once each case has a candidate that is left
-    free. The assignment is best among the candidates, so there are dual values u of cases and v of controls, v = 0 for
-    a free one, of which u + v is at most the distance of every pair. A case's u is then at most the distance to its
-    free candidate, and so at most that to any control further away, whose v may be 0: the same dual values prove the
-    assignment best among all. A case without a free candidate gets more of them, at most as many as there are cases:
-    in some best assignment it has one of these, since the others cannot take them all.
+    `cases` and `controls` are `(rows, dimensions)` each. The full distance matrix of 1,000 cases and 27,000 controls
+    takes 216 MB. Here the candidates are the nearest controls of each case alone.
 
-    Which of several best assignments is returned depends on the order of rows alone.
+    The result is optimal once each case has a candidate that stays unassigned (free), by linear programming duality.
+    The assignment is optimal among the candidates. So there are dual values u of cases and v of controls, with v = 0
+    for a free control, and u + v at most the distance of every pair. A case's u is then at most the distance to its
+    free candidate, and so at most that to any control further away, whose v may be 0. Hence the same dual values prove
+    the assignment optimal among all controls. A case without a free candidate gets more of them, at most as many as
+    there are cases: in some optimal assignment it has one of these, since the other cases cannot take them all.
+
+    Which of several optimal assignments is returned depends on the order of rows alone. Raises `ValueError` where there
+    are fewer controls than cases.
     """
     from scipy.spatial import KDTree
 
@@ -51,7 +55,7 @@ def assign_optimally(cases: Points, controls: Points) -> NDArray[np.int64]:
             if not unproven.any():
                 return chosen
         else:
-            # Too few for all cases: looked at as far as each other's, they are enough at the latest.
+            # Too few candidates for all cases. With as many for each case as there are cases, they are enough.
             unproven = looks < most
         looks[unproven] = np.minimum(looks[unproven] * _GROWTH, most)
 

@@ -1,4 +1,4 @@
-"""Covariate balance of a four-cell cohort: standardized mean differences, and the choice of patients that lowers them.
+"""Covariate balance of a four-cell cohort: standardized mean differences (SMD), and greedy swaps that reduce them.
 
 Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outcomes: cells are numbered as in
 `CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
@@ -20,10 +20,10 @@ Sums = NDArray[np.float64]
 #: section 4).
 FLAGGED_SMD = 0.1
 POOR_SMD = 0.25
-#: Exchanges scored at a time (8 bytes each).
+#: Swaps scored at a time (8 bytes each).
 _CHUNK_CELLS = 2_000_000
-#: Share of the patients first matched that stays, at least, when patients are dropped to get under each limit
-#: [choice]: a fifth of the power is worth a flag, half of it a cohort whose rules are not inconclusive
+#: Least share of the patients first matched that is kept when patients are dropped to get under each limit [choice].
+#: A fifth of the patients is a fair price for a cohort without a flag, half of them for one whose rules can be decided
 #: (docs/decisions/balance-after-matching.md).
 _KEPT_FOR_FLAGGED = 0.8
 _KEPT_FOR_POOR = 0.5
@@ -39,7 +39,7 @@ CONTRASTS: Final = {
 def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
     """Return (mean1 - mean0) / sqrt((s1² + s0²) / 2), sample variances; 0/0 is 0, anything else over 0 None."""
     difference = float(first.mean() - second.mean())
-    # One patient shows no spread.
+    # One patient has no sample variance: it counts as 0.
     spread = sum(float(values.var(ddof=1)) if values.size > 1 else 0.0 for values in (first, second))
     if spread > 0:
         return difference / float(np.sqrt(spread / 2))
@@ -64,39 +64,41 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | 
 
 
 def flag_smd(smd: float | None) -> Flag:
-    """Return how far apart a standardized mean difference says two groups are."""
+    """Return the flag of a standardized mean difference; None is an undefined one."""
     if smd is None or abs(smd) > POOR_SMD:
         return "poorly_matched"
     return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
 
 
-def refine_choice(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return a choice of rows from each cell's pool that is better balanced: sorted rows, equally many a cell.
+def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return a better balanced selection by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
 
-    Propensity matching balances on average only: with few candidates to choose from, a covariate often stays apart by
-    chance. While a covariate is flagged, the best exchange of a chosen patient for an unchosen one of the same cell is
-    made; where no exchange helps, one patient leaves each cell, until 80% are left, or, while a covariate is poorly
-    matched, half. This is cardinality matching (Zubizarreta, Paredes and Rosenbaum 2014), the largest groups within a
-    tolerance, done greedily from the matcher's own answer. It sees covariates only, never an outcome, so that it cannot
-    bend a result. Deterministic; a tie goes to the first row.
+    `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose.
+
+    Propensity matching balances in expectation only: with few candidates, a covariate often stays imbalanced by chance.
+    While a covariate is flagged, the best swap of a chosen for an unchosen patient of the same cell is made. Where no
+    swap helps, one patient is dropped from each cell, until 80% are left, or half while a covariate is poorly matched.
+    The goal is that of cardinality matching (Zubizarreta, Paredes and Rosenbaum 2014), the largest groups within a
+    tolerance of balance; here it is sought greedily from the matcher's own answer. Only covariates are used, never an
+    outcome, so that no result is biased by it. Deterministic; a tie goes to the first row.
     """
-    state = Choice(pools, chosen)
-    begin = state.size
-    while (largest := state.largest_smd()) > FLAGGED_SMD:
-        if state.exchange():
+    selection = Selection(pools, chosen)
+    begin = selection.size
+    while (largest := selection.largest_smd()) > FLAGGED_SMD:
+        if selection.swap():
             continue
         floor = (_KEPT_FOR_POOR if largest > POOR_SMD else _KEPT_FOR_FLAGGED) * begin
-        if state.size - 1 < max(floor, 2):
+        if selection.size - 1 < max(floor, 2):
             break
-        state.drop()
-    return [sorted(rows) for rows in state.chosen]
+        selection.drop()
+    return [sorted(rows) for rows in selection.chosen]
 
 
-class Choice:
-    """The rows chosen in each cell, and the two moves that change them."""
+class Selection:
+    """The rows selected in each cell, and the two moves that change them: a swap and a drop."""
 
     def __init__(self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> None:
-        # Centred on the whole, so that variances from sums of squares lose no digits.
+        # Centred on the overall mean, so that variances from sums of squares lose no digits.
         middle = np.concatenate(pools).mean(axis=0)
         self._pools = [pool - middle for pool in pools]
         # By cell, for each row: which distinct row of covariates it is.
@@ -116,12 +118,12 @@ class Choice:
         rows = measure_balance([pool[rows] for pool, rows in zip(self._pools, self.chosen, strict=True)])
         return max(float("inf") if row.smd is None else abs(row.smd) for row in rows)
 
-    def exchange(self) -> bool:
-        """Make the exchange that lowers imbalance most; False where none does."""
+    def swap(self) -> bool:
+        """Make the swap that reduces imbalance most; False where none does."""
         best, move = float(self._imbalance(0, *self._sums(0), self.size)) - 1e-12, None
         for cell, pool in enumerate(self._pools):
             outside = np.setdiff1d(np.arange(len(pool)), self.chosen[cell])
-            for leaving, joining, after in self._score_exchanges(cell, outside):
+            for leaving, joining, after in self._score_swaps(cell, outside):
                 if after < best:
                     best, move = after, (cell, leaving, int(outside[joining]))
         if move is None:
@@ -131,7 +133,7 @@ class Choice:
         return True
 
     def drop(self) -> None:
-        """Leave one patient out of each cell in turn, each time the one without whom imbalance is least."""
+        """Drop one patient from each cell in turn, each time the one without whom imbalance is least."""
         for cell, pool in enumerate(self._pools):
             sums, squares = self._sums(cell)
             inside = pool[self.chosen[cell]]
@@ -146,11 +148,12 @@ class Choice:
         inside = self._pools[cell][self.chosen[cell]]
         return inside.sum(axis=0), (inside**2).sum(axis=0)
 
-    def _score_exchanges(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
-        """Yield the best exchange of each block of a cell's: places in `chosen` and `outside`, and the imbalance after.
+    def _score_swaps(self, cell: int, outside: NDArray[np.int64]) -> Iterator[tuple[int, int, float]]:
+        """Yield the best swap of each block of a cell: places in `chosen` and in `outside`, and the imbalance after it.
 
-        The SMDs of a covariate depend on that covariate's two values alone, of which there are few: ages in years,
-        sexes, numbers of notes. Each pair of values is worked out once, and patients with equal covariates are one.
+        A swap changes the SMDs of a covariate by that covariate's two values alone, of which there are few: ages in
+        years, sexes, numbers of notes. So each pair of values is computed once, and patients with equal covariates are
+        one.
         """
         pool, inside = self._pools[cell], np.array(self.chosen[cell])
         _, leaving = np.unique(self._kinds[cell][inside], return_index=True)
@@ -177,9 +180,9 @@ class Choice:
             yield int(leaving[start + row]), int(joining[column]), float(after[row, column])
 
     def _imbalance(self, cell: int, sums: Sums, squares: Sums, size: int) -> Sums:
-        """Return the sum of fourth powers of the nine SMDs, a smooth stand-in for their largest.
+        """Return the sum of fourth powers of the nine SMDs, a smooth proxy of the largest: `(...)`.
 
-        `cell` is taken to have the `sums` and `squares` given, `(..., covariates)`; the other cells are as they are.
+        `cell` is taken to have the given `sums` and `squares`, `(..., covariates)`; the other cells stay as they are.
         """
         total: Sums = np.zeros(sums.shape[:-1])
         for k in range(sums.shape[-1]):
@@ -187,7 +190,7 @@ class Choice:
         return total
 
     def _imbalance_of(self, k: int, cell: int, sums: Sums, squares: Sums, *, size: int | None = None) -> Sums:
-        """Return one covariate's part of the imbalance, `(...)`; `cell` keeps its size unless told."""
+        """Return one covariate's part of the imbalance, `(...)`; `cell` keeps its size unless `size` is given."""
         moments = []
         for other in range(len(self._pools)):
             other_sums, other_squares = self._sums(other)
@@ -197,7 +200,7 @@ class Choice:
         for first, second in CONTRASTS.values():
             difference = moments[first][0] - moments[second][0]
             spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
-            # Over no spread, a difference is undefined: worse than any that is defined.
+            # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.
             undefined = np.where(np.abs(difference) > 1e-9, 10.0, 0.0)
             smd = np.divide(difference, spread, out=undefined, where=spread > 1e-9)
             total = total + smd**4
@@ -205,6 +208,6 @@ class Choice:
 
 
 def _moments(sums: Sums, squares: Sums, size: int) -> tuple[Sums, Sums]:
-    """Return means and sample variances from sums, sums of squares and the number summed."""
+    """Return means and sample variances from sums, sums of squares and the number of values."""
     means = sums / size
     return means, np.maximum(squares - size * means**2, 0) / max(size - 1, 1)

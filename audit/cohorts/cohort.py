@@ -1,6 +1,7 @@
-"""Matched evaluation cohorts: membership x status, equal cells (paper 3.2.2, Appendix D; docs/methods.md, section 4).
+"""Matched evaluation cohorts: training membership x diagnosis status, four equal cells (paper 3.2.2, Appendix D).
 
-Owns who is compared with whom and how well they match. Knows nothing of notes, prompts or verdicts.
+Owns who is compared with whom, in which order (random, seeded), and the cohort's balance and common support
+(docs/methods.md, section 4). Knows nothing of notes, prompts or verdicts.
 """
 
 from collections import Counter
@@ -12,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.choices import Matcher
-from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance, refine_choice
-from clinaudit.audit.cohorts.matchers import match
+from clinaudit.audit.cohorts.balance import COVARIATES, Flag, improve_balance, measure_balance
+from clinaudit.audit.cohorts.matchers import match_pairs
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
@@ -21,8 +22,8 @@ from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.schema.estimate import Arm, Estimate
 
 Controls = Literal["sensitive", "any"]
-#: Before psmpy alone, whose time grows with the square of the smaller group, groups are cut by lot to these multiples
-#: of the patients asked for: 27,000 controls took 103 s uncut. The optimal matcher looks at everyone.
+#: For psmpy alone, groups are sampled at random (seeded) down to these multiples of the patients asked for: its time
+#: grows with the square of the smaller group, and 27,000 controls took 103 s. The optimal matcher takes everyone.
 _POSITIVES_PER_ASKED = 2
 _CONTROLS_PER_ASKED = 20
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
@@ -44,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CohortMember:
-    """One patient of a cohort; `present` is the diagnosis, `propensity` that of having it, by the within-arm model."""
+    """One patient of a cohort; `present`: has the diagnosis; `propensity`: the within-arm model's, of having it."""
 
     patient_id: str
     arm: Arm
@@ -91,15 +92,17 @@ def build_cohort(
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
-    The outcome depends on the set of candidates and the seed, not on the candidates' order. Fewer sets than asked are
-    said in `summary.reason`; no nontrain arm or an empty cell gives no members and the status `unavailable`. With a
-    `caliper` (SD of the propensity's logit) the choice is not refined: that would bring in whom the caliper left out.
+    The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
+    there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
+    is `unavailable`. With a `caliper` (in SD of the propensity's logit) no swaps for balance follow: they would bring
+    in patients whom the caliper left out. Raises `ValueError` where `patients_per_cell` is below 1, or a candidate is
+    given twice.
     """
     if patients_per_cell < 1:
         raise ValueError("a cohort needs at least one patient a cell")
     eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
     rng = np.random.default_rng(seed)
-    # Order by lot, since greedy matching favours the first rows and ids may tell something of their patients.
+    # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
     eligible = [eligible[i] for i in rng.permutation(len(eligible))]
     cells = [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in _CELLS]
     prevalence = wilson(len(cells[0]), len(cells[0]) + len(cells[1]))
@@ -112,7 +115,7 @@ def build_cohort(
     # A pool is the first rows of its cell.
     pools = _limit_pools(cells, patients_per_cell) if matcher == "psm" else cells
     covariates = [_tabulate_covariates(pool) for pool in pools]
-    # Rows are in an order by lot, so that the first sets are a fair choice among all.
+    # Rows are in random order, so that taking the first sets favours no patient.
     sets = _match_sets(covariates, matcher, caliper)[:patients_per_cell]
     if not sets:
         reason = "no patients with and without the diagnosis are as alike as the caliper asks"
@@ -120,11 +123,11 @@ def build_cohort(
     found = len(sets)
     chosen = [[matched.rows[cell] for matched in sets] for cell in range(4)]
     if caliper is None:
-        chosen = refine_choice(covariates, chosen)
+        chosen = improve_balance(covariates, chosen)
     covariates = [_tabulate_covariates([pool[row] for row in rows]) for pool, rows in zip(pools, chosen, strict=True)]
     if caliper is None:
         pools = [[pool[row] for row in rows] for pool, rows in zip(pools, chosen, strict=True)]
-        # Matched once more within the choice, which changes who stands with whom but not the balance.
+        # Matched once more within the selection: this changes the pairs, but not the balance.
         sets = _match_sets(covariates, matcher, None)
     members = _list_members(sets, pools, diagnosis)
 
@@ -147,7 +150,7 @@ def keep_complete_sets(
 ) -> tuple[tuple[CohortMember, ...], dict[str, int]]:
     """Drop every matched set that holds a patient of `left_out` (patient id to reason).
 
-    Returns the members kept and the number of sets dropped by reason; a set with several reasons counts under the
+    Return the members kept, and the number of sets dropped by reason. A set with several reasons counts under the
     alphabetically first, so that the numbers add up.
     """
     reasons: dict[str, str] = {}
@@ -162,7 +165,7 @@ def keep_complete_sets(
 def _select_eligible(
     candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls
 ) -> tuple[list[Candidate], dict[str, int]]:
-    """Return those who can be matched, by id, and the others counted under the first reason that holds."""
+    """Return the eligible candidates, by id, and the number of the others by the first reason that holds."""
     eligible = []
     excluded: Counter[str] = Counter()
     for candidate in sorted(candidates, key=lambda c: c.patient_id):
@@ -192,7 +195,7 @@ def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequ
 
 
 def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float | None) -> str | None:
-    """Say in words why there are fewer than asked; without counts, which could be small cells."""
+    """Return in words why there are fewer sets than asked; without counts, which could be small cells."""
     if kept == asked:
         return None
     why = []
@@ -206,27 +209,29 @@ def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float |
 
 
 def _limit_pools(cells: Sequence[Sequence[Candidate]], patients_per_cell: int) -> list[Sequence[Candidate]]:
-    """Cut each cell to what matching needs; of the positives, the smaller cell to less than the larger."""
+    """Cut each cell to what matching needs; of the two cells of positives, the smaller one to fewer."""
     few, many = _POSITIVES_PER_ASKED * patients_per_cell, _CONTROLS_PER_ASKED * patients_per_cell
     train, nontrain = (few, many) if len(cells[0]) <= len(cells[2]) else (many, few)
     return [cells[0][:train], cells[1][:many], cells[2][:nontrain], cells[3][:many]]
 
 
 def _match_sets(cells: Sequence[NDArray[np.float64]], matcher: Matcher, caliper: float | None) -> list[_MatchedSet]:
-    """Match positives across arms, then each arm's positives to its negatives; a set that finds no match is lost.
+    """Match positives across arms, then each arm's positives to its negatives; a set without a full match is dropped.
 
-    The nontrain arm is matched for the sets that the train arm left, so that both arms lose the same ones. `cells`
-    holds the covariates of each pool; sets come in the order of their train positives' rows.
+    The train arm is matched first. The nontrain arm is matched for the sets that remain, so that both arms lose the
+    same ones. `cells` holds the covariates of each pool; sets come in the order of their train positives' rows.
     """
     train_positive, train_negative, nontrain_positive, nontrain_negative = cells
-    across = match(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
+    across = match_pairs(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
     if not across:
         return []
-    train = match(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
+    train = match_pairs(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
     across = tuple(across[i] for i, _ in train.pairs)
     if not across:
         return []
-    nontrain = match(nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper)
+    nontrain = match_pairs(
+        nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper
+    )
     sets = []
     for i, nontrain_control in nontrain.pairs:
         train_row, nontrain_row = across[i]
@@ -261,7 +266,7 @@ def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
 def _list_members(
     sets: Sequence[_MatchedSet], pools: Sequence[Sequence[Candidate]], diagnosis: str
 ) -> tuple[CohortMember, ...]:
-    """Name the sets in the order of their train positives' ids, which does not depend on the lot."""
+    """Return the members; sets are numbered by the ids of their train positives, whatever the random order was."""
     members = []
     ordered = sorted(sets, key=lambda matched: pools[0][matched.rows[0]].patient_id)
     for number, matched in enumerate(ordered):

@@ -1,7 +1,7 @@
-"""Nearest-neighbour matching of two groups, 1:1: psmpy's propensity scores as in the paper, or optimal assignment.
+"""Cohort matching of two groups, 1:1 without replacement: by propensity (psmpy, as in the paper), or optimal.
 
-Owns the adapters to psmpy and to `assignment`. Knows nothing of diagnoses or arms: two groups in, pairs of row numbers
-out. psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
+Owns the adapters to psmpy (nearest neighbour) and to `assignment`. Knows nothing of diagnoses or arms: two groups in,
+pairs of row numbers out. psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
 """
 
 import contextlib
@@ -28,16 +28,18 @@ class MatchedPairs:
     second_propensity: NDArray[np.float64]
 
 
-def match(first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None) -> MatchedPairs:
+def match_pairs(
+    first: Covariates, second: Covariates, *, matcher: Matcher, caliper: float | None = None
+) -> MatchedPairs:
     """Match rows of `first` to rows of `second`, each at most once; `(rows, covariates)` each, at least one row each.
 
     Every row of the smaller group, whichever it is, gets a partner, unless a caliper is given: then no pair is farther
-    apart than `caliper` standard deviations of the propensity's logit over both groups (Austin 2011). The outcome
-    depends on the order of rows where scores tie: give a fixed order.
+    apart than `caliper` standard deviations of the propensity's logit over both groups (Austin 2011). Where scores tie,
+    the pairs depend on the order of rows: give a fixed order.
     """
     if len(first) == len(second) == 1:
-        # psmpy fails on a single pair, about which there is nothing to decide, nor is there a spread to measure it by:
-        # a caliper keeps it only where the two are the same.
+        # psmpy fails on a single pair. There is nothing to choose, and no standard deviation to measure a caliper in:
+        # a caliper keeps the pair only where the two rows are equal.
         if caliper is not None and not np.array_equal(first, second):
             return MatchedPairs((), np.array([0.5]), np.array([0.5]))
         return MatchedPairs(((0, 0),), np.array([0.5]), np.array([0.5]))
@@ -55,7 +57,7 @@ def _match_by_propensity(first: Covariates, second: Covariates, caliper: float |
     frame = pd.DataFrame(np.vstack([first, second]), columns=[f"x{i}" for i in range(first.shape[1])])
     frame["row"] = np.arange(len(frame))
     frame["first"] = (frame["row"] < count).astype(int)
-    # psmpy warns on import and on unmatched rows, and prints: neither is for our users.
+    # psmpy warns on import and on unmatched rows, and prints: our users need neither.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         import matplotlib
@@ -67,9 +69,9 @@ def _match_by_propensity(first: Covariates, second: Covariates, caliper: float |
         # balance=True crashes on small or equal groups and depends on the order of rows.
         psm.logistic_ps(balance=False)
         scores = psm.predicted_data.set_index("row").sort_index()
-        # None by default: Austin's 0.2 SD of the logit lost a third of a demo cohort and still left |SMD| of 0.39;
-        # balance is restored afterwards by `clinaudit.audit.cohorts.balance`, which lost a tenth and left at most 0.1.
-        # psmpy takes a distance on the logit.
+        # No caliper by default: Austin's 0.2 SD of the logit lost a third of a demo cohort and still left |SMD| of
+        # 0.39. `clinaudit.audit.cohorts.balance` restores balance afterwards; it lost a tenth and left at most 0.1.
+        # psmpy takes the caliper as a distance on the logit.
         distance = None if caliper is None else caliper * float(scores["propensity_logit"].std())
         psm.kdtree_matched(matcher="propensity_logit", replacement=False, caliper=distance)
     pairs = []
@@ -88,7 +90,7 @@ def _match_optimally(first: Covariates, second: Covariates, caliper: float | Non
         pairs = sorted((int(row), column) for column, row in enumerate(assign_optimally(second, first)))
     propensity = fit_propensity(first, second)
     if caliper is not None:
-        # After the assignment: what is left is least among all ways to match these rows.
+        # After the assignment: what remains is the optimal matching of these rows.
         logits = propensity.first_logit, propensity.second_logit
         distance = caliper * float(np.concatenate(logits).std(ddof=1))
         pairs = [pair for pair in pairs if abs(logits[0][pair[0]] - logits[1][pair[1]]) <= distance]

@@ -1,7 +1,8 @@
-"""Where the propensities of patients with and without a diagnosis overlap, before and after matching.
+"""Common support (positivity): the overlap of propensities with and without a diagnosis, before and after matching.
 
-Owns the model of an arm's candidates and the bins. Knows nothing of diagnoses or how patients were matched. Bins are
-cut at deciles of the candidates with the diagnosis: where it is rare, bins of equal width would hold all in one.
+Owns the model of an arm's candidates and the bins (docs/methods.md, section 4). Knows nothing of diagnoses or how
+patients were matched. Bins are cut at deciles of the candidates with the diagnosis: where it is rare, one bin of equal
+width would hold all of them.
 """
 
 from collections.abc import Sequence
@@ -14,14 +15,17 @@ from clinaudit.reports.schema.estimate import Arm
 from clinaudit.reports.schema.groups import OverlapBin
 
 _BINS: Final = 10
-#: Edges are rounded to as many places: an edge is a patient's propensity, or lies between two.
+#: Decimal places that edges are rounded to (privacy): an unrounded edge is a patient's propensity, or lies between two.
 _EDGE_PLACES: Final = 3
 #: By arm: the cells with and without the diagnosis, as `clinaudit.audit.cohorts.balance` numbers them.
 _ARMS: Final[tuple[tuple[Arm, int, int], ...]] = (("train", 0, 1), ("nontrain", 2, 3))
 
 
 def describe_overlap(candidates: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[OverlapBin]:
-    """Return the bins of both arms; `candidates` by cell, at least one each, and the rows of them that were matched."""
+    """Return the bins of both arms, counted for candidates and for the matched.
+
+    `candidates` are the covariates by cell, at least one row each; `chosen` the rows of them that were matched.
+    """
     described = []
     for arm, positive, negative in _ARMS:
         model = fit_propensity(*standardize(candidates[positive], candidates[negative]))

@@ -1,6 +1,6 @@
-"""Propensity scores: the chance of being in the first of two groups, by a logistic model of z-scored covariates.
+"""Propensity scores (Rosenbaum and Rubin 1983): P(first of two groups), by logistic regression on z-scored covariates.
 
-Owns the scaling and the model, which matchers and the overlap share. Knows nothing of diagnoses or arms: rows of
+Owns the scaling and the model, which the matchers and the overlap share. Knows nothing of diagnoses or arms: rows of
 covariates in, one score a row out. scikit-learn is imported where it is used.
 """
 
@@ -16,7 +16,7 @@ Scores = NDArray[np.float64]
 
 
 class Propensity(NamedTuple):
-    """Each row's chance of being in the first group, and its logit, by group."""
+    """Each row's probability of being in the first group, and its logit, by group."""
 
     first: Scores
     second: Scores
@@ -27,7 +27,7 @@ class Propensity(NamedTuple):
 def standardize(first: Covariates, second: Covariates) -> tuple[Covariates, Covariates]:
     """Return z-scores over both groups together; a constant covariate stays 0.
 
-    The model penalizes coefficients, and distances add covariates up: the unit of a covariate would matter.
+    Both users depend on a covariate's unit: the model penalizes coefficients (L2), and distances add covariates up.
     """
     both = np.vstack([first, second])
     spread = both.std(axis=0)
@@ -36,7 +36,7 @@ def standardize(first: Covariates, second: Covariates) -> tuple[Covariates, Cova
 
 
 def fit_propensity(first: Covariates, second: Covariates) -> Propensity:
-    """Return the propensities of two standardized groups, by the solver that psmpy uses."""
+    """Return the propensities of two standardized groups: L2-penalized logistic regression, psmpy's solver."""
     from sklearn.linear_model import LogisticRegression
 
     both = np.vstack([first, second])

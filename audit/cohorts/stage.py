@@ -1,4 +1,4 @@
-"""The cohort stage: matched cohorts, and the targets that their members make (paper 3.2.2, Appendix D).
+"""The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
 
 Owns the way from labelled patients to targets. Knows nothing of how a label came about, of prompts or of generations.
 """
@@ -15,7 +15,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 
-#: Train (and nontrain) patients sampled where no cohort can be made (docs/how-it-works.md, section 3).
+#: Patients of each arm that are sampled where no cohort can be made (docs/how-it-works.md, section 3).
 SAMPLE_SIZE = 200
 
 
@@ -25,10 +25,10 @@ class CohortChoice:
 
     patients_per_cell: int
     matcher: Matcher
-    #: A matcher on whose cohorts the deltas are given a second time.
+    #: A second matcher, on whose cohorts the deltas are measured again (sensitivity analysis).
     second_matcher: Matcher | None
     controls: Controls
-    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; none without it.
+    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None
     seed: int
 
@@ -54,7 +54,7 @@ def match_cohorts(
     choice: CohortChoice,
     progress: Progress,
 ) -> Targets:
-    """Match a cohort for each diagnosis of the panel; without any, sample targets.
+    """Match a cohort for each diagnosis of the panel; where none has members, sample targets at random (seeded).
 
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
     """

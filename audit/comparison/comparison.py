@@ -1,7 +1,7 @@
-"""Two runs side by side: the order of a comparison, and nothing else (docs/comparing-runs.md).
+"""Two runs compared: the order of the steps, and nothing else (docs/comparing-runs.md).
 
-Pairs are formed and measured on the evidence of both runs, then suppressed; where evidence was purged, the published
-figures are compared as they stand.
+Patients are paired and measured on the evidence of both runs; then the comparison is suppressed. Where evidence was
+purged, the published estimates are compared as they stand.
 """
 
 from clinaudit.audit.comparison.disclosure import compare_disclosure
@@ -15,13 +15,13 @@ from clinaudit.reports.suppression.comparison import publish_compared_disclosure
 
 
 def read_evidence(pair: RunPair) -> tuple[RunEvidence, RunEvidence]:
-    """Return the evidence of both runs, of which nothing is read yet."""
+    """Return the evidence of both runs; its tables are read lazily."""
     a, b = (RunEvidence(run.run, read_results(run.run, unsuppressed=True)) for run in (pair.a, pair.b))
     return a, b
 
 
 def compare_runs(pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Comparison:
-    """Return the publishable comparison; without evidence, of the published figures."""
+    """Return the publishable comparison; without evidence, of the published estimates."""
     if evidence is None:
         return Comparison(
             basis="published",
@@ -38,7 +38,7 @@ def compare_runs(pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None
         differences=list(pair.differences),
         warnings=list(pair.warnings),
         memorization={
-            tier: {arm: publish_compared_memorization(figures) for arm, figures in arms.items()}
+            tier: {arm: publish_compared_memorization(compared) for arm, compared in arms.items()}
             for tier, arms in memorization.items()
         },
         disclosure={

@@ -1,7 +1,8 @@
-"""Disclosure of a diagnosis in two runs, over the cohort members that both judged (docs/methods.md, section 8).
+"""Disclosure of a diagnosis in two runs, over the cohort members judged in both (docs/methods.md, section 8).
 
-Owns which members make a pair, and the difference of the two train-minus-nontrain deltas. Knows nothing of tokens.
-Figures among mentions (AUROC, PPV) are left out: a model that mentions less is scored on other patients, not on pairs.
+Owns which members make a pair, and the difference of the two train-minus-nontrain deltas (difference in differences).
+Knows nothing of tokens. Metrics among mentions (`auroc`, `ppv`) are left out: a model that mentions less is scored on
+other patients, so that there are no pairs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,8 @@ from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
     as_values,
     difference_of_changes,
-    difference_of_figures,
-    measure_area_change,
+    difference_of_estimates,
+    measure_auroc_change,
     paired_difference,
 )
 from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMetric, PatientsBehind
@@ -28,7 +29,7 @@ from clinaudit.reports.schema.judge import Outcome
 Share = Literal["sensitivity", "false_positive_rate", "mention_rate"]
 SHARES: Final[tuple[Share, ...]] = ("sensitivity", "false_positive_rate", "mention_rate")
 PAIRED_METRICS: Final = ("auroc_all", *SHARES)
-#: Score levels over all patients, as in `exposure.score_levels_of_all`.
+#: Score levels over all patients, as in `metrics.score_levels_of_all`.
 _LEVELS: Final = {NEGATIVE: 0, NOT_MENTIONED: 1, AMBIGUOUS: 1, POSITIVE: 2}
 _NO_CLASSES = "not every group has a patient who was judged in both runs"
 _NO_HELD_OUT = "no held-out patients were judged in both runs: nothing can be attributed to training"
@@ -42,7 +43,7 @@ def compare_disclosure(
     *,
     seed: int,
 ) -> dict[str, dict[str, tuple[ComparedDisclosure, DisclosurePair, DisclosurePair]]]:
-    """Return, by diagnosis and tier, the comparison and the figures of each run on the pairs alone."""
+    """Return, by diagnosis and tier, the comparison, and the disclosure of each run on the pairs alone."""
     return {
         diagnosis: {
             tier: compare_readings(tiers[tier], second[diagnosis][tier], seed=seed)
@@ -57,7 +58,7 @@ def compare_disclosure(
 def compare_readings(
     first: Sequence[Reading], second: Sequence[Reading], *, seed: int
 ) -> tuple[ComparedDisclosure, DisclosurePair, DisclosurePair]:
-    """Compare one (diagnosis, tier); a member whose arm or status differs between the runs is no pair."""
+    """Compare one (diagnosis, tier); a member whose arm or status differs between the runs makes no pair."""
     later = {reading.patient_id: reading for reading in second if reading.outcome != "unjudged"}
     pairs: list[Pair] = []
     for reading in first:
@@ -65,28 +66,28 @@ def compare_readings(
         same = other is not None and (other.arm, other.present) == (reading.arm, reading.present)
         if other is not None and same and reading.outcome != "unjudged":
             pairs.append((reading, other))
-    figures = [measure_disclosure([pair[run] for pair in pairs], prevalence=None, seed=seed) for run in (0, 1)]
+    measured = [measure_disclosure([pair[run] for pair in pairs], prevalence=None, seed=seed) for run in (0, 1)]
     by_arm: dict[Arm, list[Pair]] = {"train": [], "nontrain": []}
     for pair in pairs:
         by_arm[pair[0].arm].append(pair)
-    delta = {"auroc_all": _compare("auroc_all", figures, _area_difference(by_arm, seed=seed), pairs)}
+    delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed), pairs)}
     for metric in SHARES:
-        delta[metric] = _compare(metric, figures, _share_difference(metric, by_arm, seed=seed), pairs)
+        delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed), pairs)
     compared = ComparedDisclosure(
         pairs=len(pairs), unpaired_a=len(first) - len(pairs), unpaired_b=len(second) - len(pairs), delta=delta
     )
-    return compared, figures[0], figures[1]
+    return compared, measured[0], measured[1]
 
 
 def _compare(
-    metric: str, figures: Sequence[DisclosurePair], difference: Estimate, pairs: Sequence[Pair]
+    metric: str, measured: Sequence[DisclosurePair], difference: Estimate, pairs: Sequence[Pair]
 ) -> ComparedMetric:
-    a, b = (_delta(metric, figure) for figure in figures)
+    a, b = (_delta(metric, of_run) for of_run in measured)
     return ComparedMetric(a=a, b=b, difference=difference, behind=_behind(pairs))
 
 
-def _delta(metric: str, figure: DisclosurePair) -> Estimate:
-    delta: Estimate | None = None if figure.delta is None else getattr(figure.delta, metric)
+def _delta(metric: str, measured: DisclosurePair) -> Estimate:
+    delta: Estimate | None = None if measured.delta is None else getattr(measured.delta, metric)
     if delta is None or delta.value is None:
         return Estimate(value=None, reason=_NO_HELD_OUT if delta is None else delta.reason)
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n)
@@ -102,7 +103,7 @@ def _behind(pairs: Sequence[Pair]) -> PatientsBehind:
     )
 
 
-def _area_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
+def _auroc_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
     changes = []
     for position, pairs in enumerate(by_arm.values()):
         present, absent = (
@@ -112,7 +113,7 @@ def _area_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Esti
                 [pair for pair in pairs if not pair[0].present],
             )
         )
-        change = measure_area_change(present, absent, rng=np.random.default_rng((seed, position)))
+        change = measure_auroc_change(present, absent, rng=np.random.default_rng((seed, position)))
         if change is None:
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         changes.append(change)
@@ -127,7 +128,7 @@ def _share_difference(metric: Share, by_arm: Mapping[Arm, Sequence[Pair]], *, se
             return Estimate(value=None, n=0, reason=_NO_CLASSES)
         before, after = (as_values([_scores(metric, pair[run].outcome) for pair in counted]) for run in (0, 1))
         changes.append(paired_difference(before, after, seed=seed))
-    return difference_of_figures(changes[0], changes[1])
+    return difference_of_estimates(changes[0], changes[1])
 
 
 def _scores(metric: Share, outcome: Outcome) -> float:

@@ -26,7 +26,7 @@ _METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """The tables of one run, each read once, when it is asked for; one that the run never had is empty."""
+    """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
 
     run: RunDirectory
     results: Results = field(repr=False)
@@ -61,7 +61,7 @@ class RunEvidence:
 
     @cached_property
     def priors(self) -> list[Prior]:
-        """Every prompt, and every reason why there is none."""
+        """Every prompt; where there is none, the reason."""
         return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._rows("priors")]
 
     @cached_property

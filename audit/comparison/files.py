@@ -1,6 +1,6 @@
-"""What `clinaudit compare --out DIR` leaves: aggregates beside, the certificate by patient (PHI) under `evidence/`.
+"""The files of `clinaudit compare --out DIR`: aggregates in DIR, the certificate by patient (PHI) under `evidence/`.
 
-Owns which file holds what. Knows nothing of how a figure came about.
+Owns which file holds what. Knows nothing of how an estimate came about.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ _CERTIFICATES: Final = ("certificate.json", "certificate.html")
 
 
 def prepare_directory(out: Path) -> None:
-    """Raise `UsageError` where the comparison would be written into any run, or among other things."""
+    """Raise `UsageError` where `out` lies in a run, is no directory, or holds files of something else."""
     if any(map(is_run, (out.resolve(), *out.resolve().parents))):
         raise UsageError("--out lies in a run, whose files are fixed; name a directory of its own")
     if out.exists() and not out.is_dir():
@@ -31,7 +31,7 @@ def write_comparison(out: Path, comparison: Comparison, certificate: Certificate
     """Write the comparison, and the certificate where there is one; an earlier certificate never stays beside it."""
     make_private_directory(out)
     evidence = out / "evidence"
-    # A kill leaves none of an earlier comparison beside some of this one.
+    # Deleted first: after a kill, no file of an earlier comparison stands beside files of this one.
     for path in (out / COMPARISON, out / _PAGE, *(evidence / name for name in _CERTIFICATES)):
         path.unlink(missing_ok=True)
     if certificate is not None:
@@ -43,7 +43,7 @@ def write_comparison(out: Path, comparison: Comparison, certificate: Certificate
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a comparison wrote a file or folder, or was stopped while it did."""
+    """Whether a comparison wrote this file or folder, or was stopped while writing it."""
     if path.name == "evidence" and path.is_dir() and not path.is_symlink():
         return all(child.name.removeprefix(".").removesuffix(".partial") in _CERTIFICATES for child in path.iterdir())
     return path.name.removeprefix(".").removesuffix(".partial") in (COMPARISON, _PAGE)

@@ -1,7 +1,8 @@
-"""Verbatim memorization in two runs, patient by patient (docs/comparing-runs.md; paper, 3.2.1).
+"""Verbatim memorization in two runs, paired by patient (docs/comparing-runs.md; paper, 3.2.1).
 
-Owns which generations of a patient make a pair. Knows nothing of the runs' settings or of what is suppressed. Every
-patient counts once, by the mean over its generations at the tier; in the report each generation counts once.
+Owns which generations of a patient are compared. Knows nothing of the runs' settings or of what is suppressed. Here
+every patient counts once, by the mean over its generations at the tier; in the report of a run each generation counts
+once.
 """
 
 from collections import defaultdict
@@ -28,14 +29,13 @@ ByPatient = Mapping[str, Sequence[GenerationMetrics]]
 def compare_memorization(
     first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics], *, seed: int
 ) -> dict[str, dict[Arm, ComparedMemorization]]:
-    """Return the figures of every tier and arm that both runs have."""
+    """Return the comparison at every tier and arm that both runs have."""
     before, after = _group(first), _group(second)
     compared: dict[str, dict[Arm, ComparedMemorization]] = {}
     for tier in TIER_IDS:
         for arm in ARMS:
             if (tier, arm) in before and (tier, arm) in after:
-                figures = _compare(before[tier, arm], after[tier, arm], seed=seed)
-                compared.setdefault(tier, {})[arm] = figures
+                compared.setdefault(tier, {})[arm] = _compare(before[tier, arm], after[tier, arm], seed=seed)
     return compared
 
 
@@ -49,7 +49,7 @@ def _group(rows: Iterable[GenerationMetrics]) -> dict[tuple[str, Arm], dict[str,
 def common_generations(
     first: Sequence[GenerationMetrics], second: Sequence[GenerationMetrics]
 ) -> tuple[Sequence[GenerationMetrics], Sequence[GenerationMetrics]]:
-    """Return a patient's generations to compare: of equal prompts where there are any, else all of both runs."""
+    """Return a patient's generations to compare: those of prompts common to both runs, or all where there are none."""
     shared = {row.generation_id for row in first} & {row.generation_id for row in second}
     if not shared:
         return first, second
@@ -67,7 +67,7 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         for own, other in ((before, after), (after, before))
     ]
 
-    def figure(value: Callable[[GenerationMetrics], float]) -> ComparedMetric:
+    def compare_metric(value: Callable[[GenerationMetrics], float]) -> ComparedMetric:
         a, b = (as_values([_mean(value, pair[run]) for pair in pairs]) for run in (0, 1))
         unpaired_a, unpaired_b = (sum(_mean(value, rows) > 0 for rows in rows_of) for rows_of in rest)
         return ComparedMetric(
@@ -83,9 +83,9 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         pairs=len(pairs),
         unpaired_a=len(rest[0]),
         unpaired_b=len(rest[1]),
-        memorized_fraction=figure(lambda row: _share(row.memorized_tokens, row)),
-        attributable_fraction=figure(lambda row: _share(row.attributable_tokens, row)),
-        hit_rate=figure(lambda row: float(row.memorized_tokens > 0)),
+        memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),
+        attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
+        hit_rate=compare_metric(lambda row: float(row.memorized_tokens > 0)),
         hits=HitChanges(
             both=hits.count((True, True)),
             a_only=a_only,

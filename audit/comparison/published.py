@@ -1,20 +1,21 @@
 """Two runs compared by their published results alone, where the evidence of one was purged.
 
-Owns the interval of a difference of two published figures. Nothing here is suppressed again: it is made of what both
-runs publish. Knows nothing of patients.
+Owns the interval of a difference of two published estimates, conservative whatever the dependence of the runs
+(Bonferroni; docs/methods.md, section 8). Nothing here needs suppression: it is made of what both runs publish. Knows
+nothing of patients.
 """
 
 from typing import Final
 
 from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
-from clinaudit.audit.statistics.intervals import interval_of, mean_with_beta_bounds, wider_of
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, wider_of
 from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMemorization, ComparedMetric
 from clinaudit.reports.schema.disclosure import DisclosurePair, TestedDelta
 from clinaudit.reports.schema.estimate import ARMS, REASON, Arm, Estimate
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
 
-#: Each mean with the one whose bounds never collapse.
+#: Each mean, and the one with Clopper-Pearson bounds, which are not degenerate at 0 or 1.
 _BOUNDS: Final = {
     "memorized_fraction": "memorized_fraction_bounds",
     "attributable_fraction": "attributable_fraction_bounds",
@@ -23,7 +24,7 @@ _NO_INTERVAL = "one of the runs published no interval of it"
 
 
 def compare_published_memorization(a: Results, b: Results) -> dict[str, dict[Arm, ComparedMemorization]]:
-    """Return the figures of every tier and arm that both runs published."""
+    """Return the comparison at every tier and arm that both runs published."""
     return {
         tier: {
             arm: _compare_arm(arms[arm], b.memorization[tier][arm])
@@ -58,29 +59,29 @@ def compare_published_disclosure(a: Results, b: Results) -> dict[str, dict[str, 
 
 
 def _compare_arm(a: Memorization, b: Memorization) -> ComparedMemorization:
-    def figure(name: str) -> ComparedMetric:
-        return _compare(*(_level(figures, name) for figures in (a, b)))
+    def compare_metric(name: str) -> ComparedMetric:
+        return _compare(*(_level(memorization, name) for memorization in (a, b)))
 
     return ComparedMemorization(
         pairs=None,
         unpaired_a=None,
         unpaired_b=None,
-        memorized_fraction=figure("memorized_fraction"),
-        attributable_fraction=figure("attributable_fraction"),
-        hit_rate=figure("hit_rate"),
+        memorized_fraction=compare_metric("memorized_fraction"),
+        attributable_fraction=compare_metric("attributable_fraction"),
+        hit_rate=compare_metric("hit_rate"),
         hits=None,
     )
 
 
-def _level(figures: Memorization, name: str) -> Estimate:
-    """Return a published level; its interval widened to the bounds that do not collapse, where these are published."""
-    level: Estimate = getattr(figures, name)
+def _level(memorization: Memorization, name: str) -> Estimate:
+    """Return a published level, its interval in union with the Clopper-Pearson bounds; without both, no interval."""
+    level: Estimate = getattr(memorization, name)
     if level.value is None:
         return level
     if name in _BOUNDS:
-        bounds: Estimate = getattr(figures, _BOUNDS[name])
-    elif figures.patients:
-        bounds = mean_with_beta_bounds(min(1.0, level.value) * figures.patients, figures.patients)
+        bounds: Estimate = getattr(memorization, _BOUNDS[name])
+    elif memorization.patients:
+        bounds = clopper_pearson_of_mean(min(1.0, level.value) * memorization.patients, memorization.patients)
     else:
         return level.model_copy(update={"low": None, "high": None})
     if None in (level.low, level.high, bounds.low, bounds.high):
@@ -104,12 +105,12 @@ def _compare(a: Estimate, b: Estimate) -> ComparedMetric:
 
 
 def published_difference(a: Estimate, b: Estimate) -> Estimate:
-    """Return B minus A of two published figures of the same patients.
+    """Return B minus A of two published estimates of the same patients.
 
-    From the near ends of one interval to the far ends of the other: it holds the truth whenever both intervals do,
-    however the runs depend on each other. A band gives a band.
+    The interval is [low B - high A, high B - low A]. It covers whenever both intervals do, however the runs depend on
+    each other: at least 90% (Bonferroni). Where a value was suppressed to a range, the difference is a range, too.
     """
-    reason = next((figure.reason for figure in (a, b) if figure.value is None and figure.low is None), None)
+    reason = next((estimate.reason for estimate in (a, b) if estimate.value is None and estimate.low is None), None)
     if reason is not None:
         return Estimate(value=None, reason=reason)
     has_ends = None not in (a.low, a.high, b.low, b.high)

@@ -1,7 +1,7 @@
-"""Two runs that shall be compared: what each recorded, and whether its figures mean the same in both.
+"""Two runs to be compared: what each recorded, and whether its metrics mean the same in both.
 
-Owns which settings must be equal. Knows nothing of figures. A mitigation changes the model, and may change the corpus;
-whatever else differs would show as a difference that the mitigation did not make (docs/comparing-runs.md).
+Owns which settings must be equal. Knows nothing of metrics. A mitigation changes the model, and may change the corpus.
+Any other difference would be confounded with the mitigation's effect (docs/comparing-runs.md).
 """
 
 import json
@@ -17,9 +17,9 @@ from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.results import Results
 
-#: Differ without harm: what a mitigation changes, what no generation or verdict depends on, and what is only said.
+#: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
 _FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
-#: Do not change what a figure means, but may move it a little: they are named in the warnings.
+#: Do not change what a metric means, but may move it a little: they are named in the warnings.
 _DRIFT: Final = frozenset({"--engine", "clinaudit"})
 #: More patients may be probed; pairs are those that both runs have.
 _MORE_PATIENTS: Final = frozenset({"--second-matcher"})

@@ -1,7 +1,8 @@
-"""The figures of one arm with their intervals (docs/methods.md, section 5).
+"""The disclosure metrics of one arm with their confidence intervals (docs/methods.md, section 5).
 
-Owns which interval a figure gets. Knows nothing of the other arm. Every interval is over patients, each of whom has one
-generation.
+Owns which interval a metric gets. Knows nothing of the other arm. Every interval is over patients, each of whom has one
+generation. A bootstrap interval is widened to its union with an analytic one: conservative, and not degenerate where
+all resamples are alike.
 """
 
 import math
@@ -16,7 +17,7 @@ from clinaudit.audit.disclosure.metrics import (
     UNJUDGED,
     ZERO_METRICS,
     Metric,
-    compute_figures,
+    compute_metrics,
     count_basis,
     count_judged,
     count_mentioned,
@@ -27,13 +28,13 @@ from clinaudit.audit.disclosure.metrics import (
 )
 from clinaudit.audit.disclosure.readings import ArmCounts, Counts
 from clinaudit.audit.statistics.auroc import roc_points
-from clinaudit.audit.statistics.auroc_error import AreaError, measure_error
+from clinaudit.audit.statistics.auroc_error import AurocError, measure_error
 from clinaudit.audit.statistics.intervals import (
     estimate_share,
     interval_of,
     interval_of_resamples,
-    upper_bound_of_none,
     wider_of,
+    zero_numerator_bound,
 )
 from clinaudit.reports.schema.disclosure import Disclosure
 from clinaudit.reports.schema.estimate import Estimate
@@ -42,7 +43,7 @@ ONE_CLASS_REASON = "more than 1% of the resamples leave this figure undefined, t
 
 
 class ArmMetrics(NamedTuple):
-    """One arm: its counts, its figures, and each figure's `(resamples,)` values, NaN where a resample has none."""
+    """One arm: its counts, its estimates, and each metric's `(resamples,)` values, NaN where undefined."""
 
     counts: ArmCounts
     estimates: dict[Metric, Estimate]
@@ -50,11 +51,11 @@ class ArmMetrics(NamedTuple):
 
 
 def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.Generator, resamples: int) -> ArmMetrics:
-    """Return every figure with its interval, or the reason why it has none."""
-    points = compute_figures(*counts, prevalence=prevalence)
-    # Within status, and before asking which generations mention the diagnosis: how many do is itself by chance.
+    """Return every metric with its interval, or the reason why it has none."""
+    points = compute_metrics(*counts, prevalence=prevalence)
+    # Stratified by status. Generations are drawn before asking which mention the diagnosis: how many do is random too.
     drawn = [_resample(of_status, rng, resamples) for of_status in counts]
-    resampled = compute_figures(*drawn, prevalence=prevalence)
+    resampled = compute_metrics(*drawn, prevalence=prevalence)
     estimates = {}
     for metric in DISCLOSURE_METRICS:
         point, basis = float(points[metric]), count_basis(metric, *counts)
@@ -91,26 +92,27 @@ def describe_arm(arm: ArmMetrics) -> Disclosure:
     )
 
 
-def error_of_all(counts: ArmCounts) -> AreaError:
-    """Return the error of `auroc_all`."""
+def auroc_error_of_all(counts: ArmCounts) -> AurocError:
+    """Return the sampling error of `auroc_all`."""
     return measure_error(score_levels_of_all(counts.present), score_levels_of_all(counts.absent))
 
 
-def error_of_mentions(counts: ArmCounts) -> AreaError:
-    """Return the error of `auroc`."""
+def auroc_error_of_mentions(counts: ArmCounts) -> AurocError:
+    """Return the sampling error of `auroc`."""
     return measure_error(score_levels_of_mentions(counts.present), score_levels_of_mentions(counts.absent))
 
 
 def as_floats(interval: tuple[Counts, Counts]) -> tuple[float, float]:
-    """Return the interval of a single figure as numbers."""
+    """Return the interval of a single estimate as numbers."""
     return float(interval[0]), float(interval[1])
 
 
 def ppv_bounds(sensitivity: Estimate, false_positive_rate: Estimate, *, prevalence: float) -> tuple[float, float]:
     """Return the 95% interval of PPV at a prevalence from those of its two rates, which may be 0 but not both.
 
-    PPV rises with the ratio of the two rates alone. The ratio's limits are Donner and Zou's (2012), from the limits of
-    the rates: each is the ratio r at which the interval of sensitivity - r * false_positive_rate begins to hold 0.
+    PPV depends on the two rates by their ratio alone, the positive likelihood ratio, and rises with it. The ratio's
+    limits come from the limits of the rates (Donner and Zou 2012, MOVER for a ratio): each is the ratio r at which the
+    interval of sensitivity - r * false_positive_rate begins to hold 0.
     """
     chance = (1 - prevalence) / prevalence
     least = _least_ratio(sensitivity, false_positive_rate)
@@ -120,7 +122,7 @@ def ppv_bounds(sensitivity: Estimate, false_positive_rate: Estimate, *, prevalen
 
 
 def _least_ratio(first: Estimate, second: Estimate) -> float:
-    """Return the lower limit of first / second: the smaller root of (a - r b)² = (a - a_low)² + r² (b_high - b)²."""
+    """Return the lower limit r of first / second: the smaller root of (a - r b)² = (a - a_low)² + r² (b_high - b)²."""
     a, b = first.value or 0.0, second.value or 0.0
     a_low, b_high = interval_of(first)[0], interval_of(second)[1]
     constant, square = a_low * (2 * a - a_low), b_high * (2 * b - b_high)
@@ -141,18 +143,21 @@ def _resample(counts: Counts, rng: np.random.Generator, resamples: int) -> Count
 def _find_interval(
     metric: Metric, point: float, *, counts: ArmCounts, resampled: Counts, prevalence: float | None
 ) -> tuple[float, float] | None:
-    """Return an arm's interval: Wilson or DeLong where they hold, else resampled; None where that has no meaning."""
+    """Return an arm's interval: Wilson's or DeLong's where they apply, else the bootstrap's in union with another.
+
+    None where too many resamples leave the metric undefined (`interval_of_resamples`).
+    """
     share = count_share(metric, *counts)
     if share is not None:
         return interval_of(estimate_share(*share))
     if metric == "auroc_all":
-        return as_floats(error_of_all(counts).interval(point, floor=0.0))
+        return as_floats(auroc_error_of_all(counts).interval(point, floor=0.0))
     interval = interval_of_resamples(resampled)
     if interval is None:
         return None
-    # Resampling few patients sees too little chance, and none where every resample is alike: the wider ends hold.
+    # The bootstrap of few patients is too narrow, and degenerate where every resample is alike: hence the union.
     if metric == "auroc":
-        return wider_of(interval, as_floats(error_of_mentions(counts).interval(point, floor=0.0)))
+        return wider_of(interval, as_floats(auroc_error_of_mentions(counts).interval(point, floor=0.0)))
     if prevalence is None:
         raise ValueError("no prevalence, no figure")
     shares = [count_share(rate, *counts) for rate in ("sensitivity", "false_positive_rate")]
@@ -161,10 +166,10 @@ def _find_interval(
 
 
 def _bound_zeros(counts: ArmCounts) -> dict[str, float]:
-    """Return what each share of which the count is zero might still be."""
+    """Return the upper bound of each share whose numerator is zero."""
     shares = {metric: count_share(metric, *counts) for metric in ZERO_METRICS}
     return {
-        metric: upper_bound_of_none(share[1])
+        metric: zero_numerator_bound(share[1])
         for metric, share in shares.items()
         if share is not None and share[0] == 0 and share[1]
     }

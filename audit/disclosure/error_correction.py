@@ -1,9 +1,14 @@
-"""Disclosure with the judge's errors taken out: true verdicts simulated from its confusion matrix (docs/methods.md).
+"""Disclosure corrected for misclassification by the judge, by Bayesian data augmentation (docs/methods.md, section 5).
 
-Owns the simulation. Knows nothing of texts or judges: it takes readings and a table of labelled texts. The matrix says
-how often a judge gives each verdict *where the truth is known*, P(verdict | truth); how common each truth is among the
-generations is estimated from the generations themselves, for each arm and each status of the patients apart. P(truth |
-verdict) as it is in the labelled set was rejected: it holds only where the generations have the labelled set's mix.
+This is Rogan and Gladen's problem (1978), prevalence from an imperfect test, with four classes in place of two. The
+true verdicts are latent; they are drawn from their posterior by a Gibbs sampler (data augmentation, Tanner and Wong
+1987).
+
+Owns the simulation. Knows nothing of texts or judges: it takes readings and the confusion matrix of labelled texts. The
+matrix gives the error rates P(verdict | truth). The prevalence of each truth among the generations is estimated from
+the generations themselves, apart for each arm and each status of the patients. Predictive values, P(truth | verdict),
+read off the labelled set were rejected: they carry over only where the generations have the labelled set's mix of
+classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from clinaudit.audit.disclosure.metrics import OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.metrics import OUTCOMES, Metric, compute_metrics
 from clinaudit.audit.disclosure.readings import Counts, Reading, count_outcomes, split_arms
 from clinaudit.audit.statistics.intervals import percentile_interval
 from clinaudit.reports.schema.estimate import Arm, Estimate
@@ -20,24 +25,25 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedMetrics, Co
 CORRECTED_METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")
 #: Simulations; each draws the matrix and the class prevalences anew.
 DRAWS = 1000
-#: Jeffreys' prior: half a text a cell of the matrix, half a generation a class.
+#: Jeffreys' prior, Dirichlet(½, …): half a text a cell of the matrix, half a generation a class.
 JEFFREYS_PRIOR = 0.5
-#: Steps towards the likeliest prevalences, from which the sampler starts, and of the sampler (data augmentation). Each
-#: leaves about (1 - s²)² of the variance to come, s the separation: 30 leave 2% at 0.25. Coverage was tried down to the
-#: limit below.
-_CLIMBING_STEPS = 30
+#: EM steps (with the posterior mean in place of the mode), from whose prevalences the Gibbs sampler starts, and steps
+#: of the sampler: its burn-in. Each leaves about (1 - s²)² of the variance to come, s the separation: 30 leave 2% at
+#: 0.25. Coverage was tried down to the limit below.
+_EM_STEPS = 30
 _SAMPLING_STEPS = 30
-#: Least separation of the judge's matrix, at the lower 95% end, at which figures are corrected (docs/methods.md).
+#: Least separation of the judge's matrix, at its lower 95% limit, at which metrics are corrected (docs/methods.md,
+#: section 5). Below it the truths are close to not identifiable.
 MINIMUM_SEPARATION = 0.15
 _EMPTY = "no generation of one of the groups was judged"
-_NOT_TOLD_APART = (
+_NOT_IDENTIFIABLE = (
     "by the labelled texts the judge mistakes what is said too often, or too few texts were labelled to know how often:"
     " the true verdicts cannot be told from its own"
 )
 
 
 class _Corrected(NamedTuple):
-    """Simulated figures by metric, `(draws,)` each: in the middle, and the two that the range's ends are read from."""
+    """Posterior draws by metric, `(draws,)` each: for the point estimate, and for the lower and the upper limit."""
 
     middle: Mapping[Metric, Counts]
     low: Mapping[Metric, Counts]
@@ -49,12 +55,15 @@ class _Corrected(NamedTuple):
 def correct_disclosure(
     readings: Sequence[Reading], confusion_matrix: Counts, *, seed: int, draws: int = DRAWS
 ) -> CorrectedPair:
-    """Return the corrected figures of one (diagnosis, tier); the matrix counts texts, truth by verdict, `(4, 4)`."""
-    # The same matrices for every arm, diagnosis and tier: the judge is one.
+    """Return the corrected metrics of one (diagnosis, tier); the matrix counts texts, truth by verdict, `(4, 4)`.
+
+    Every estimate is null with a reason where the matrix does not identify the truths.
+    """
+    # The same matrices for every arm, diagnosis and tier: there is one judge.
     errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, 4)), draws)
     by_arm = split_arms(readings)
-    if percentile_interval(separate_classes(errors))[0] < MINIMUM_SEPARATION:
-        nothing = _explain(_NOT_TOLD_APART)
+    if percentile_interval(measure_separation(errors))[0] < MINIMUM_SEPARATION:
+        nothing = _explain(_NOT_IDENTIFIABLE)
         return CorrectedPair(train=nothing, nontrain=nothing, delta=nothing)
     arms: tuple[tuple[Arm, int], ...] = (("train", 5), ("nontrain", 6))
     train, nontrain = (_correct_arm(by_arm[arm], errors, np.random.default_rng((seed, number))) for arm, number in arms)
@@ -62,13 +71,14 @@ def correct_disclosure(
     return CorrectedPair(train=_summarize(train), nontrain=_summarize(nontrain), delta=_summarize(delta))
 
 
-def separate_classes(errors: Counts) -> Counts:
-    """Return how far apart verdicts keep two mixes of truths without a class in common, at least: `(...,)`, 0 to 1.
+def measure_separation(errors: Counts) -> Counts:
+    """Return the separation of each matrix: `(..., truth, verdict)` rates to `(...,)`, 0 to 1.
 
-    That is the least total variation distance of their verdicts; of two classes it is sensitivity + specificity - 1
-    (Youden 1950). At 0 some two mixes give the same verdicts, and no number of generations tells which is true. A
-    difference of verdicts goes back to one of truths by the inverse, which stretches most where it goes from one
-    verdict to another alone.
+    It is the least total variation distance between the verdicts of two mixes of truths that share no class; of two
+    classes it is Youden's J (1950), sensitivity + specificity - 1. At 0 two mixes give the same verdicts: the truths
+    are not identifiable, however many generations there are. The inverse of the matrix maps a difference of verdicts to
+    one of truths. It stretches a difference most that moves all its weight from one verdict to one other. Raises
+    numpy's `LinAlgError` on a singular matrix.
     """
     inverse = np.linalg.inv(errors)
     stretches = np.abs(inverse[..., :, np.newaxis, :] - inverse[..., np.newaxis, :, :]).sum(axis=-1) / 2
@@ -82,28 +92,28 @@ def draw_error_rates(confusion_matrix: Counts, rng: np.random.Generator, draws: 
 
 
 def draw_truths(verdicts: Counts, errors: Counts, rng: np.random.Generator) -> Counts:
-    """Draw the truths behind groups of generations, `(groups, verdict)` counts: `(draws, groups, truth)` counts.
+    """Draw the true classes of groups of generations: `(groups, verdict)` counts to `(draws, groups, truth)` counts.
 
-    Each draw has its own matrix and its own Markov chain: given how common each truth is, Bayes' rule tells of each
-    verdict which truths may stand behind it, and these are drawn; given the drawn truths, how common each is follows
-    from its Dirichlet posterior. Verdicts teach nothing about the matrix (its posterior is that of the labelled texts
-    alone).
+    Data augmentation (Tanner and Wong 1987). Each draw has its own matrix and its own Markov chain, which alternates
+    two steps. Given the prevalences, the truths behind each verdict are drawn by Bayes' rule. Given the truths, the
+    prevalences are drawn from their Dirichlet posterior. The matrix is drawn from the posterior of the labelled texts
+    alone: verdicts of the run do not update it (a cut posterior).
     """
     whole = verdicts.astype(np.int64)
     size = whole.sum(axis=-1)[:, np.newaxis]
     classes = verdicts.shape[-1]
     prevalences = np.full((len(errors), *verdicts.shape), 1 / classes)
-    for _ in range(_CLIMBING_STEPS):
-        expected = (_origins(errors, prevalences) * whole[..., np.newaxis]).sum(axis=-2)
+    for _ in range(_EM_STEPS):
+        expected = (_truths_given_verdicts(errors, prevalences) * whole[..., np.newaxis]).sum(axis=-2)
         prevalences = (expected + JEFFREYS_PRIOR) / (size + classes * JEFFREYS_PRIOR)
     truths = np.zeros_like(prevalences)
     for _ in range(_SAMPLING_STEPS):
-        truths = rng.multinomial(whole, _origins(errors, prevalences)).sum(axis=-2).astype(np.float64)
+        truths = rng.multinomial(whole, _truths_given_verdicts(errors, prevalences)).sum(axis=-2).astype(np.float64)
         prevalences = _draw_dirichlet(truths + JEFFREYS_PRIOR, rng)
     return truths
 
 
-def _origins(errors: Counts, prevalences: Counts) -> Counts:
+def _truths_given_verdicts(errors: Counts, prevalences: Counts) -> Counts:
     """Return P(truth | verdict) by Bayes' rule: `(draws, groups, verdict, truth)`."""
     joint = np.swapaxes(errors, -2, -1)[:, np.newaxis] * prevalences[..., np.newaxis, :]
     shares: Counts = joint / joint.sum(axis=-1, keepdims=True)
@@ -118,27 +128,28 @@ def _draw_dirichlet(weights: Counts, rng: np.random.Generator) -> Counts:
 
 
 def _correct_arm(readings: Sequence[Reading], errors: Counts, rng: np.random.Generator) -> _Corrected | None:
-    """Return one arm's corrected figures; None where no generation of one of its groups was judged."""
+    """Return one arm's corrected metrics; None where no generation of one of its groups was judged."""
     verdicts = np.array([_verdicts(group) for group in count_outcomes(readings)])
     sizes = verdicts.sum(axis=-1)
     if not sizes.all():
         return None
     truths = draw_truths(verdicts, errors, rng)
 
-    def draw_figures(added: Counts | float) -> dict[Metric, Counts]:
+    def draw_metrics(added: Counts | float) -> dict[Metric, Counts]:
         prevalences = _draw_dirichlet(truths + added, rng)
         # Expected counts at the drawn prevalences, so that PPV weighs the two groups as they are.
         present, absent = (_as_outcomes(prevalences[:, group] * sizes[group]) for group in range(2))
-        figures = compute_figures(present, absent, prevalence=None)
-        return {metric: figures[metric] for metric in CORRECTED_METRICS}
+        values = compute_metrics(present, absent, prevalence=None)
+        return {metric: values[metric] for metric in CORRECTED_METRICS}
 
     stated, denied = _one_of("positive"), _one_of("negative")
-    # One generation more that speaks against the figure, or for it, in each group: Walley's bounds (1996), of a share
-    # those of Clopper and Pearson. Jeffreys' prior alone never reaches 0 and misses the truth more often in few.
+    # One generation more in each group that lowers the metric, or raises it: the bounds of Walley's imprecise Dirichlet
+    # model (1996), which of a share are Clopper and Pearson's. Jeffreys' prior alone never reaches 0 or 1, and covers
+    # less often where generations are few.
     return _Corrected(
-        middle=draw_figures(JEFFREYS_PRIOR),
-        low=draw_figures(np.array([denied, stated])),
-        high=draw_figures(np.array([stated, denied])),
+        middle=draw_metrics(JEFFREYS_PRIOR),
+        low=draw_metrics(np.array([denied, stated])),
+        high=draw_metrics(np.array([stated, denied])),
         judged=int(sizes.sum()),
     )
 
@@ -157,7 +168,7 @@ def _one_of(verdict: VerdictClass) -> Counts:
 
 
 def _verdicts(counts: Counts) -> Counts:
-    """Return counts by `VERDICT_CLASSES` of counts by `OUTCOMES`; unjudged ones are left out, as in the raw figures."""
+    """Return counts by `VERDICT_CLASSES` of counts by `OUTCOMES`; unjudged ones are left out, as in the raw metrics."""
     return counts[..., [OUTCOMES.index(verdict) for verdict in VERDICT_CLASSES]]
 
 

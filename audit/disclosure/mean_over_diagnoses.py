@@ -1,7 +1,7 @@
-"""Disclosure figures of one tier averaged over the diagnoses (the black line of the paper's Figures 3 and 11).
+"""Disclosure metrics of one tier averaged over the diagnoses (the black line of the paper's Figures 3 and 11).
 
-Owns the joint bootstrap and how it is combined with the diagnoses' own intervals. Knows nothing of how those came
-about.
+Owns the joint bootstrap over patients and its union with the diagnoses' own intervals (MOVER for correlated estimates,
+Zou 2008). Knows nothing of how those intervals came about.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clinaudit.audit.disclosure.arm_intervals import ONE_CLASS_REASON
-from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_figures
+from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_metrics
 from clinaudit.audit.disclosure.readings import COLUMNS, Counts, Reading, split_arms
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
 from clinaudit.reports.schema.disclosure import DisclosurePair, MeanOverDiagnoses
@@ -19,7 +19,7 @@ from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 
 
 class MeasuredDiagnosis(NamedTuple):
-    """One diagnosis at the tier: its readings, its figures, and how common it is."""
+    """One diagnosis at the tier: its readings, its metrics, and its prevalence."""
 
     readings: Sequence[Reading]
     pair: DisclosurePair
@@ -29,12 +29,12 @@ class MeasuredDiagnosis(NamedTuple):
 def mean_over_diagnoses(
     measured: Mapping[str, MeasuredDiagnosis], *, seed: int, resamples: int = RESAMPLES
 ) -> MeanOverDiagnoses:
-    """Return the mean of every figure at one tier over the diagnoses that have it; `measured` by diagnosis.
+    """Return the mean of every metric at one tier over the diagnoses that have it; `measured` by diagnosis.
 
-    A patient can stand in the cohorts of several diagnoses, with the diagnosis in one and without it in another, so the
-    means of diagnoses vary together. Whole patients are therefore drawn, within their arm, and with them all their
-    readings; status cannot be held fixed for all diagnoses at once, so that class sizes vary a little as well, which
-    widens the interval slightly. `n` of an estimate is the number of diagnoses averaged.
+    A patient can stand in the cohorts of several diagnoses, with the diagnosis in one and without it in another: the
+    metrics of the diagnoses are correlated. Hence whole patients are resampled, within their arm, with all their
+    readings (cluster bootstrap). Status cannot be held fixed for all diagnoses at once. So class sizes vary a little as
+    well, which widens the interval slightly. `n` of an estimate is the number of diagnoses averaged.
     """
     resampled = {
         arm: _resample_arm(measured, arm, np.random.default_rng((seed, position)), resamples)
@@ -54,11 +54,11 @@ def mean_over_diagnoses(
 def _average_all(
     measured: Mapping[str, MeasuredDiagnosis], side: str, resampled: Mapping[str, Mapping[Metric, Counts]]
 ) -> dict[str, Estimate]:
-    """Return the mean of every figure of one side (an arm, or `delta`) of the pairs."""
-    figures = {diagnosis: getattr(one.pair, side) for diagnosis, one in sorted(measured.items())}
+    """Return the mean of every metric of one side (an arm, or `delta`) of the pairs."""
+    records = {diagnosis: getattr(one.pair, side) for diagnosis, one in sorted(measured.items())}
     return {
         str(metric): _average(
-            {diagnosis: getattr(record, metric) for diagnosis, record in figures.items()},
+            {diagnosis: getattr(record, metric) for diagnosis, record in records.items()},
             {diagnosis: drawn[metric] for diagnosis, drawn in resampled.items()},
         )
         for metric in DISCLOSURE_METRICS
@@ -86,46 +86,47 @@ def _resample_arm(
         counts = rng.multinomial(len(patients), frequency / len(patients), size=resamples) @ kinds
     by_status = counts.reshape(resamples, len(readings), 2, width)
     return {
-        diagnosis: compute_figures(
+        diagnosis: compute_metrics(
             by_status[:, position, 0], by_status[:, position, 1], prevalence=measured[diagnosis].prevalence
         )
         for position, diagnosis in enumerate(readings)
     }
 
 
-def _average(figures: Mapping[str, Estimate], resampled: Mapping[str, Counts]) -> Estimate:
-    """Return the mean with the wider ends of two intervals: of the resampled means, and of the figures' own intervals.
+def _average(estimates: Mapping[str, Estimate], resampled: Mapping[str, Counts]) -> Estimate:
+    """Return the mean of the diagnoses' estimates; its interval is the union of a bootstrap and a MOVER interval.
 
-    Resampling few patients sees too little chance, and none where every resample is alike; the figures' own intervals
-    do, but not how the figures vary together, which the resamples tell.
+    The bootstrap of few patients is too narrow, and degenerate where every resample is alike. The diagnoses' own
+    intervals are neither, but lack the correlations, which the resamples give.
     """
-    known = {diagnosis: figure for diagnosis, figure in figures.items() if figure.value is not None}
+    known = {diagnosis: estimate for diagnosis, estimate in estimates.items() if estimate.value is not None}
     if not known:
         return Estimate(value=None, n=0, reason="no diagnosis has this figure")
-    values = [figure.value or 0.0 for figure in known.values()]
+    values = [estimate.value or 0.0 for estimate in known.values()]
     value = float(np.mean(values))
     drawn = np.array([resampled[diagnosis] for diagnosis in known])
     interval = interval_of_resamples(drawn.mean(axis=0))
-    if interval is None or any(figure.low is None for figure in known.values()):
+    if interval is None or any(estimate.low is None for estimate in known.values()):
         return Estimate(value=value, n=len(known), reason=ONE_CLASS_REASON)
     own = _combine(list(known.values()), _correlate(drawn))
     low, high = wider_of(interval, own)
     return Estimate(value=value, low=min(low, value), high=max(high, value), n=len(known))
 
 
-def _combine(figures: Sequence[Estimate], correlations: Counts) -> tuple[float, float]:
-    """Return the interval of the mean of correlated figures from their own (Zou 2008)."""
-    values = np.array([figure.value for figure in figures], dtype=np.float64)
-    below, above = (np.abs(values - np.array([interval_of(figure)[side] for figure in figures])) for side in range(2))
-    half = [math.sqrt(float(side @ correlations @ side)) / len(figures) for side in (below, above)]
+def _combine(estimates: Sequence[Estimate], correlations: Counts) -> tuple[float, float]:
+    """Return the interval of the mean of correlated estimates from their own intervals: MOVER (Zou 2008)."""
+    values = np.array([estimate.value for estimate in estimates], dtype=np.float64)
+    limits = [np.array([interval_of(estimate)[side] for estimate in estimates]) for side in range(2)]
+    below, above = (np.abs(values - of_side) for of_side in limits)
+    half = [math.sqrt(float(side @ correlations @ side)) / len(estimates) for side in (below, above)]
     return float(values.mean()) - half[0], float(values.mean()) + half[1]
 
 
 def _correlate(drawn: Counts) -> Counts:
-    """Return how the figures vary together, `(figures, resamples)` to `(figures, figures)`, from 0 to 1.
+    """Return the correlations of the diagnoses, 0 to 1: `(diagnoses, resamples)` to `(diagnoses, diagnoses)`.
 
-    Where resamples do not tell, since they are all alike, 1: the widest interval. A negative correlation, which would
-    narrow it, is taken as none.
+    Where all resamples are alike, the correlation is undefined and taken as 1, which gives the widest interval. A
+    negative correlation would narrow the interval, and is taken as 0.
     """
     complete = drawn[:, np.isfinite(drawn).all(axis=0)]
     deviations = complete - complete.mean(axis=1, keepdims=True)

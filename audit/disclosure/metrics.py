@@ -1,8 +1,8 @@
-"""What counts of outcomes say about disclosure: the seven figures of one arm (paper 3.2.2; docs/methods.md, section 5).
+"""The seven disclosure metrics of one arm: AUROC, PPV, sensitivity, … (paper 3.2.2; docs/methods.md, section 5).
 
-Owns formulas on counts by outcome, vectorized over resamples. Knows nothing of patients, arms or intervals. An array
-of counts has its last axis over `OUTCOMES`; `present` counts generations of patients who have the diagnosis, `absent`
-those of patients who do not.
+Owns formulas on counts by outcome, vectorized over resamples. Knows nothing of patients, arms or intervals. The last
+axis of an array of counts is over `OUTCOMES`. `present` counts generations of patients who have the diagnosis
+(d-positive), `absent` those of patients who do not (d-negative).
 """
 
 from typing import Final, Literal
@@ -26,7 +26,8 @@ DISCLOSURE_METRICS: Final[tuple[Metric, ...]] = (
     "false_positive_rate",
     "ppv_at_prevalence",
 )
-#: The plain shares of which a count of zero gets an upper bound; PPV has none, without a positive verdict.
+#: The shares that get an upper bound where their numerator is zero. PPV is none of them: without a positive verdict it
+#: is undefined.
 ZERO_METRICS: Final[tuple[Metric, ...]] = ("mention_rate", "sensitivity", "false_positive_rate")
 NEGATIVE, NOT_MENTIONED, AMBIGUOUS, POSITIVE, UNJUDGED = range(5)
 #: The scores of the levels that the two functions below make: negative, ambiguous (or not mentioned), positive.
@@ -39,7 +40,7 @@ def score_levels_of_mentions(counts: Counts) -> Counts:
 
 
 def score_levels_of_all(counts: Counts) -> Counts:
-    """Return counts by score among all judged generations, those that do not mention the diagnosis scoring ½."""
+    """Return counts by score among all judged generations: `(..., 5)` to `(..., 3)`; one without a mention scores ½."""
     undecided = counts[..., NOT_MENTIONED] + counts[..., AMBIGUOUS]
     return np.stack([counts[..., NEGATIVE], undecided, counts[..., POSITIVE]], axis=-1)
 
@@ -56,12 +57,12 @@ def count_mentioned(counts: Counts) -> Counts:
     return total
 
 
-def compute_figures(present: Counts, absent: Counts, *, prevalence: float | None) -> dict[Metric, Counts]:
-    """Return every figure from `(..., 5)` counts; NaN where it is undefined.
+def compute_metrics(present: Counts, absent: Counts, *, prevalence: float | None) -> dict[Metric, Counts]:
+    """Return every metric from `(..., 5)` counts, `(...)` each; NaN where it is undefined.
 
-    `ppv`: d-positives among the generations that state the diagnosis. `sensitivity`, `false_positive_rate`: the share
-    of d-positives, of d-negatives, of whom it is stated. `ppv_at_prevalence`: Bayes' rule from these two; undefined at
-    a prevalence of 0 or 1, where it would be 0 or 1 whatever the model says.
+    `ppv`: d-positives among the generations that state the diagnosis. `sensitivity` and `false_positive_rate`: the
+    share of d-positives, and of d-negatives, whose generation states it. `ppv_at_prevalence`: Bayes' rule from these
+    two rates. It is undefined at a prevalence of 0 or 1, where it would be 0 or 1 whatever the model says.
     """
     stated, misstated = present[..., POSITIVE], absent[..., POSITIVE]
     sensitivity = divide_or_nan(stated, count_judged(present))
@@ -82,7 +83,7 @@ def compute_figures(present: Counts, absent: Counts, *, prevalence: float | None
 
 
 def count_share(metric: Metric, present: Counts, absent: Counts) -> tuple[int, int] | None:
-    """Return successes and trials of a figure that is a plain share, of `(5,)` counts; None of the other figures."""
+    """Return successes and trials of a metric that is a binomial share, of `(5,)` counts; None of the other metrics."""
     stated, misstated = present[POSITIVE], absent[POSITIVE]
     shares = {
         "mention_rate": (
@@ -100,7 +101,7 @@ def count_share(metric: Metric, present: Counts, absent: Counts) -> tuple[int, i
 
 
 def count_basis(metric: Metric, present: Counts, absent: Counts) -> int:
-    """Return the number of generations a figure was computed on, of `(5,)` counts."""
+    """Return the number of generations that a metric is computed on, of `(5,)` counts."""
     share = count_share(metric, present, absent)
     if share is not None:
         return share[1]
@@ -109,7 +110,7 @@ def count_basis(metric: Metric, present: Counts, absent: Counts) -> int:
 
 
 def explain_missing(metric: Metric, present: Counts, absent: Counts, *, prevalence: float | None) -> str:
-    """Return in words why a figure is undefined, of `(5,)` counts."""
+    """Return in words why a metric is undefined, of `(5,)` counts."""
     if not count_judged(present) + count_judged(absent):
         return "no generation was judged"
     if metric == "ppv_at_prevalence" and prevalence is None:

@@ -1,6 +1,6 @@
 """What the judge read in the generations of a cohort, and counts of it by arm and status (docs/methods.md, section 5).
 
-Owns readings and how they are counted. Knows nothing of figures or intervals, nor of how a verdict was reached.
+Owns readings and how they are counted. Knows nothing of metrics or intervals, nor of how a verdict was reached.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,14 +32,14 @@ class Reading:
 
 
 class TierReadings(NamedTuple):
-    """What was read of a cohort at one tier: the readings of complete matched sets, and sets left out by reason."""
+    """One cohort at one tier: the readings of its complete matched sets, and the number of sets left out, by reason."""
 
     readings: list[Reading]
     dropped_sets: dict[str, int]
 
 
 #: By diagnosis and tier.
-Collected = Mapping[str, Mapping[str, TierReadings]]
+CollectedReadings = Mapping[str, Mapping[str, TierReadings]]
 
 
 class ArmCounts(NamedTuple):
@@ -52,7 +52,7 @@ class ArmCounts(NamedTuple):
 def count_outcomes(readings: Iterable[Reading]) -> ArmCounts:
     """Count one arm's readings. Raises `ValueError` where a patient is read twice.
 
-    An audit has one generation a patient, diagnosis and tier: every interval takes readings for independent.
+    An audit has one generation a patient, diagnosis and tier: every interval assumes independent readings.
     """
     counts = np.zeros((2, len(OUTCOMES)))
     seen = set()

@@ -1,6 +1,7 @@
-"""What training gave away, measured on cohorts that another matcher chose (`--second-matcher`).
+"""Sensitivity analysis of the matching: the deltas on cohorts of another matcher (`--second-matcher`).
 
-Owns the comparison of deltas between matchers. Knows nothing of how either matches. Nothing is decided by it.
+Owns the comparison of deltas between two cohort matchers (docs/methods.md, section 4). Knows nothing of how either
+matches. The gate does not read it.
 """
 
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.cohort import Cohort
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.disclosure.readings import Collected
+from clinaudit.audit.disclosure.readings import CollectedReadings
 from clinaudit.audit.disclosure.stage import measure_all_disclosure
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import Estimate
@@ -17,7 +18,7 @@ from clinaudit.reports.schema.estimate import Estimate
 def measure_second_matching(
     matcher: Matcher | None,
     cohorts: Sequence[Cohort],
-    collected: Collected,
+    collected: CollectedReadings,
     *,
     tiers: Sequence[str],
     seed: int,
@@ -43,7 +44,7 @@ def _describe(cohort: Cohort, pairs: dict[str, DisclosurePair]) -> SecondMatchin
         status=cohort.summary.status,
         reason=cohort.summary.reason,
         sets=cohort.summary.cells["train_positive"],
-        # An undefined one is larger than any.
+        # An undefined SMD counts as larger than any: then there is no largest one.
         largest_smd=max((abs(smd) for smd in smds if smd is not None), default=None) if None not in smds else None,
         delta={
             tier: {metric: _difference(pair, metric) for metric in COMPARED_METRICS} for tier, pair in pairs.items()

@@ -1,7 +1,7 @@
-"""The disclosure stage: the judge's outcomes to the figures of each cohort and tier.
+"""The disclosure stage: the judge's outcomes to the disclosure metrics of each cohort and tier.
 
 Owns which generation stands for which cohort member, and which matched sets a tier leaves out (docs/methods.md,
-sections 1 and 5). Knows nothing of how a judge reads or how a figure is computed.
+sections 1 and 5). Knows nothing of how a judge reads or how a metric is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from clinaudit.audit.cohorts.cohort import Cohort, keep_complete_sets
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.disclosure.readings import Collected, Reading, TierReadings
+from clinaudit.audit.disclosure.readings import CollectedReadings, Reading, TierReadings
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.generation.record import Generation
 from clinaudit.priors.prompts import Prior
@@ -26,17 +26,17 @@ _NOT_GENERATED = "not generated"
 
 def measure_all_disclosure(
     cohorts: Iterable[Cohort],
-    collected: Collected,
+    collected: CollectedReadings,
     *,
     tiers: Sequence[str],
     confusion_matrix: NDArray[np.float64] | None,
     seed: int,
     progress: Progress,
 ) -> DisclosureResults:
-    """Return the disclosure figures of every cohort at every tier, Holm-adjusted, and their means.
+    """Return the disclosure metrics of every cohort at every tier, Holm-adjusted, and their means.
 
-    The matrix counts labelled texts by truth and the judge's verdict: beside the raw figures stand corrected ones,
-    unless the judge was not scored.
+    `confusion_matrix` counts labelled texts by truth and verdict, `(4, 4)`. With it, metrics corrected for the judge's
+    misclassification stand beside the raw ones; it is None where the judge was not scored.
     """
     matched = [cohort for cohort in cohorts if cohort.members]
     by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
@@ -66,7 +66,7 @@ def collect_readings(
     outcomes: Mapping[tuple[str, str], Outcome],
     *,
     tiers: Sequence[str],
-) -> Collected:
+) -> CollectedReadings:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
 
     `outcomes` are the judge's, by generation and diagnosis.

@@ -1,7 +1,8 @@
 """Disclosure of a diagnosis at a tier: both arms, their differences, tests (paper 3.2.2; docs/methods.md, section 5).
 
-Owns differences between the arms, their intervals and tests. Knows nothing of notes, prompts or how a verdict was
-reached: it takes readings.
+The delta is train minus nontrain: what training adds. Owns the deltas, their intervals, their one-sided tests with
+Holm's adjustment, the minimal detectable difference, and the worst-case (Manski) bounds under missing verdicts. Knows
+nothing of notes, prompts or how a verdict was reached: it takes readings.
 """
 
 import math
@@ -14,9 +15,9 @@ from clinaudit.audit.disclosure.arm_intervals import (
     ONE_CLASS_REASON,
     ArmMetrics,
     as_floats,
+    auroc_error_of_all,
+    auroc_error_of_mentions,
     describe_arm,
-    error_of_all,
-    error_of_mentions,
     measure_arm,
 )
 from clinaudit.audit.disclosure.metrics import (
@@ -50,9 +51,10 @@ def measure_disclosure(
     dropped_sets: Mapping[str, int] | None = None,
     resamples: int = RESAMPLES,
 ) -> DisclosurePair:
-    """Return the figures of one (diagnosis, tier), `p_holm` still null; see `adjust_holm`.
+    """Return the metrics of one (diagnosis, tier), `p_holm` still null; see `adjust_holm`.
 
-    Independent of the order of readings. Raises `ValueError` where a patient is read twice or stands in both arms.
+    `prevalence` is that of the diagnosis among the train candidates; None where not known. Independent of the order of
+    readings. Raises `ValueError` where a patient is read twice or stands in both arms.
     """
     by_arm = split_arms(readings)
     train, nontrain = (
@@ -67,7 +69,7 @@ def measure_disclosure(
     delta = DisclosureDelta(**{metric: _compare(metric, train, nontrain) for metric in DISCLOSURE_METRICS})
     detectable = None
     if delta.auroc_all.value is not None:
-        error = difference_error(error_of_all(train.counts), error_of_all(nontrain.counts))
+        error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(nontrain.counts))
         detectable = float(error.minimum_detectable_difference())
     return DisclosurePair(
         train=describe_arm(train),
@@ -126,11 +128,11 @@ def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics) -> TestedD
     interval = interval_of_resamples(differences)
     if interval is None:
         return TestedDelta(value=value, n=basis, reason=ONE_CLASS_REASON)
-    # Resampling few patients sees too little chance: the wider ends and the larger p-value hold.
+    # The bootstrap of few patients is too narrow: hence the union of two intervals, and the larger of two p-values.
     if metric == "auroc":
-        error = difference_error(error_of_mentions(train.counts), error_of_mentions(nontrain.counts))
-        nearer_to_none = min(value, float(error.smoothed))
-        other_interval, other_p = as_floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_none))
+        error = difference_error(auroc_error_of_mentions(train.counts), auroc_error_of_mentions(nontrain.counts))
+        nearer_to_null = min(value, float(error.smoothed))
+        other_interval, other_p = as_floats(error.interval(value, floor=-1.0)), float(error.p_value(nearer_to_null))
     else:
         other_interval, other_p = newcombe_difference(first, second), ratio_p_value(train.counts, nontrain.counts)
     low, high = wider_of(interval, other_interval)
@@ -139,18 +141,19 @@ def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics) -> TestedD
 
 
 def _resampling_p_value(differences: Counts) -> float:
-    """Return the one-sided p-value of a difference above 0.
+    """Return the one-sided bootstrap p-value of a difference above 0.
 
-    The observed sample counts among the resamples, so that no p-value is 0 (Davison and Hinkley 1997).
+    The observed sample counts as one of the resamples, so that no p-value is 0 (Davison and Hinkley 1997).
     """
     defined = differences[np.isfinite(differences)]
     return float((1 + (defined <= 0).sum()) / (1 + defined.size))
 
 
 def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
-    """Return the one-sided p-value that PPV at one prevalence is larger in train: that the ratio of its rates is.
+    """Return the one-sided p-value that PPV at one prevalence is larger in train.
 
-    Normal, on the logarithm of the ratio with half a patient added to each count (Walter 1975).
+    It is larger where the positive likelihood ratio is, sensitivity / false-positive rate. A normal test on the log
+    ratio, half a patient added to each count (Walter 1975).
     """
     logs, variance = [], 0.0
     for counts in (train, nontrain):
@@ -162,14 +165,14 @@ def ratio_p_value(train: ArmCounts, nontrain: ArmCounts) -> float:
             log_ratio += sign * math.log((share[0] + 0.5) / (share[1] + 0.5))
             variance += 1 / (share[0] + 0.5) - 1 / (share[1] + 0.5)
         logs.append(log_ratio)
-    # Where every patient is told of in both classes of both arms, there is no variance left and no difference either.
+    # Where the diagnosis is stated of every patient of both classes in both arms, variance and difference are both 0.
     return float(ndtr(-(logs[0] - logs[1]) / math.sqrt(variance))) if variance > 0 else 1.0
 
 
 def _compare_auroc_all(value: float, basis: int, train: ArmCounts, nontrain: ArmCounts) -> TestedDelta:
-    error = difference_error(error_of_all(train), error_of_all(nontrain))
+    error = difference_error(auroc_error_of_all(train), auroc_error_of_all(nontrain))
     low, high = as_floats(error.interval(value, floor=-1.0))
-    worst_low, worst_high = worst_case_ends(train, nontrain) or (None, None)
+    worst_low, worst_high = worst_case_bounds(train, nontrain) or (None, None)
     return TestedDelta(
         value=value,
         low=low,
@@ -181,22 +184,26 @@ def _compare_auroc_all(value: float, basis: int, train: ArmCounts, nontrain: Arm
     )
 
 
-def worst_case_ends(train: ArmCounts, nontrain: ArmCounts) -> tuple[float, float] | None:
-    """Return the lower end where the model leaks least and the upper one where it leaks most; None if all is judged."""
+def worst_case_bounds(train: ArmCounts, nontrain: ArmCounts) -> tuple[float, float] | None:
+    """Return the worst-case bounds (Manski 1990) of the delta of `auroc_all`, verdicts missing; None if none is.
+
+    No assumption is made on the unjudged verdicts. The lower bound is the lower limit of the interval with all of them
+    imputed such that the delta is smallest; the upper bound is the upper limit with all such that it is largest.
+    """
     if not any(counts[UNJUDGED] for arm in (train, nontrain) for counts in arm):
         return None
     return _impute_and_measure(train, nontrain, leaking=False)[0], _impute_and_measure(train, nontrain, leaking=True)[1]
 
 
 def _impute_and_measure(train: ArmCounts, nontrain: ArmCounts, *, leaking: bool) -> tuple[float, float]:
-    """Return the interval with every unjudged verdict such that the difference is largest (`leaking`) or smallest."""
-    told, mistold = (POSITIVE, NEGATIVE) if leaking else (NEGATIVE, POSITIVE)
+    """Return the interval with unjudged verdicts imputed such that the delta is largest (`leaking`) or smallest."""
+    right, wrong = (POSITIVE, NEGATIVE) if leaking else (NEGATIVE, POSITIVE)
     imputed = (
-        ArmCounts(_impute(train.present, told), _impute(train.absent, mistold)),
-        ArmCounts(_impute(nontrain.present, mistold), _impute(nontrain.absent, told)),
+        ArmCounts(_impute(train.present, right), _impute(train.absent, wrong)),
+        ArmCounts(_impute(nontrain.present, wrong), _impute(nontrain.absent, right)),
     )
     areas = [auroc_of_counts(*(score_levels_of_all(counts) for counts in arm)) for arm in imputed]
-    error = difference_error(error_of_all(imputed[0]), error_of_all(imputed[1]))
+    error = difference_error(auroc_error_of_all(imputed[0]), auroc_error_of_all(imputed[1]))
     return as_floats(error.interval(areas[0] - areas[1], floor=-1.0))
 
 

@@ -1,7 +1,7 @@
 """Policies: what a model may give away and still pass, read from TOML (docs/policy.md, "Keys").
 
-Owns the file's format, its validation, and which policies ship. Knows nothing of results: `clinaudit.audit.gate`'s
-`evaluation` applies a policy. `policies/default.toml` and `policies/strict.toml` explain every key.
+Owns the file's format, its validation, and which policies ship. Knows nothing of results: `evaluation` applies a
+policy. `policies/default.toml` and `policies/strict.toml` explain every key.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,19 +31,19 @@ class MemorizationRule:
 
 @dataclass(frozen=True, slots=True)
 class DisclosureRule:
-    """A limit on the excess of `auroc_all` in the train arm, for each diagnosis at each of `tiers`."""
+    """A limit on the delta of `auroc_all`, train minus nontrain, for each diagnosis at each of `tiers`."""
 
     tiers: tuple[str, ...]
     #: None: every diagnosis that was audited.
     diagnoses: tuple[str, ...] | None
     maximum: float
-    #: Level of the Holm-adjusted one-sided test by which the rule fails.
+    #: Significance level of the Holm-adjusted one-sided test by which the rule fails.
     alpha: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
-    """What a judge must reach to be relied on; else no disclosure rule passes or fails."""
+    """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""
 
     minimum_sensitivity: float
     minimum_specificity: float
@@ -52,15 +52,15 @@ class JudgeLimits:
 
 @dataclass(frozen=True, slots=True)
 class PassRequirements:
-    """What a rule needs beside its limit before it passes, None: nothing. A failure stands without any of it.
+    """What a rule needs beside its limit before it passes; None: nothing. A failure needs none of it.
 
-    Asking more here can turn a pass into "inconclusive", never a failure into anything else.
+    A stricter requirement can turn a pass into "inconclusive", never a failure into anything else.
     """
 
     minimum_patients_per_class: int | None = None
     maximum_short_share: float | None = None
     maximum_unjudged_share: float | None = None
-    #: Of the excess of `auroc_all` that a comparison's test would have missed one time in five: its power.
+    #: Of the minimal detectable difference of `auroc_all`, at a power of 80% (`detectable_delta`).
     maximum_detectable_delta: float | None = None
     #: Of any covariate in any contrast of the cohort.
     maximum_smd: float | None = None
@@ -79,7 +79,7 @@ class Policy:
     maximum_unjudged_share: float
     memorization: tuple[MemorizationRule, ...]
     disclosure: tuple[DisclosureRule, ...]
-    #: None: the policy asks nothing of the judge.
+    #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
 
@@ -102,7 +102,7 @@ def locate_policy(given: Path | None) -> Path:
     if not is_shipped(str(given)):
         return given
     if given.exists():
-        # Neither may win in silence: one of them is not what whoever gave the name had in mind.
+        # Neither may win silently: the user meant only one of them.
         raise BadInputError(
             f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
         )
@@ -183,9 +183,9 @@ def _parse_to_pass(reader: "_Reader") -> PassRequirements:
 
 
 class _Reader:
-    """Takes typed values out of one TOML table and collects what is wrong, so that all of it is told at once.
+    """Takes typed values out of one TOML table and collects the problems, so that all are reported at once.
 
-    Where a value is wrong, a stand-in is returned; the caller raises in the end.
+    For an invalid value it returns a placeholder; the caller raises in the end.
     """
 
     def __init__(self, table: Mapping[str, Any], prefix: str, problems: list[str] | None = None) -> None:
@@ -197,18 +197,18 @@ class _Reader:
         return key in self._table
 
     def complain(self, key: str, problem: str) -> None:
-        """Note a problem under the key's full path."""
+        """Record a problem under the key's full path."""
         self.problems.append(f"{self._prefix}{key}: {problem}")
 
     def complain_of_repeats(self, key: str, limited: list[tuple[str, str]]) -> None:
-        """Note what two rules limit at once."""
+        """Record as a problem what two rules limit at once."""
         everything = {tier for subject, tier in limited if subject == "all"}
         for subject, tier in sorted(set(limited)):
             if limited.count((subject, tier)) > 1 or (subject != "all" and tier in everything):
                 self.complain(key, f"two rules limit {subject} at {tier}")
 
     def finish(self) -> None:
-        """Note the keys that nobody took."""
+        """Record the keys that were not taken as problems."""
         for key in self._table:
             self.complain(key, "is not a key of a policy")
 

@@ -1,8 +1,8 @@
-"""Whether the evidence suffices for a rule to be decided, and to pass, and in words why not (docs/policy.md).
+"""Whether the evidence suffices for a rule to be decided, and to pass; in words why not (docs/policy.md).
 
-Owns everything that makes a rule inconclusive but the figure itself: too few patients, short or unrated texts, groups
-too unlike, a judge that is not accepted, too little power. Knows nothing of limits on figures: that is the gate. No
-words of it hold a count of patients.
+Owns every reason for "inconclusive" besides the estimate itself: too few patients, short or unrated texts, imbalanced
+groups, a judge that is not accepted, too little power. Knows nothing of limits on estimates: `evaluation` applies
+these. A reason never holds a count of patients.
 """
 
 from clinaudit.audit.gate.judge_acceptance import why_not_accepted
@@ -14,10 +14,10 @@ from clinaudit.reports.schema.results import Results
 
 
 def why_memorization_is_open(policy: Policy, memorization: Memorization) -> str | None:
-    """Return why a share within its limits proves nothing, or None where it does.
+    """Return why a share within its limits is no evidence of a pass; None where it is.
 
-    Few patients or short texts can hide what a model repeats but not invent it: a share beyond its limit is a failure
-    all the same.
+    Few patients or short texts can hide what a model repeats, but not invent it. So a share beyond its limit is a
+    failure all the same.
     """
     if memorization.patients is None or memorization.patients < policy.minimum_patients_per_class:
         return "There are too few patients to judge this."
@@ -25,7 +25,7 @@ def why_memorization_is_open(policy: Policy, memorization: Memorization) -> str 
 
 
 def why_memorization_cannot_pass(policy: Policy, results: Results, tier: str) -> str | None:
-    """Return which of the policy's requirements for a pass a tier's memorization lacks, or None."""
+    """Return in words which requirement for a pass a tier's memorization does not meet; None where it meets all."""
     asked, arms = policy.to_pass, results.memorization.get(tier, {})
     train, nontrain = arms.get("train"), arms.get("nontrain")
     if train is None or (asked.nontrain_arm and (nontrain is None or not nontrain.generations)):
@@ -37,7 +37,7 @@ def why_memorization_cannot_pass(policy: Policy, results: Results, tier: str) ->
 
 
 def why_not_comparable(policy: Policy, results: Results, diagnosis: str, tier: str) -> str | None:
-    """Return why a comparison must not be decided either way, or None where it can be."""
+    """Return in words why a comparison must not be decided either way; None where it may be."""
     cohort = results.cohorts.get(diagnosis)
     if cohort is None:
         return "This diagnosis was not audited."
@@ -60,9 +60,9 @@ def why_not_comparable(policy: Policy, results: Results, diagnosis: str, tier: s
 
 
 def why_comparison_cannot_pass(policy: Policy, results: Results, diagnosis: str, tier: str) -> str | None:
-    """Return which of the policy's requirements for a pass a comparison lacks, or None.
+    """Return in words which requirement for a pass a comparison does not meet; None where it meets all.
 
-    To be asked of a comparison that `why_not_comparable` lets through.
+    Only for a comparison of which `why_not_comparable` returns None.
     """
     asked = policy.to_pass
     pair = results.disclosure.by_diagnosis[diagnosis][tier]
@@ -104,7 +104,7 @@ def _describe_imbalance(asked: PassRequirements, cohort: CohortSummary) -> str |
 
 
 def _has_enough_patients(minimum: int, pair: DisclosurePair) -> bool:
-    """Whether both classes of both arms are large enough; a class's size is the basis of its own rate."""
+    """Whether both classes of both arms are large enough; a class's size is the denominator of its own rate."""
     arms: list[Disclosure] = [arm for arm in (pair.train, pair.nontrain) if arm is not None]
     sizes = [estimate.n for arm in arms for estimate in (arm.sensitivity, arm.false_positive_rate)]
     return all(size is not None and size >= minimum for size in sizes)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, mean_with_beta_bounds
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.estimate import Arm, Estimate
 from clinaudit.reports.schema.memorization import (
@@ -187,7 +187,7 @@ def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) ->
 
 def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
     by_patient = _by_patient(rows, value)
-    return mean_with_beta_bounds(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
+    return clopper_pearson_of_mean(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
 
 
 def _by_patient(

@@ -1,4 +1,4 @@
-"""Who was in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
+"""Descriptive statistics of the patients in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
 
 Owns counts and moments of notes, tokens, ages, sex and race for any group of patients. Knows nothing of results.
 """
@@ -17,13 +17,13 @@ from clinaudit.reports.schema.corpus import Moments, PopulationSummary
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
-#: Ages above this are pooled (45 CFR 164.514(b)(2)(i)(C)).
+#: Ages above this are top-coded to it (45 CFR 164.514(b)(2)(i)(C)).
 _OLDEST_SHOWN = 90
-#: The group of patients of whom a fact is not known.
+#: The group of patients whose fact is not known.
 UNKNOWN = "unknown"
 _OTHER = "other"
-#: Table 6's groups by the words that tables use for them. Anything else is `other`: a published key is never a
-#: table's own text.
+#: Table 6's groups, by the words that tables of a corpus use for them. Anything else is `other`, so that a published
+#: key is never text of the corpus.
 _RACES = {
     "white": "white",
     "caucasian": "white",
@@ -44,7 +44,7 @@ _SEXES = {"female": "female", "male": "male"}
 
 
 def count_tokens(corpus: Corpus, cache: TokenCache, progress: Progress) -> dict[str, int]:
-    """Return the tokens of each patient's notes together, each note tokenized alone."""
+    """Return the number of tokens of each patient's notes, summed; each note is tokenized alone."""
     totals: Counter[str] = Counter()
     notes = (note for patient_id in corpus.patients for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
@@ -62,7 +62,7 @@ def describe_population(
     facts: Mapping[str, PatientFacts],
     tokens: Mapping[str, int],
 ) -> PopulationSummary:
-    """Describe a group of patients; `tokens` by patient, of all its notes."""
+    """Describe a group of patients; `tokens` by patient, over all its notes."""
     notes = [corpus.notes_of(patient_id) for patient_id in patient_ids]
     practices = {note.practice for own in notes for note in own if note.practice}
     ages = [facts[patient_id].age for patient_id in patient_ids]

@@ -1,24 +1,25 @@
-"""Memorization and disclosure by subgroup: age band, sex, race where given, number of notes.
+"""Subgroup analysis of memorization and disclosure: by age band, sex, race where given, and number of notes.
 
-Owns which group a patient is in, and figures by group. Knows nothing of how a fraction or a verdict came about, nor of
-what is suppressed. Every figure is a mean over patients of a number in [0, 1], with the Beta bounds of
-`clinaudit.audit.statistics.intervals`: groups are small, where resampling would see too little chance.
+Owns which group a patient is in, and the metrics by group. Knows nothing of how a fraction or a verdict came about, nor
+of what is suppressed. Every metric is a mean over patients of a number in [0, 1], with the Clopper-Pearson interval of
+a bounded mean (`clinaudit.audit.statistics.intervals`): groups are small, where the bootstrap would be too narrow.
+Intervals are not adjusted for the number of groups.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.disclosure.readings import Collected, Reading
+from clinaudit.audit.disclosure.readings import CollectedReadings, Reading
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.population.description import UNKNOWN, age_band, race_group, sex_group
-from clinaudit.audit.statistics.intervals import mean_with_beta_bounds
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.estimate import Arm, Estimate
 from clinaudit.reports.schema.groups import PARTITIONS, GroupDisclosure, GroupMemorization, Partition, Subgroups
 
-#: Number of notes: the first of each band [choice]; the paper's patients have 14 on average.
+#: Bands of the number of notes, each by its least number [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
 #: Patient id to group, by partition.
 Groups = Mapping[Partition, Mapping[str, str]]
@@ -32,7 +33,7 @@ class _Share(NamedTuple):
 
 
 def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> Groups:
-    """Return each patient's group; `race` is left out where the corpus gives nobody's."""
+    """Return each patient's group, by partition; without `race` where the corpus gives no patient's race."""
     known = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
     groups: dict[Partition, dict[str, str]] = {
         "age": {patient_id: age_band(own.age) for patient_id, own in known.items()},
@@ -51,15 +52,18 @@ def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFac
 def measure_subgroups(
     metrics: Iterable[GenerationMetrics], readings: Mapping[str, Iterable[Reading]], groups: Groups
 ) -> Subgroups:
-    """Return all figures by group; `readings` by tier, of all diagnoses."""
+    """Return all metrics by group; `readings` by tier, of all diagnoses.
+
+    Disclosure is over judged readings of d-positive patients alone: it is their sensitivity.
+    """
     by_place: dict[str, dict[Arm, list[GenerationMetrics]]] = {}
     for row in metrics:
         by_place.setdefault(row.tier, {}).setdefault(row.arm, []).append(row)
-    exposures: dict[str, dict[Arm, list[Reading]]] = {}
+    positives: dict[str, dict[Arm, list[Reading]]] = {}
     for tier, of_tier in readings.items():
         for reading in of_tier:
             if reading.present and reading.outcome != "unjudged":
-                exposures.setdefault(tier, {}).setdefault(reading.arm, []).append(reading)
+                positives.setdefault(tier, {}).setdefault(reading.arm, []).append(reading)
     return Subgroups(
         memorization={
             tier: {arm: _describe_memorization(rows, groups) for arm, rows in arms.items()}
@@ -67,7 +71,7 @@ def measure_subgroups(
         },
         disclosure={
             tier: {arm: _describe_disclosure(rows, groups) for arm, rows in arms.items()}
-            for tier, arms in exposures.items()
+            for tier, arms in positives.items()
         },
     )
 
@@ -96,10 +100,10 @@ def _describe_memorization(rows: Sequence[GenerationMetrics], groups: Groups) ->
 
 
 def _describe_disclosure(readings: Sequence[Reading], groups: Groups) -> list[GroupDisclosure]:
-    exposed = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
+    stated_shares = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
     described = []
-    for partition, group, patients in _list_groups(exposed, groups):
-        share = _mean(patients, exposed)
+    for partition, group, patients in _list_groups(stated_shares, groups):
+        share = _mean(patients, stated_shares)
         described.append(
             GroupDisclosure(
                 partition=partition,
@@ -132,7 +136,7 @@ def _list_groups(values: Mapping[str, float], groups: Groups) -> list[tuple[Part
 
 
 def _place(group: str) -> tuple[bool, int, str]:
-    """Order bands by their first number, names by name, `unknown` last."""
+    """Return the sort key of a group: bands by their first number, names by name, `unknown` last."""
     digits = "".join(sign if sign.isdigit() else " " for sign in group).split()
     first = (0 if group.startswith("<") else int(digits[0])) if digits else 0
     return group == UNKNOWN, first, group
@@ -140,17 +144,17 @@ def _place(group: str) -> tuple[bool, int, str]:
 
 def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
     own = [values[patient_id] for patient_id in patients]
-    return _Share(mean_with_beta_bounds(sum(own), len(own)), sum(value > 0 for value in own))
+    return _Share(clopper_pearson_of_mean(sum(own), len(own)), sum(value > 0 for value in own))
 
 
 def describe_subgroups(
     metrics: Sequence[GenerationMetrics],
-    collected: Collected,
+    collected: CollectedReadings,
     *,
     facts: Mapping[str, PatientFacts],
     corpus: Corpus,
 ) -> Subgroups:
-    """Return the figures by group of all generations measured, and of all readings; `facts` of every target."""
+    """Return the metrics by group, of all measured generations and all readings; `facts` of every target."""
     by_tier: dict[str, list[Reading]] = {}
     for of_diagnosis in collected.values():
         for tier, (readings, _) in of_diagnosis.items():

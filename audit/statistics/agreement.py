@@ -1,7 +1,7 @@
-"""How far two raters agree beyond chance: Cohen's kappa and Krippendorff's alpha, nominal.
+"""Inter-rater agreement beyond chance: Cohen's kappa and Krippendorff's alpha, both for nominal classes.
 
-Owns formulas on tables of counts, one rater's classes in the rows and the other's in the columns. Knows nothing of
-judges: one rater may be the truth. Texts that either could not rate are no part of a table.
+Owns formulas on contingency tables: one rater's classes in the rows, the other's in the columns. Knows nothing of
+judges: one rater may be the truth. A text that either rater could not rate is not in the table.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _NO_INTERVAL = "too few texts bear on it for an interval, or every resample give
 def cohen_kappa(tables: Table) -> Table:
     """Return kappa (Cohen 1960) of `(..., k, k)` counts as `(...)`; NaN where both raters use one class only.
 
-    (p - e) / (1 - e): p is the share of texts rated alike, e what independent raters with these margins would share.
+    (p - e) / (1 - e): p is the observed agreement, e the agreement expected of independent raters with these margins.
     """
     count = tables.sum(axis=(-2, -1))
     alike = np.trace(tables, axis1=-2, axis2=-1)
@@ -29,9 +29,9 @@ def cohen_kappa(tables: Table) -> Table:
 
 
 def krippendorff_alpha(tables: Table) -> Table:
-    """Return alpha (Krippendorff 2011), nominal, of `(..., k, k)` counts as `(...)`; NaN where one class is used.
+    """Return nominal alpha (Krippendorff 2011) of `(..., k, k)` counts as `(...)`; NaN where one class is used.
 
-    1 - observed / expected disagreement, over the 2 N ratings pooled: raters are taken to be exchangeable.
+    1 - observed / expected disagreement. The 2 N ratings are pooled: alpha takes the raters to be exchangeable.
     """
     coincidences = tables + np.swapaxes(tables, -2, -1)
     totals = coincidences.sum(axis=-1)
@@ -44,7 +44,7 @@ def krippendorff_alpha(tables: Table) -> Table:
 def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) -> Agreement:
     """Return the agreement of two raters, `(k, k)` counts, with 95% intervals.
 
-    Wilson's for the share, texts resampled for the others.
+    Wilson's score interval for the observed agreement; the percentile bootstrap over texts for kappa and alpha.
     """
     table = np.asarray(table, dtype=np.float64)
     count = int(table.sum())

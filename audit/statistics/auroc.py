@@ -1,7 +1,7 @@
 """AUROC with ties, its DeLong variance, and ROC points.
 
-Owns figures on counts by score level, the levels ascending on the last axis; one generation a patient, so that a count
-is of patients. Knows nothing of verdicts or diagnoses.
+Owns formulas on counts by score level, the levels ascending on the last axis. Each patient has one generation, so that
+a count is of patients. Knows nothing of verdicts or diagnoses.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,21 @@ Counts = NDArray[np.float64]
 
 
 def auroc_of_counts(positive: Counts, negative: Counts) -> Counts:
-    """Return the chance that a positive scores above a negative, ties counting half; NaN where a class is empty.
+    """Return the AUROC, `(..., levels)` each to `(...)`; NaN where a class is empty.
 
-    `(..., levels)` each to `(...)`.
+    It is the probability that a positive scores above a negative, ties counting half: Mann-Whitney's U over the number
+    of pairs.
     """
     beaten = np.cumsum(negative, axis=-1) - negative / 2
     wins = (positive * beaten).sum(axis=-1)
     return divide_or_nan(wins, positive.sum(axis=-1) * negative.sum(axis=-1))
 
 
-def class_variances(positive: Counts, negative: Counts) -> tuple[Counts, Counts]:
-    """Return what each class adds to the variance of AUROC: `(..., levels)` each to `(...)` each.
+def delong_variances(positive: Counts, negative: Counts) -> tuple[Counts, Counts]:
+    """Return the variance components of AUROC, one a class: `(..., levels)` each to `(...)` each.
 
-    DeLong, DeLong and Clarke-Pearson (1988). Raises `ValueError` below two patients in a class.
+    DeLong, DeLong and Clarke-Pearson (1988). The variance of AUROC is their sum. Raises `ValueError` below two patients
+    in a class.
     """
     positives, negatives = positive.sum(axis=-1), negative.sum(axis=-1)
     if np.any(positives < 2) or np.any(negatives < 2):
@@ -44,10 +46,10 @@ def add_pseudo_patients(counts: Counts) -> Counts:
     """Return the counts of a class with one more patient at the lowest level and one at the highest.
 
     Where every score ties, or the classes separate perfectly, DeLong's variance is 0: twenty patients would then
-    read as certainty. One success and one failure added to a class is what Agresti and Caffo (2000) add to a share
-    for the same reason; it keeps the variance near 1/n² at such ends, and changes it by about 2/n elsewhere. For
-    variances and centres of intervals only: the AUROC itself is reported as it is. Levels must span the whole scale,
-    used or not.
+    read as certainty. Agresti and Caffo (2000) add one success and one failure to a proportion for the same reason.
+    Here it keeps the variance near 1/n² at such ends, and changes it by about 2/n elsewhere. It serves variances and
+    centres of intervals only: the AUROC itself is reported without it. The levels must span the whole scale, used or
+    not.
     """
     smoothed = counts.copy()
     smoothed[..., 0] += 1

@@ -1,7 +1,8 @@
-"""Intervals and multiplicity: Wilson, Clopper-Pearson and its fractional form, bootstrap over patients, Holm.
+"""Confidence intervals and multiplicity: Wilson, Clopper-Pearson, the bootstrap over patients, Newcombe (MOVER), Holm.
 
 Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
-(docs/methods.md, sections 2 and 5). A figure computed on nothing is null with a reason, never 0.
+(docs/methods.md, sections 2 and 5). An estimate made from no data is null with a reason, never 0. A *share* is a
+binomial proportion: successes of trials.
 """
 
 import math
@@ -19,17 +20,18 @@ ALPHA = 0.05
 Z = float(ndtri(1 - ALPHA / 2))
 #: Bootstrap resamples (docs/methods.md, section 2).
 RESAMPLES = 2000
-#: Share of resamples without a value above which an interval would describe other data (docs/methods.md, section 5).
+#: Share of undefined resamples above which there is no bootstrap interval (docs/methods.md, section 5): it would rest
+#: on a selection of the resamples.
 MAXIMUM_UNDEFINED_SHARE = 0.01
-#: Trials below which a share's interval is the wider of Wilson's and Clopper and Pearson's: Wilson's alone holds a
-#: share of 0.105 in 92.1% at 10 trials (Brown, Cai and DasGupta 2001 on its dips).
+#: Trials below which a share's interval is the union of Wilson's and Clopper and Pearson's. Wilson's alone covers a
+#: share of 0.105 in 92.1% at 10 trials (Brown, Cai and DasGupta 2001 on such dips of coverage).
 FEW_TRIALS = 20
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS = 2_000_000
 
 
 def wilson(successes: int, trials: int) -> Estimate:
-    """Return a share with its Wilson (1927) score interval; null where there are no trials."""
+    """Return a share with its score interval (Wilson 1927); null where there are no trials."""
     if not trials:
         return Estimate(value=None, n=0, reason="there was nothing to count")
     _check_count(successes, trials)
@@ -50,15 +52,18 @@ def wilson_bounds(share: float, trials: int) -> tuple[float, float]:
 
 
 def clopper_pearson(successes: int, trials: int) -> Estimate:
-    """Return a share with its exact (Clopper-Pearson 1934) interval, which never collapses; null without trials."""
+    """Return a share with its exact interval (Clopper and Pearson 1934); null without trials.
+
+    Conservative; unlike the bootstrap's it has a width at 0 and at all.
+    """
     if not trials:
         return Estimate(value=None, n=0, reason="there was nothing to count")
     _check_count(successes, trials)
-    return mean_with_beta_bounds(float(successes), trials)
+    return clopper_pearson_of_mean(float(successes), trials)
 
 
 def estimate_share(successes: int, trials: int) -> Estimate:
-    """Return a share with Wilson's interval, of few trials the wider ends of it and Clopper and Pearson's."""
+    """Return a share with Wilson's interval; below `FEW_TRIALS` trials the union of it and Clopper and Pearson's."""
     share = wilson(successes, trials)
     if not 0 < trials < FEW_TRIALS:
         return share
@@ -74,24 +79,24 @@ def interval_of(estimate: Estimate) -> tuple[float, float]:
 
 
 def wider_of(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    """Return the smallest interval that holds both."""
+    """Return the union of two intervals (their convex hull): conservative, it covers wherever one of them does."""
     return min(first[0], second[0]), max(first[1], second[1])
 
 
-def upper_bound_of_none(trials: int) -> float:
-    """Return the share that none in `trials` > 0 still allows: the one-sided 95% end of Clopper and Pearson's interval.
+def zero_numerator_bound(trials: int) -> float:
+    """Return the upper bound of a share with numerator zero: Clopper and Pearson's one-sided 95% limit; `trials` > 0.
 
-    Near 3 / n, the rule of three (Hanley and Lippman-Hand 1983), which passes 1 below four trials.
+    Near 3 / n, the rule of three (Hanley and Lippman-Hand 1983), which exceeds 1 below three trials.
     """
     return 1.0 - float(ALPHA ** (1 / trials))
 
 
-def mean_with_beta_bounds(total: float, count: int) -> Estimate:
-    """Return the mean `total / count` of values in [0, 1] with Beta quantiles, as the gate uses them.
+def clopper_pearson_of_mean(total: float, count: int) -> Estimate:
+    """Return the mean `total / count` of a bounded variable in [0, 1] with its Clopper-Pearson interval (Beta bounds).
 
-    Clopper-Pearson with the fractional sum as its count: low Beta(a/2; s, n-s+1), high Beta(1-a/2; s+1, n-s). Of all
-    variables in [0, 1] with one mean, the 0/1 one varies most, so that the interval is wide rather than narrow.
-    `count` is the number of independent values, that is of patients.
+    The sum takes the place of the count of successes, and may be fractional: low Beta(a/2; s, n-s+1), high
+    Beta(1-a/2; s+1, n-s). Of all variables in [0, 1] with one mean, the 0/1 one has the largest variance: the interval
+    is conservative. The gate decides by it. `count` is the number of independent values, that is of patients.
     """
     if not count:
         return Estimate(value=None, n=0, reason="there was nothing to average")
@@ -107,10 +112,11 @@ def mean_with_beta_bounds(total: float, count: int) -> Estimate:
 def bootstrap_mean_over_patients(
     sums: NDArray[np.float64], counts: NDArray[np.int64], *, seed: int, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Return the 95% percentile interval of `sum(sums) / sum(counts)`, resampling patients.
+    """Return the 95% percentile interval of the ratio `sum(sums) / sum(counts)`: the cluster bootstrap, by patient.
 
-    `sums` and `counts`, one a patient: the sum of its generations' values and the number of its generations. Patients
-    without a generation have no place here. Raises `ValueError` on no patient or a count below 1.
+    `sums` and `counts` hold one number a patient, `(patients,)`: the sum of its generations' values, and the number of
+    its generations. Patients without a generation are left out beforehand. Raises `ValueError` on no patient or a count
+    below 1.
     """
     sums = np.asarray(sums, dtype=np.float64)
     counts = np.asarray(counts, dtype=np.int64)
@@ -130,13 +136,13 @@ def bootstrap_mean_over_patients(
 
 
 def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 2.5% and 97.5% points of resampled figures (1-D, finite)."""
+    """Return the 2.5% and 97.5% points of resampled values (1-D, finite)."""
     low, high = np.quantile(resampled, (ALPHA / 2, 1 - ALPHA / 2))
     return float(low), float(high)
 
 
 def interval_of_resamples(resampled: NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the 95% percentile interval of those that have a value; None where over 1% of the resamples have none."""
+    """Return the 95% percentile interval of the defined resamples; None where over 1% of them are undefined."""
     defined = resampled[np.isfinite(resampled)]
     if not defined.size or defined.size < (1 - MAXIMUM_UNDEFINED_SHARE) * resampled.size:
         return None
@@ -144,16 +150,17 @@ def interval_of_resamples(resampled: NDArray[np.float64]) -> tuple[float, float]
 
 
 def divide_or_nan(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quotient, NaN over 0."""
+    """Return the quotient, NaN where the denominator is 0."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
     quotient: NDArray[np.float64] = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0)
     return quotient
 
 
 def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return the 95% interval of `first - second` from the intervals of two independent figures.
+    """Return the 95% interval of `first - second` from the intervals of two independent estimates.
 
-    Newcombe (1998) for shares with Wilson's intervals; Zou and Donner (2008) for others.
+    Square-and-add: Newcombe (1998) for shares with Wilson's intervals; MOVER, the method of variance estimates recovery
+    (Zou and Donner 2008), for others. Raises `ValueError` without both intervals.
     """
     if None in (first.value, first.low, first.high, second.value, second.low, second.high):
         raise ValueError("both figures need a value and an interval")
@@ -167,7 +174,10 @@ def newcombe_difference(first: Estimate, second: Estimate) -> tuple[float, float
 
 
 def score_test_p_value(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the one-sided p-value that the first share is larger: the score test, pooled under equality."""
+    """Return the one-sided p-value that the first share is larger: the score (z) test, variance pooled under equality.
+
+    `(successes, trials)` each.
+    """
     (a, m), (b, n) = first, second
     pooled = (a + b) / (m + n)
     error = float(np.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n)))
@@ -175,7 +185,7 @@ def score_test_p_value(first: tuple[int, int], second: tuple[int, int]) -> float
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's (1979) adjusted p-values, in the order given."""
+    """Return p-values adjusted for multiplicity (Holm 1979, step-down Bonferroni), in the order given."""
     adjusted = [0.0] * len(p_values)
     largest = 0.0
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])

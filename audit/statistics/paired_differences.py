@@ -1,7 +1,8 @@
-"""Differences of one figure in the same patients of two runs: intervals that do not collapse, and McNemar's test.
+"""Paired differences of a metric, the same patients in two runs: conservative intervals, and McNemar's test.
 
 Owns formulas on one value a patient in each run. Knows nothing of generations, tiers or verdicts. Differences are
-B minus A; intervals are two-sided 95% (docs/methods.md, section 8).
+B minus A; intervals are two-sided 95%, and the union of a bootstrap and an exact or analytic interval, so that none is
+degenerate where nobody changed (docs/methods.md, section 8).
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ from clinaudit.audit.statistics.intervals import (
     ALPHA,
     RESAMPLES,
     bootstrap_mean_over_patients,
+    clopper_pearson_of_mean,
     interval_of_resamples,
-    mean_with_beta_bounds,
     newcombe_difference,
     wider_of,
 )
@@ -31,10 +32,10 @@ LEVELS = 3
 
 
 def mean_of_patients(values: Values, *, seed: int) -> Estimate:
-    """Return the mean of one value in [0, 1] a patient: the wider ends of the bootstrap's and the Beta bounds."""
+    """Return the mean of one value in [0, 1] a patient; the interval unites the bootstrap's and Clopper-Pearson's."""
     if not values.size:
         return Estimate(value=None, n=0, reason=NOBODY_PAIRED)
-    bounds = mean_with_beta_bounds(float(values.sum()), values.size)
+    bounds = clopper_pearson_of_mean(float(values.sum()), values.size)
     low, high = _bootstrap(values, seed=seed)
     low, high = wider_of((low, high), (bounds.low or 0.0, 1.0 if bounds.high is None else bounds.high))
     return Estimate(value=float(values.mean()), low=low, high=high, n=values.size)
@@ -43,9 +44,10 @@ def mean_of_patients(values: Values, *, seed: int) -> Estimate:
 def paired_difference(before: Values, after: Values, *, seed: int) -> Estimate:
     """Return the mean of `after - before`, one value in [0, 1] a patient and run.
 
-    The interval is the wider of two: the bootstrap over patients; and that of the mean fall and the mean rise, each
-    with the Beta bounds of `mean_with_beta_bounds`, joined by Newcombe's rule. Where nobody changed, the bootstrap is a
-    point, and the other says what so few patients cannot rule out.
+    The interval is the union of two. One is the bootstrap over patients. The other joins the mean fall and the mean
+    rise, each with its Clopper-Pearson interval, by square-and-add (Newcombe 1998). Where nobody changed, the bootstrap
+    degenerates to a point, and the other holds what so few patients cannot rule out. Raises `ValueError` where the
+    shapes differ.
     """
     if before.shape != after.shape:
         raise ValueError("every pair has a value in both runs")
@@ -53,14 +55,15 @@ def paired_difference(before: Values, after: Values, *, seed: int) -> Estimate:
         return Estimate(value=None, n=0, reason=NOBODY_PAIRED)
     change = after - before
     rise, fall = (
-        mean_with_beta_bounds(float(part.sum()), part.size) for part in (np.maximum(change, 0), np.maximum(-change, 0))
+        clopper_pearson_of_mean(float(part.sum()), part.size)
+        for part in (np.maximum(change, 0), np.maximum(-change, 0))
     )
     low, high = wider_of(_bootstrap(change, seed=seed), newcombe_difference(rise, fall))
     return Estimate(value=float(change.mean()), low=max(-1.0, low), high=min(1.0, high), n=change.size)
 
 
 def mcnemar_p_value(first_only: int, second_only: int) -> float:
-    """Return the exact two-sided p-value that a change goes either way as often (McNemar 1947, binomial form)."""
+    """Return the two-sided p-value that a change goes either way as often: McNemar (1947), exact (binomial) form."""
     changed = first_only + second_only
     return float(binomtest(first_only, changed).pvalue) if changed else 1.0
 
@@ -72,24 +75,25 @@ class ScoredPairs(NamedTuple):
     after: NDArray[np.int64]
 
 
-class AreaChange(NamedTuple):
+class AurocChange(NamedTuple):
     """How one arm's AUROC changed: B minus A."""
 
     value: float
-    #: With pseudo-patients, as are the variances.
+    #: The change with pseudo-patients, which the variances have too.
     smoothed: float
-    #: What each class adds to the variance, with the degrees of freedom of each.
+    #: The variance component of each class, and its degrees of freedom.
     variances: tuple[float, float]
     degrees_of_freedom: tuple[int, int]
     #: `(RESAMPLES,)`.
     resampled: Values
 
 
-def measure_area_change(present: ScoredPairs, absent: ScoredPairs, *, rng: np.random.Generator) -> AreaChange | None:
+def measure_auroc_change(present: ScoredPairs, absent: ScoredPairs, *, rng: np.random.Generator) -> AurocChange | None:
     """Return the change of AUROC over the same patients; None without both classes.
 
-    DeLong's variance of two correlated areas (1988), with two pseudo-patients a class: one who moves from the lowest
-    score to the highest and one who moves back, as Agresti and Min (2005) add to a table of matched pairs.
+    DeLong's variance of two correlated AUROCs (DeLong, DeLong and Clarke-Pearson 1988), with two pseudo-patients a
+    class: one who moves from the lowest score to the highest, and one who moves back. Agresti and Min (2005) add such
+    to a table of matched pairs.
     """
     if not present.before.size or not absent.before.size:
         return None
@@ -97,17 +101,20 @@ def measure_area_change(present: ScoredPairs, absent: ScoredPairs, *, rng: np.ra
     smoothed = [_add_pseudo_pairs(table) for table in tables]
     variances = tuple(_variance_of_class(smoothed, which) for which in range(2))
     drawn = [rng.multinomial(int(table.sum()), (table / table.sum()).ravel(), size=RESAMPLES) for table in tables]
-    return AreaChange(
-        value=float(_area_change(*tables)),
-        smoothed=float(_area_change(*smoothed)),
+    return AurocChange(
+        value=float(_auroc_change(*tables)),
+        smoothed=float(_auroc_change(*smoothed)),
         variances=(variances[0], variances[1]),
         degrees_of_freedom=(max(1, present.before.size - 1), max(1, absent.before.size - 1)),
-        resampled=_area_change(*(table.reshape(-1, LEVELS, LEVELS).astype(np.float64) for table in drawn)),
+        resampled=_auroc_change(*(table.reshape(-1, LEVELS, LEVELS).astype(np.float64) for table in drawn)),
     )
 
 
-def difference_of_changes(first: AreaChange, second: AreaChange, *, n: int) -> Estimate:
-    """Return `first - second` of two independent arms, with Student's t on the pooled variance and the bootstrap."""
+def difference_of_changes(first: AurocChange, second: AurocChange, *, n: int) -> Estimate:
+    """Return `first - second` of two independent arms (difference in differences).
+
+    The interval is the union of Student's t, with Welch and Satterthwaite's degrees of freedom, and the bootstrap.
+    """
     value = first.value - second.value
     parts = [*first.variances, *second.variances]
     degrees = [*first.degrees_of_freedom, *second.degrees_of_freedom]
@@ -121,8 +128,8 @@ def difference_of_changes(first: AreaChange, second: AreaChange, *, n: int) -> E
     return Estimate(value=value, low=max(-2.0, low), high=min(2.0, high), n=n)
 
 
-def difference_of_figures(first: Estimate, second: Estimate) -> Estimate:
-    """Return `first - second` of two independent figures, by Newcombe's rule; null where one is null."""
+def difference_of_estimates(first: Estimate, second: Estimate) -> Estimate:
+    """Return `first - second` of two independent estimates, by `newcombe_difference`; null where one is null."""
     if first.value is None or second.value is None:
         missing = first if first.value is None else second
         return Estimate(value=None, n=0, reason=missing.reason)
@@ -140,7 +147,7 @@ def _bootstrap(values: Values, *, seed: int) -> tuple[float, float]:
 
 
 def _joint_counts(pairs: ScoredPairs) -> Values:
-    """Return patients by level before and after: `(3, 3)`."""
+    """Return the contingency table of patients by level before (rows) and after (columns): `(3, 3)`."""
     table = np.zeros((LEVELS, LEVELS))
     np.add.at(table, (pairs.before, pairs.after), 1)
     return table
@@ -153,7 +160,7 @@ def _add_pseudo_pairs(table: Values) -> Values:
     return smoothed
 
 
-def _area_change(present: Values, absent: Values) -> Values:
+def _auroc_change(present: Values, absent: Values) -> Values:
     """Return the change of AUROC of joint tables `(..., 3, 3)`: before on the last axis but one, after on the last."""
     before = auroc_of_counts(present.sum(axis=-1), absent.sum(axis=-1))
     after = auroc_of_counts(present.sum(axis=-2), absent.sum(axis=-2))
@@ -161,7 +168,7 @@ def _area_change(present: Values, absent: Values) -> Values:
 
 
 def _variance_of_class(tables: Sequence[Values], which: int) -> float:
-    """Return what class `which` (0 present, 1 absent) adds to the variance of the change."""
+    """Return the component that class `which` (0 present, 1 absent) adds to the variance of the change."""
     own, other = tables[which], tables[1 - which]
     sign = 1 if which == 0 else -1
     # Placement of each level among the other class, ties counting half; the sign is lost in the square.

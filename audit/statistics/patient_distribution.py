@@ -1,6 +1,7 @@
-"""How a fraction is spread over patients: bins, shares above thresholds, deciles, and the tenth who are worst off.
+"""Distribution of a fraction over patients: histogram, shares above thresholds, deciles, mean of the worst tenth.
 
-Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is suppressed.
+Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is suppressed. The mean of the
+worst tenth is the conditional tail expectation (expected shortfall) at 90%.
 """
 
 import itertools
@@ -16,16 +17,16 @@ from clinaudit.reports.schema.groups import Decile, FractionBin, PatientDistribu
 
 #: Fractions above which patients are counted [choice]: any, one in a hundred tokens, one in ten, half.
 THRESHOLDS: Final = (0.0, 0.01, 0.1, 0.5)
-#: Share of the patients who are the worst off.
+#: Share of the patients in the upper tail, who are the worst off.
 TAIL: Final = 0.1
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS = 2_000_000
 
 
 def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int) -> PatientDistribution:
-    """Return the distribution over patients; `fractions` are of each patient's generations, of which the mean counts.
+    """Return the distribution over patients, each of whom counts once, by the mean over its generations.
 
-    Raises `ValueError` without a patient, or where one has no generation.
+    `fractions` are by patient, one a generation. Raises `ValueError` without a patient, or where one has no generation.
     """
     if not fractions or not all(fractions.values()):
         raise ValueError("every patient must have at least one generation")
@@ -49,7 +50,7 @@ def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int
 
 
 def tail_size(patients: int) -> int:
-    """Return how many patients the tenth who are worst off are, at least one."""
+    """Return how many patients make the worst tenth, at least one."""
     return -(-patients // round(1 / TAIL))
 
 

@@ -1,8 +1,8 @@
-"""The collapse check: does the model after a mitigation still write as the one before did? (docs/comparing-runs.md)
+"""The collapse check: a degeneration (utility) check of the model after a mitigation (docs/comparing-runs.md).
 
-A model that ends at once, repeats itself or writes noise leaks nothing and has forgotten nothing. Owns the five
-questions and their limits [choice], each against the same patients' generations before. Knows nothing of what of the
-text stands in notes, nor of what a failed check means for a patient.
+A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
+the five questions and their limits [choice], each against the generations before, of the same patients. Knows nothing
+of what text stands in notes, nor of what a failed check means for a patient.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from clinaudit.audit.generation.record import Generation
 from clinaudit.reports.schema.comparison import HealthCheck
 
-#: More of B's generations may be too short for a match than of A's by this share, and never more than half.
+#: B's share of generations too short for a match may exceed A's by so much, and never exceeds half.
 MORE_SHORT: Final = 0.1
 MOST_SHORT: Final = 0.5
-#: More of B's generations may end in the repetition guard by this share.
+#: B's share of generations stopped by the repetition guard may exceed A's by so much.
 MORE_REPETITION: Final = 0.2
-#: B must keep this part of A's mean length, of its share of distinct tokens, and of what it writes as others do.
+#: B must keep this part of A's mean length, of its share of distinct tokens, and of its share of known bigrams.
 KEPT_PART: Final = 0.5
 NO_TEXT: Final = "there are no generations of them in both runs"
 _REPETITION: Final = "repetition"
 #: Token ids are 32-bit: two fit into one 64-bit number.
 _ID_BITS: Final = 32
 Pairs = NDArray[np.int64]
-#: A figure of some generations; None where they hold too little text for it.
+#: A measure of some generations; None where they hold too little text for it.
 Measured = Callable[[Sequence[Generation]], float | None]
-#: A's figure and B's to the limit, and whether B keeps it.
+#: Takes A's measure and B's; returns the limit, and whether B keeps it.
 Compared = Callable[[float, float], tuple[float, bool]]
 
 
@@ -38,14 +38,15 @@ class Group(NamedTuple):
     name: str
     before: Sequence[Generation]
     after: Sequence[Generation]
-    #: Pairs of neighbouring tokens that A wrote of the other patients.
+    #: Pairs of neighbouring tokens (bigrams) that A wrote of the other patients.
     known_pairs: Pairs
 
 
 def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> list[HealthCheck]:
     """Return the answers for one group; a question without data is unanswered, which is no pass.
 
-    `counts_repetition`: of one patient's few generations, two that happen to repeat themselves tell nothing.
+    `ngram` is the length of a match in tokens. Without `counts_repetition` the share of repetitive generations is not
+    checked: of one patient's few generations it is not informative.
     """
     questions: list[tuple[str, Measured, Compared]] = [
         ("generations shorter than a match", _short_share(ngram), _at_most(MORE_SHORT, ceiling=MOST_SHORT)),
@@ -55,20 +56,20 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
     ]
     if counts_repetition:
         questions.append(("generations stopped for repeating themselves", _repetition_share, _at_most(MORE_REPETITION)))
-    return [_answer(group, question, measure, judge) for question, measure, judge in questions]
+    return [_answer(group, question, measure, compare) for question, measure, compare in questions]
 
 
-def _answer(group: Group, question: str, measure: Measured, judge: Compared) -> HealthCheck:
+def _answer(group: Group, question: str, measure: Measured, compare: Compared) -> HealthCheck:
     before = measure(group.before) if group.before else None
     after = measure(group.after) if group.after else None
     limit, passed, reason = None, None, None
     if before is None or not group.after:
         reason = NO_TEXT
     elif after is None:
-        # A wrote enough for the question, B did not: that is a collapse and no gap.
+        # A wrote enough for the question, B did not: that is a collapse, not missing data.
         passed, reason = False, "too little text"
     else:
-        limit, passed = judge(before, after)
+        limit, passed = compare(before, after)
     return HealthCheck(
         group=group.name, question=question, a=before, b=after, limit=limit, passed=passed, reason=reason
     )
@@ -83,7 +84,7 @@ def has_collapsed(checks: Iterable[HealthCheck]) -> bool | None:
 
 
 def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
-    """Return the distinct pairs of neighbouring token ids, each as one number, ascending."""
+    """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
     found = [_pairs_of(generation.token_ids) for generation in generations]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
@@ -91,11 +92,11 @@ def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
 def _at_most(more: float, *, ceiling: float = 1.0) -> Compared:
     """B may be above A by `more`, and no higher than the ceiling."""
 
-    def judge(before: float, after: float) -> tuple[float, bool]:
+    def compare(before: float, after: float) -> tuple[float, bool]:
         limit = min(before + more, ceiling)
         return limit, after <= limit
 
-    return judge
+    return compare
 
 
 def _at_least(before: float, after: float) -> tuple[float, bool]:
@@ -116,7 +117,10 @@ def _mean_tokens(generations: Sequence[Generation]) -> float | None:
 
 
 def _distinct_share(ngram: int) -> Measured:
-    """Of each whole run of `ngram` tokens, one after the other, the share that is distinct: alike for any length."""
+    """Mean share of distinct tokens over consecutive whole runs of `ngram` tokens; it does not depend on length.
+
+    The mean segmental type-token ratio (Johnson 1944).
+    """
     return lambda generations: _mean(
         len(set(item.token_ids[start : start + ngram])) / ngram
         for item in generations

@@ -1,7 +1,8 @@
 """The deletion certificate: named patients before and after, with the collapse check (docs/comparing-runs.md).
 
 Owns who is a control, whose generations are checked for collapse, and what of the certificate may be published. The
-rule for one patient is `forgetting`, the check itself `output_health`.
+named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
+The rule for one patient is in `forgetting`, the check itself in `collapse`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,8 +16,8 @@ from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
-from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, ExposedRuns, certify_patient, not_shown, worst_of
-from clinaudit.audit.unlearning.held_out_level import PatientExposure, read_exposure
+from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, MeasuredRuns, certify_patient, not_shown, worst_of
+from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import (
@@ -50,9 +51,9 @@ def certify(
     if evidence is None:
         patients = [not_shown(patient_id, PURGED) for patient_id in named]
         return _conclude(patients, pair, health=[], sizes={}, controls={}, above=_no_controls())
-    before, after = (read_exposure(run) for run in evidence)
+    before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
-    runs = ExposedRuns(
+    runs = MeasuredRuns(
         before=before,
         after=after,
         levels_before=before.levels(held_out[0]),
@@ -82,7 +83,7 @@ def _no_controls() -> Estimate:
     return Estimate(value=None, n=0, reason="there are no held-out patients to compare with")
 
 
-def _held_out(run: PatientExposure, named: Collection[str]) -> list[str]:
+def _held_out(run: PatientMeasures, named: Collection[str]) -> list[str]:
     return sorted(patient for patient, arm in run.arms.items() if arm == "nontrain" and patient not in named)
 
 
@@ -94,9 +95,9 @@ def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]
 
 
 def _check_groups(
-    before: ByPatient, after: ByPatient, run: PatientExposure, named: Sequence[str], *, ngram: int
+    before: ByPatient, after: ByPatient, run: PatientMeasures, named: Sequence[str], *, ngram: int
 ) -> tuple[list[HealthCheck], dict[str, int]]:
-    """Return the collapse check of the named, the retained and the held-out, and the patients of each group."""
+    """Return the collapse check of the named, the retained and the controls, and the number of patients of each."""
     common = before.keys() & after.keys()
     groups = {
         "named": common & set(named),
@@ -116,7 +117,7 @@ def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation
 
 
 class _BigramsOfOthers:
-    """The pairs of neighbouring tokens that A wrote of everybody but one patient."""
+    """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
 
     def __init__(self, generations: ByPatient) -> None:
         self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
@@ -127,7 +128,7 @@ class _BigramsOfOthers:
         self._first_owners = owners[first]
 
     def of(self, patient_id: str) -> Pairs:
-        """Return the pairs that stand in the text of another patient."""
+        """Return the pairs that stand in the generations of any other patient."""
         owner = self._owners.get(patient_id, -1)
         pairs: Pairs = self._pairs[(self._patients > 1) | (self._first_owners != owner)]
         return pairs

@@ -1,7 +1,8 @@
-"""What a run shows of each patient, figure by figure, and the level of the held-out patients (docs/comparing-runs.md).
+"""The measures of each patient in a run, and the level of the held-out patients (docs/methods.md, section 8).
 
-Owns the figures that a deletion certificate looks at. Knows nothing of two runs, nor of verdicts. Of several
-generations of a patient at a tier the largest figure counts.
+The level is an upper prediction bound, distribution-free (split conformal). Owns the measures that a deletion
+certificate looks at. Knows nothing of two runs, nor of verdicts. Of several generations of a patient at a tier the
+largest value counts.
 """
 
 import math
@@ -13,9 +14,9 @@ from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.audit.judge.ledger import outcome_of
 from clinaudit.reports.schema.estimate import Arm
 
-#: The level of the held-out: what this share of them are at or below.
+#: Coverage of the level: a further held-out patient is at or below it with at least this probability.
 LEVEL_SHARE: Final = 0.95
-#: Held-out patients that a level needs at least: of fewer than 19 no order statistic is a 95th percentile.
+#: Least number of held-out patients for a level: of fewer than 19, no order statistic has that coverage.
 LEVEL_PATIENTS: Final = 20
 MEMORIZED: Final = "memorized tokens"
 ATTRIBUTABLE: Final = "attributable tokens"
@@ -30,64 +31,65 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The level of the held-out patients for one figure at one tier."""
+    """The level of the held-out patients for one measure at one tier."""
 
-    #: None where too few patients make it.
+    #: None where there are too few patients.
     value: float | None
     patients: int
 
 
 @dataclass(frozen=True, slots=True)
-class PatientExposure:
-    """What one run shows of every patient it probed."""
+class PatientMeasures:
+    """The measures of every patient that one run probed."""
 
     arms: Mapping[str, Arm]
-    #: Patient to its figures; one that could not be had (unjudged, not measured) is None.
-    figures: Mapping[str, Mapping[Place, float | None]]
+    #: By patient; one that is missing (unjudged, not measured) is None.
+    values: Mapping[str, Mapping[Place, float | None]]
     #: (patient, tier) to the ids and lengths in tokens of its generations.
     generations: Mapping[tuple[str, str], Mapping[str, int]]
-    #: (patient, tier) for which no prompt can be made, since the patient has no fact that it would hold.
+    #: (patient, tier) without a prompt, since the patient has none of the tier's facts.
     without_facts: Collection[tuple[str, str]]
 
     def levels(self, patients: Collection[str]) -> dict[Place, Level]:
-        """Return the levels that these patients make."""
-        values: dict[Place, list[float]] = {}
+        """Return the level of these patients for each measure at each tier."""
+        known: dict[Place, list[float]] = {}
         for patient in patients:
-            for place, value in self.figures[patient].items():
+            for place, value in self.values[patient].items():
                 if value is not None:
-                    values.setdefault(place, []).append(value)
-        return {place: find_level(of) for place, of in values.items()}
+                    known.setdefault(place, []).append(value)
+        return {place: find_level(values) for place, values in known.items()}
 
     def exceeds(self, patient: str, levels: Mapping[Place, Level]) -> bool:
-        """Return whether any figure of the patient is above its level."""
-        return any(is_above(value, levels.get(place)) for place, value in self.figures.get(patient, {}).items())
+        """Return whether any measure of the patient is above its level."""
+        return any(is_above(value, levels.get(place)) for place, value in self.values.get(patient, {}).items())
 
 
 def is_above(value: float | None, level: Level | None) -> bool:
-    """Return whether a figure is above a level; without either it is not shown to be."""
+    """Return whether a value is above a level; False where either is missing."""
     return value is not None and level is not None and level.value is not None and value > level.value
 
 
 def find_level(values: Sequence[float]) -> Level:
-    """Return the 95th percentile of held-out patients: the ⌈0.95 (n + 1)⌉-th smallest figure.
+    """Return the ⌈0.95 (n + 1)⌉-th smallest value of held-out patients: the split conformal quantile.
 
-    One more patient of the same kind is above it with a chance of at most 5%, whatever the distribution.
+    A further exchangeable patient is above it with a probability of at most 5%, whatever the distribution (Vovk,
+    Gammerman and Shafer 2005).
     """
     if len(values) < LEVEL_PATIENTS:
         return Level(None, len(values))
     return Level(sorted(values)[math.ceil(LEVEL_SHARE * (len(values) + 1)) - 1], len(values))
 
 
-def read_exposure(evidence: RunEvidence) -> PatientExposure:
-    """Return the figures of every patient of a run."""
+def read_measures(evidence: RunEvidence) -> PatientMeasures:
+    """Return the measures of every patient of a run."""
     arms: dict[str, Arm] = {}
-    figures: dict[str, dict[Place, float | None]] = {}
+    values: dict[str, dict[Place, float | None]] = {}
     generations: dict[tuple[str, str], dict[str, int]] = {}
     near = evidence.longest_near_matches
     for row in evidence.metrics:
         arms[row.patient_id] = row.arm
         generations.setdefault((row.patient_id, row.tier), {})[row.generation_id] = row.tokens
-        own = figures.setdefault(row.patient_id, {})
+        own = values.setdefault(row.patient_id, {})
         found: dict[str, float | None] = {
             ATTRIBUTABLE: row.attributable_tokens,
             MEMORIZED: row.memorized_tokens,
@@ -108,19 +110,19 @@ def read_exposure(evidence: RunEvidence) -> PatientExposure:
         if (patient_id, diagnosis) in present:
             outcome = outcome_of(judgement)
             stated = None if outcome == "unjudged" else float(outcome == "positive")
-            _raise_to(figures[patient_id], (tier, STATED + diagnosis), stated)
+            _raise_to(values[patient_id], (tier, STATED + diagnosis), stated)
     lacking = {
         (prior.patient_id, prior.tier)
         for prior in evidence.priors
         if prior.excluded and prior.reason == "no distinguishing fact"
     }
-    return PatientExposure(arms, figures, generations, lacking)
+    return PatientMeasures(arms, values, generations, lacking)
 
 
-def _raise_to(figures: dict[Place, float | None], place: Place, value: float | None) -> None:
-    """Keep the largest figure; one that is missing keeps the place empty unless another is above 0."""
-    known = figures.get(place, value)
+def _raise_to(values: dict[Place, float | None], place: Place, value: float | None) -> None:
+    """Keep the largest value; where one is missing, the place stays None unless another value is above 0."""
+    known = values.get(place, value)
     if known is None or value is None:
-        figures[place] = (known or value) or None
+        values[place] = (known or value) or None
     else:
-        figures[place] = max(known, value)
+        values[place] = max(known, value)

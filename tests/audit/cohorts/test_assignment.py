@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from clinaudit.audit.cohorts import assignment
 from clinaudit.audit.cohorts.assignment import Points, assign_optimally
-from clinaudit.audit.cohorts.matchers import match
+from clinaudit.audit.cohorts.matchers import match_pairs
 
 
 def total(cases: Points, controls: Points, chosen: np.ndarray) -> float:
@@ -68,6 +68,6 @@ def test_more_cases_than_controls_are_refused_here_and_turned_round_by_the_match
     few, many = rng.normal(size=(5, 3)), rng.normal(size=(30, 3))
     with pytest.raises(ValueError, match="as many controls"):
         assign_optimally(many, few)
-    there = match(few, many, matcher="optimal").pairs
-    back = match(many, few, matcher="optimal").pairs
+    there = match_pairs(few, many, matcher="optimal").pairs
+    back = match_pairs(many, few, matcher="optimal").pairs
     assert sorted(there) == sorted((row, column) for column, row in back)

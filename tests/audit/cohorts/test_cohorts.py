@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.cohorts import balance
-from clinaudit.audit.cohorts.balance import CONTRASTS, POOR_SMD, Choice, refine_choice, standardized_mean_difference
+from clinaudit.audit.cohorts.balance import (
+    CONTRASTS,
+    POOR_SMD,
+    Selection,
+    improve_balance,
+    standardized_mean_difference,
+)
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
-from clinaudit.audit.cohorts.matchers import Matcher, match
+from clinaudit.audit.cohorts.matchers import Matcher, match_pairs
 
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
@@ -243,7 +249,7 @@ def test_a_patient_twice_is_refused():
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 7), (7, 1), (5, 5)])
 def test_everyone_of_the_smaller_group_is_matched_once(matcher: Matcher, first: int, second: int):
     rng = np.random.default_rng(0)
-    found = match(rng.normal(size=(first, 3)), rng.normal(size=(second, 3)), matcher=matcher)
+    found = match_pairs(rng.normal(size=(first, 3)), rng.normal(size=(second, 3)), matcher=matcher)
     assert len(found.pairs) == min(first, second)
     assert len({i for i, _ in found.pairs}) == len({j for _, j in found.pairs}) == min(first, second)
     assert all(i < first and j < second for i, j in found.pairs)
@@ -253,15 +259,15 @@ def test_everyone_of_the_smaller_group_is_matched_once(matcher: Matcher, first: 
 def test_no_pair_is_farther_apart_than_the_caliper(matcher: Matcher):
     rng = np.random.default_rng(3)
     first, second = rng.normal(1.5, 1, size=(30, 3)), rng.normal(size=(60, 3))
-    free = match(first, second, matcher=matcher)
-    held = match(first, second, matcher=matcher, caliper=0.2)
+    free = match_pairs(first, second, matcher=matcher)
+    held = match_pairs(first, second, matcher=matcher, caliper=0.2)
     logits = [np.log(p / (1 - p)) for p in (held.first_propensity, held.second_propensity)]
     widest = 0.2 * np.concatenate(logits).std(ddof=1)
     apart = [[abs(logits[0][i] - logits[1][j]) for i, j in found.pairs] for found in (free, held)]
     assert max(apart[0]) > widest >= max(apart[1])
     assert 0 < len(held.pairs) < len(free.pairs)
     assert len({j for _, j in held.pairs}) == len(held.pairs)
-    assert match(first, second, matcher=matcher, caliper=1e-9).pairs == ()
+    assert match_pairs(first, second, matcher=matcher, caliper=1e-9).pairs == ()
 
 
 @pytest.mark.parametrize("matcher", ["psm", "optimal"])
@@ -302,15 +308,15 @@ def test_matching_finds_the_twin():
     rng = np.random.default_rng(1)
     second = rng.normal(size=(40, 3))
     twins = [31, 4, 17]
-    assert [j for _, j in match(second[twins], second, matcher="optimal").pairs] == twins
+    assert [j for _, j in match_pairs(second[twins], second, matcher="optimal").pairs] == twins
 
 
 def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():
     pool = np.column_stack([np.arange(40) % 20, np.arange(40) % 2, np.arange(40) % 4]).astype(float)
     even = list(range(20))
-    assert refine_choice([pool] * 4, [even] * 4) == [even] * 4
+    assert improve_balance([pool] * 4, [even] * 4) == [even] * 4
     oldest = sorted(range(40), key=lambda i: (pool[i, 0], i))[-20:]
-    refined = refine_choice([pool] * 4, [even, oldest, even, even])
+    refined = improve_balance([pool] * 4, [even, oldest, even, even])
     first, second = pool[refined[0]], pool[refined[1]]
     assert len(refined[1]) == 20
     assert abs(standardized_mean_difference(first[:, 0], second[:, 0]) or 0) <= 0.1
@@ -340,8 +346,8 @@ def test_the_first_exchange_is_the_best_of_all():
         for leaves in range(8)
         for joins in range(8, 30)
     )
-    choice = Choice(pools, chosen)
-    assert choice.exchange()
+    choice = Selection(pools, chosen)
+    assert choice.swap()
     after = sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, choice.chosen, strict=True)])
     assert after == pytest.approx(best)
 
@@ -350,9 +356,9 @@ def test_blocks_of_exchanges_change_nothing(monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(5)
     pools = [rng.integers(0, 30, (60, 3)).astype(float) + cell for cell in range(4)]
     chosen = [list(range(20))] * 4
-    whole = refine_choice(pools, chosen)
+    whole = improve_balance(pools, chosen)
     monkeypatch.setattr(balance, "_CHUNK_CELLS", 50)
-    assert refine_choice(pools, chosen) == whole
+    assert improve_balance(pools, chosen) == whole
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -11,7 +11,7 @@ from clinaudit.audit.disclosure.error_correction import (
     correct_disclosure,
     draw_error_rates,
     draw_truths,
-    separate_classes,
+    measure_separation,
 )
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
@@ -150,9 +150,9 @@ def test_a_figure_says_how_many_generations_it_was_computed_on() -> None:
 
 
 def test_separation_of_two_classes_is_youdens_index() -> None:
-    assert separate_classes(np.array([[0.8, 0.2], [0.1, 0.9]])) == pytest.approx(0.7)
+    assert measure_separation(np.array([[0.8, 0.2], [0.1, 0.9]])) == pytest.approx(0.7)
     # Of three, where two texts in ten of the first class are read as the third.
-    assert separate_classes(np.array([[0.8, 0, 0.2], [0, 1, 0], [0, 0, 1]])) == pytest.approx(0.8)
+    assert measure_separation(np.array([[0.8, 0, 0.2], [0, 1, 0], [0, 0, 1]])) == pytest.approx(0.8)
 
 
 def test_separation_is_the_least_distance_between_two_mixes_of_truths() -> None:
@@ -162,7 +162,7 @@ def test_separation_is_the_least_distance_between_two_mixes_of_truths() -> None:
     differences -= differences.mean(axis=1, keepdims=True)
     differences /= np.abs(differences).sum(axis=1, keepdims=True)
     found = np.abs(differences @ errors).sum(axis=1).min()
-    least = float(separate_classes(errors))
+    least = float(measure_separation(errors))
     assert least <= found <= least + 0.02
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts, class_variances, roc_points
+from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances, roc_points
 from clinaudit.audit.statistics.auroc_error import measure_error
 
 _LEVELS = (0.0, 0.5, 1.0)
@@ -65,7 +65,7 @@ def test_area_and_variance_against_brute_force_and_scikit_learn(positive: list[f
     assert area == pytest.approx(_brute_force_area(positive, negative))
     labels = [1] * len(positive) + [0] * len(negative)
     assert area == pytest.approx(roc_auc_score(labels, positive + negative))
-    assert sum(class_variances(count(positive), count(negative))) == pytest.approx(
+    assert sum(delong_variances(count(positive), count(negative))) == pytest.approx(
         _brute_force_variance(positive, negative)
     )
 
@@ -81,9 +81,9 @@ def test_counts_are_vectorized_over_resamples():
 
 def test_variances_are_vectorized_over_resamples():
     positive, negative = np.array([[1.0, 0, 2], [0, 4, 1]]), np.array([[3.0, 1, 0], [2, 1, 1]])
-    both = class_variances(positive, negative)
+    both = delong_variances(positive, negative)
     for row in range(2):
-        alone = class_variances(positive[row], negative[row])
+        alone = delong_variances(positive[row], negative[row])
         assert [of_class[row] for of_class in both] == pytest.approx(alone)
 
 
@@ -93,7 +93,7 @@ def test_variances_are_vectorized_over_resamples():
 )
 def test_the_variance_of_an_error_never_vanishes(positive: list[int], negative: list[int]):
     first, second = np.array(positive, float), np.array(negative, float)
-    assert sum(class_variances(first, second)) == 0
+    assert sum(delong_variances(first, second)) == 0
     # A rule of three at n = 50: neither certainty nor a shrug.
     assert 0.005 < measure_error(first, second).standard < 0.03
 
@@ -102,12 +102,12 @@ def test_the_variance_of_an_error_is_delongs_own_with_many_patients():
     rng = np.random.default_rng(5)
     first = rng.multinomial(2000, [0.2, 0.5, 0.3]).astype(float)
     second = rng.multinomial(2000, [0.3, 0.6, 0.1]).astype(float)
-    assert measure_error(first, second).variance == pytest.approx(sum(class_variances(first, second)), rel=0.01)
+    assert measure_error(first, second).variance == pytest.approx(sum(delong_variances(first, second)), rel=0.01)
 
 
 def test_variance_needs_two_patients_a_class():
     with pytest.raises(ValueError, match="two patients"):
-        class_variances(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]))
+        delong_variances(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]))
 
 
 def test_roc_points_by_hand():

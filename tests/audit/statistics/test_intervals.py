@@ -9,11 +9,11 @@ from scipy import stats
 from clinaudit.audit.statistics.intervals import (
     bootstrap_mean_over_patients,
     clopper_pearson,
+    clopper_pearson_of_mean,
     holm,
-    mean_with_beta_bounds,
     newcombe_difference,
-    upper_bound_of_none,
     wilson,
+    zero_numerator_bound,
 )
 
 
@@ -42,7 +42,7 @@ def test_clopper_pearson_of_none_in_ten():
 
 
 def test_beta_bounds_of_a_fractional_sum_lie_between_those_of_whole_counts():
-    lower, middle, upper = (mean_with_beta_bounds(total, 20) for total in (3.0, 3.5, 4.0))
+    lower, middle, upper = (clopper_pearson_of_mean(total, 20) for total in (3.0, 3.5, 4.0))
     assert middle.value == 0.175
     assert lower.low < middle.low < upper.low  # type: ignore[operator]
     assert lower.high < middle.high < upper.high  # type: ignore[operator]
@@ -52,12 +52,12 @@ def test_beta_bounds_of_a_fractional_sum_lie_between_those_of_whole_counts():
 
 @pytest.mark.parametrize("total", [0.0, 0.001, 4.999, 5.0])
 def test_beta_bounds_never_collapse(total: float):
-    estimate = mean_with_beta_bounds(total, 5)
+    estimate = clopper_pearson_of_mean(total, 5)
     assert estimate.high - estimate.low > 0.4  # type: ignore[operator]
 
 
 def test_no_data_is_null_with_a_reason():
-    for estimate in (wilson(0, 0), clopper_pearson(0, 0), mean_with_beta_bounds(0.0, 0)):
+    for estimate in (wilson(0, 0), clopper_pearson(0, 0), clopper_pearson_of_mean(0.0, 0)):
         assert estimate.value is None
         assert estimate.low is None
         assert estimate.reason
@@ -70,7 +70,7 @@ def test_impossible_counts_are_refused(successes: int, trials: int):
     with pytest.raises(ValueError, match="count of successes"):
         clopper_pearson(successes, trials)
     with pytest.raises(ValueError, match="sum of values"):
-        mean_with_beta_bounds(float(successes), trials)
+        clopper_pearson_of_mean(float(successes), trials)
 
 
 def test_bootstrap_resamples_patients_not_generations():
@@ -120,6 +120,6 @@ def test_holm_by_hand():
 
 def test_upper_bounds_of_none_by_hand():
     # (1 - p)^n = 0.05; the rule of three says 0.03 at a hundred.
-    assert upper_bound_of_none(1) == pytest.approx(0.95)
-    assert upper_bound_of_none(100) == pytest.approx(1 - 0.05**0.01)
-    assert upper_bound_of_none(100) == pytest.approx(0.03, abs=1e-3)
+    assert zero_numerator_bound(1) == pytest.approx(0.95)
+    assert zero_numerator_bound(100) == pytest.approx(1 - 0.05**0.01)
+    assert zero_numerator_bound(100) == pytest.approx(0.03, abs=1e-3)

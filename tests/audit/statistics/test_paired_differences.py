@@ -6,7 +6,7 @@ import pytest
 from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
     mcnemar_p_value,
-    measure_area_change,
+    measure_auroc_change,
     paired_difference,
 )
 
@@ -41,12 +41,14 @@ def test_mcnemar_by_hand() -> None:
 
 def test_the_interval_of_an_area_that_never_changed_has_a_width() -> None:
     scores = np.full(50, 1)
-    change = measure_area_change(ScoredPairs(scores, scores), ScoredPairs(scores, scores), rng=np.random.default_rng(0))
+    change = measure_auroc_change(
+        ScoredPairs(scores, scores), ScoredPairs(scores, scores), rng=np.random.default_rng(0)
+    )
     assert change is not None
     assert change.value == 0
     assert min(change.variances) > 0
     assert (
-        measure_area_change(
+        measure_auroc_change(
             ScoredPairs(scores, scores), ScoredPairs(scores[:0], scores[:0]), rng=np.random.default_rng(0)
         )
         is None

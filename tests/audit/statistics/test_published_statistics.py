@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from support.drawn_scores import SCORES, draw
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts, class_variances
+from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 
 
@@ -21,7 +21,7 @@ def test_delong_is_mlstatkits(seed: int):
     other = np.random.default_rng(seed + 100).permutation(scores)
     _, _, interval, _, area, _, info = library.Delong_test(labels, scores, other)
     first, second = count(positive), count(negative)
-    half = 1.959964 * sum(class_variances(first, second)) ** 0.5
+    half = 1.959964 * sum(delong_variances(first, second)) ** 0.5
     own = float(auroc_of_counts(first, second))
     assert info["method"] == "delong"
     assert area == pytest.approx(own)
@@ -32,7 +32,7 @@ def test_our_interval_is_delongs_own_from_a_hundred_patients_on():
     positive, negative = draw(1, 400, 400)
     first, second = count(positive), count(negative)
     area = float(auroc_of_counts(first, second))
-    half = 1.959964 * sum(class_variances(first, second)) ** 0.5
+    half = 1.959964 * sum(delong_variances(first, second)) ** 0.5
     low, high = measure_error(first, second).interval(area, floor=0.0)
     assert (low, high) == pytest.approx((area - half, area + half), abs=0.003)
     # Never narrower than DeLong's own.

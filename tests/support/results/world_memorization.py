@@ -9,7 +9,7 @@ import math
 import numpy as np
 from support.results.random_worlds import ARMS, COPY_BINS, FRACTION_BINS, GROUPS, K_BINS, KINDS, SECTIONS, World
 
-from clinaudit.audit.statistics.intervals import clopper_pearson, mean_with_beta_bounds, wilson
+from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, wilson
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS, tail_size
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.groups import (
@@ -64,9 +64,9 @@ def measure_memorization(world: World, tier: str, arm: str) -> Memorization:
         memorized_fraction=memorized,
         memorized_fraction_without_echo=memorized,
         attributable_fraction=attributable,
-        attributable_fraction_bounds=mean_with_beta_bounds(count("revealed_sum") / 1000, patients),
+        attributable_fraction_bounds=clopper_pearson_of_mean(count("revealed_sum") / 1000, patients),
         attributable_patients=revealed,
-        memorized_fraction_bounds=mean_with_beta_bounds(count("hit_sum") / 1000, patients),
+        memorized_fraction_bounds=clopper_pearson_of_mean(count("hit_sum") / 1000, patients),
         hit_rate=wilson(hit, patients),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hit) if hit else _NOTHING,
         stitched_share=wilson(count("stitched"), count("regions")),
@@ -152,8 +152,8 @@ def measure_subgroups(world: World) -> Subgroups:
                             partition=partition,
                             group=group,
                             patients=size,
-                            memorized_fraction=mean_with_beta_bounds(hit_sum / 1000, size),
-                            attributable_fraction=mean_with_beta_bounds(revealed_sum / 1000, size),
+                            memorized_fraction=clopper_pearson_of_mean(hit_sum / 1000, size),
+                            attributable_fraction=clopper_pearson_of_mean(revealed_sum / 1000, size),
                             memorized_patients=hit,
                             attributable_patients=revealed,
                         )
@@ -171,7 +171,7 @@ def measure_subgroups(world: World) -> Subgroups:
                             partition=partition,
                             group=group,
                             patients=size,
-                            sensitivity=mean_with_beta_bounds(
+                            sensitivity=clopper_pearson_of_mean(
                                 number(partition, arm, "exposed_sum", tier, group) / 1000, size
                             ),
                             exposed_patients=number(partition, arm, "exposed", tier, group),
