@@ -12,7 +12,6 @@ from typing import Protocol, runtime_checkable
 
 from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.addresses import Access, JudgeEndpoint, ServedModel, require_approved
@@ -47,6 +46,9 @@ def make_judge(
     `UnsafeError` for an address that is not approved, or a key file that others can read.
     """
     if choice == "lexicon":
+        # Late: it loads spaCy, and spaCy torch.
+        from clinaudit.audit.judge.lexicon.judge import LexiconJudge
+
         return LexiconJudge(panel)
     if endpoint.url is None or endpoint.model is None:
         raise UsageError(

@@ -1,7 +1,8 @@
 """The compiled part of near-verbatim matching: exact runs of tokens, and how far they reach with a few edits.
 
 Owns arithmetic on arrays only; the definition, and why it finds every near match, are in near_verbatim.py. Indices of
-the inner loops are unsigned: numba tests each signed one for being negative.
+the inner loops are unsigned: numba tests each signed one for being negative. Arrays are copied cell by cell: numba
+compiles the wording of the error of `a[:] = b`, too, which doubled the seconds that the first use takes.
 """
 
 import numba
@@ -122,7 +123,8 @@ def reach(
         if furthest == generated_room:
             reached[edits:] = furthest
             return
-        before[:] = now
+        for cell in range(len(now)):
+            before[cell] = now[cell]
 
 
 @numba.njit(inline="always")
@@ -273,10 +275,14 @@ def scan_notes(
             more = merge_windows(matched, starts[generation], starts[generation + 1], note, n, merged)
             if found + more > len(regions):
                 grown = np.empty((2 * len(regions) + more, _COLUMNS), dtype=np.int64)
-                grown[:found] = regions[:found]
+                for region in range(found):
+                    for column in range(_COLUMNS):
+                        grown[region, column] = regions[region, column]
                 regions = grown
-            regions[found : found + more, 0] = note
-            regions[found : found + more, 1] = generation
-            regions[found : found + more, 2:] = merged[:more]
-            found += more
+            for region in range(more):
+                regions[found, 0] = note
+                regions[found, 1] = generation
+                regions[found, 2] = merged[region, 0]
+                regions[found, 3] = merged[region, 1]
+                found += 1
     return regions[:found].copy()

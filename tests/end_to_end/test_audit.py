@@ -1,7 +1,6 @@
 """The whole audit on a model that was really trained: what it leaves, kills and resumption, engines, no PHI outside."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -17,6 +16,7 @@ import jsonschema
 import polars as pl
 import pytest
 from lxml import etree
+from support.runs.forked_command import kill_once, run_command
 from support.runs.tiny_audit import FAST, OPTIONS, command
 from support.servers.serving import NAME, served
 
@@ -241,11 +241,7 @@ def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_de
     ]
     finished_before = 0
     for reached in stages:
-        process = subprocess.Popen(command(tiny_demo, run, *FAST), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while not reached() and process.poll() is None:
-            time.sleep(0.001)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
+        kill_once(reached, command(tiny_demo, run, *FAST))
         assert not (run / "manifest.json").exists()
         finished = units(run, "generations")
         assert finished >= finished_before
@@ -269,13 +265,13 @@ def test_an_interrupt_ends_in_good_order_and_is_resumed(audited, tiny_demo, tmp_
         text=True,
     )
     while units(run, "generations") < 10 and process.poll() is None:
-        time.sleep(0.001)
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.startswith("error[INTERRUPTED]: ")
     assert errors.count("\n") == 1
-    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    done = run_command(command(tiny_demo, run, *FAST))
     assert done.returncode in (1, 8), done.stderr
     assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
 
@@ -283,7 +279,7 @@ def test_an_interrupt_ends_in_good_order_and_is_resumed(audited, tiny_demo, tmp_
 def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audited, tiny_demo, tmp_path) -> None:
     other = tmp_path / "other"
     for _ in range(2):
-        subprocess.run(command(tiny_demo, other, *FAST), capture_output=True, check=False)
+        run_command(command(tiny_demo, other, *FAST))
         for name in ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html"):
             assert (other / name).read_bytes() == (audited / name).read_bytes(), name
 
@@ -302,7 +298,7 @@ def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, t
         assert done.returncode in statuses, done.stderr
     for name in ("report.html", "results.json", "gate.json"):
         assert (run / name).read_bytes() == (audited / name).read_bytes()
-    again = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    again = run_command(command(tiny_demo, run, *FAST))
     assert again.returncode == 2
     assert "was purged" in again.stderr
     assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
@@ -311,7 +307,7 @@ def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, t
 def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(audited, run)
-    changed = subprocess.run(command(tiny_demo, run, *FAST, "--seed", "1"), capture_output=True, text=True, check=False)
+    changed = run_command(command(tiny_demo, run, *FAST, "--seed", "1"))
     assert changed.returncode == 2
     assert "--seed" in changed.stderr
     assert changed.stderr.count("\n") == 1

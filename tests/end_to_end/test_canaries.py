@@ -6,7 +6,6 @@ import hashlib
 import random
 import shutil
 import string
-import subprocess
 import sys
 import zlib
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 import polars as pl
 import pytest
+from support.runs.forked_command import run_command
 
 pytestmark = pytest.mark.slow
 
@@ -77,8 +77,8 @@ def planted(tiny_demo, tmp_path_factory) -> Planted:
     printed: dict[str, bytes] = {}
 
     def call(name: str, *arguments: object) -> None:
-        done = subprocess.run([program, *map(str, arguments)], capture_output=True, check=False)
-        printed[name] = done.stdout + done.stderr
+        done = run_command([program, *map(str, arguments)])
+        printed[name] = (done.stdout + done.stderr).encode()
         assert b"error[BUG]" not in printed[name], printed[name][-300:]
 
     options = ["--tier", "public_name", "--tier", "encounter_cc_hpi", "--engine", "transformers"]

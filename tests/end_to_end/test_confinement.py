@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+from support.runs.forked_command import run_command
 from support.runs.tiny_audit import command
 
 pytestmark = pytest.mark.slow
@@ -26,7 +27,7 @@ def test_libraries_write_inside_the_run_only(tiny_demo, tmp_path) -> None:
 def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path) -> None:
     arguments = command(tiny_demo, tmp_path / "run", "--tokenizer", str(tiny_demo.model), "--context-length", "2048")
     arguments[2] = "openai:https://models.example.org/v1#m"
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    done = run_command(arguments)
     assert done.returncode == 5
     assert done.stderr.startswith("error[UNSAFE]: ")
     assert not (tmp_path / "run").exists()

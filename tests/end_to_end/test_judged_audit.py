@@ -4,18 +4,17 @@ The server is a fake one; `test_judge_on_vllm.py` asks vLLM's own.
 """
 
 import json
-import os
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
+from support.runs.forked_command import kill_once, run_command
 from support.servers import fault_server
 from support.servers.fault_server import MODEL, STATED, Handler, Server, says, status
 
@@ -49,7 +48,7 @@ def command(model: Path, corpus: Path, run: Path, url: str, *options: str, name:
     return [program, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
 
 
-def audit(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+def installed(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(arguments, capture_output=True, text=True, check=False)
 
 
@@ -72,7 +71,7 @@ def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
     key = tmp_path / "key"
     key.write_text("hunter2\n")
     key.chmod(0o600)
-    done = audit(command(tiny_demo.model, corpus_without_labels, run, server.url, "--judge-key-file", str(key)))
+    done = installed(command(tiny_demo.model, corpus_without_labels, run, server.url, "--judge-key-file", str(key)))
     assert done.returncode in (1, 8), done.stderr
     assert done.stderr == ""
     notes = {}
@@ -123,7 +122,7 @@ def test_what_the_judge_finds_revealing_is_scrubbed_and_excluded(server, tiny_de
 
     server.always = finds_all
     run = tmp_path / "run"
-    done = audit(command(tiny_demo.model, tiny_demo.corpus, run, server.url))
+    done = run_command(command(tiny_demo.model, tiny_demo.corpus, run, server.url))
     assert done.returncode in (1, 4, 8), done.stderr
     priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(pl.col("diagnoses").list.len() > 0)
     by_tier = {tier: rows for (tier,), rows in priors.group_by("tier")}
@@ -142,7 +141,7 @@ def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_o
     server, tiny_demo, tmp_path
 ) -> None:
     run, other = tmp_path / "run", tmp_path / "other"
-    assert audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
+    assert run_command(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
     texts = pl.read_parquet(other / "evidence" / "generations.parquet")["text"].unique(maintain_order=True).to_list()
     undone, unjudged = texts[3], texts[5]
     unread = next(
@@ -154,14 +153,14 @@ def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_o
     refusal = says("I would rather not say.")
     server.faults = {undone: [status(503)] * 200, unjudged: [refusal] * 200, unread: [refusal] * 2}
     arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
-    done = audit(arguments)
+    done = run_command(arguments)
     assert done.returncode == 4
     assert done.stderr.startswith("error[INCOMPLETE]: ")
     assert done.stderr.count("\n") == 1
     assert not (run / "manifest.json").exists()
     server.faults[undone] = []
     before = len(server.seen)
-    assert audit(arguments).returncode in (1, 8)
+    assert run_command(arguments).returncode in (1, 8)
     again = {fault_server.first_note(body) for _, body in server.seen[before:]}
     assert again == {undone}
     first, second = judged(other), judged(run)
@@ -187,15 +186,11 @@ def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_ve
         lambda: units(run, "state.sqlite", "judgements") >= 20,
     ]
     for reached in stages:
-        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while not reached() and process.poll() is None:
-            time.sleep(0.001)
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-    assert audit(arguments).returncode in (1, 8)
+        kill_once(reached, arguments)
+    assert run_command(arguments).returncode in (1, 8)
     asked = len(server.seen)
     server.seen.clear()
-    assert audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
+    assert installed(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
     # Only what was in flight at a kill was asked twice.
     assert asked <= len(server.seen) + 3 * 64
     assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
@@ -203,7 +198,7 @@ def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_ve
         ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, other))
         assert ours.equals(theirs), name
     # Another judge is another audit.
-    changed = audit([*arguments[:-1], "judge-2"])
+    changed = run_command([*arguments[:-1], "judge-2"])
     assert changed.returncode == 2
     assert "--judge" in changed.stderr
 
@@ -220,17 +215,12 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
         lambda: units(run, "state.sqlite", "judgements", asked_of_the_second) >= 5,
     ]
     for reached in stages:
-        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        while not reached() and process.poll() is None:
-            time.sleep(0.001)
-        assert process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
+        assert kill_once(reached, arguments) == -signal.SIGKILL
     # A price changes no figure: a resumed run may be given one.
-    done = audit([*arguments, "--judge-price", "2,10"])
+    done = run_command([*arguments, "--judge-price", "2,10"])
     assert done.returncode in (1, 8), done.stderr
     seen = [fault_server.first_note(body) for _, body in server.seen]
-    undisturbed = audit(command(tiny_demo.model, tiny_demo.corpus, other, server.url, *AS_SECOND))
+    undisturbed = installed(command(tiny_demo.model, tiny_demo.corpus, other, server.url, *AS_SECOND))
     assert undisturbed.returncode in (1, 8), undisturbed.stderr
     assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
     for name in ("judgements", "disagreements", "priors", "annotations"):
@@ -263,7 +253,7 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     assert usage["calls"] == units(run, "judge.sqlite", "answers")
     assert usage["prompt_tokens"] == 100 * usage["calls"]
     assert usage["cost"] == pytest.approx(usage["calls"] * (100 * 2 + 10 * 10) / 1e6)
-    changed = audit([*arguments, "--judge-model", "judge-2"])
+    changed = run_command([*arguments, "--judge-model", "judge-2"])
     assert changed.returncode == 2
     assert "--second-judge" in changed.stderr
 
@@ -292,7 +282,7 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
 ) -> None:
     program = str(Path(sys.executable).with_name("clinaudit"))
     run = tmp_path / "run"
-    done = audit([program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
+    done = run_command([program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
     assert done.returncode == code
     assert says_so in done.stderr
     assert done.stderr.count("\n") == 1
@@ -304,6 +294,6 @@ def test_an_open_key_file_is_refused(tiny_demo, tmp_path) -> None:
     key.write_text("hunter2")
     key.chmod(0o644)
     url = "http://127.0.0.1:9/v1"
-    done = audit(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--judge-key-file", str(key)))
+    done = run_command(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--judge-key-file", str(key)))
     assert done.returncode == 5
     assert "hunter2" not in done.stderr

@@ -1,10 +1,10 @@
 """An audit of one diagnosis by two matchers: whose patients are probed, and what is compared."""
 
 import json
-import subprocess
 
 import polars as pl
 import pytest
+from support.runs.forked_command import run_command
 from support.runs.tiny_audit import command
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,7 @@ def test_one_diagnosis_keeps_the_controls_of_the_whole_panel_by_either_matcher(t
         "--second-matcher",
         "optimal",
     ]
-    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
+    done = run_command(command(tiny_demo, run, *options))
     assert done.returncode in (1, 8), done.stderr
     cohorts = pl.read_parquet(run / "evidence" / "cohorts.parquet")
     assert set(cohorts["diagnosis"]) == {"hiv"}

@@ -4,10 +4,11 @@ The one module that imports vllm. Requests are added at once and stepped togethe
 that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
 """
 
+import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -70,6 +71,8 @@ class VllmEngine:
             self._threads_before = torch.get_num_threads()
             # OMP_NUM_THREADS comes too late where torch was imported before; vLLM then disables set_num_threads.
             torch.set_num_threads(threads)
+            if self._is_cpu:
+                _register_class(model)
             try:
                 self._engine: Any = LLMEngine.from_engine_args(
                     EngineArgs(
@@ -196,6 +199,22 @@ def _incomplete_on_error() -> Iterator[None]:
             f"vLLM stopped with {type(error).__name__} while generating; what was finished is kept; "
             "run the same command again, or with --engine transformers in a new run"
         ) from None
+
+
+def _register_class(model: ModelFiles) -> None:
+    """Give vLLM the model's class where it knows the name only.
+
+    To look at a class that it knows by name, vLLM starts a second Python, which takes as long as all else up to the
+    first token: it keeps what it saw in a cache, but each run has a cache of its own. It does so to leave CUDA alone.
+    """
+    from vllm import ModelRegistry
+
+    for architecture in json.loads(model.config.read_text(encoding="utf-8")).get("architectures") or ():
+        known = ModelRegistry.models.get(architecture)
+        if known is not None:
+            # What it cannot import, it says in its own words.
+            with suppress(*_LOAD_ERRORS):
+                ModelRegistry.register_model(architecture, known.load_model_cls())
 
 
 def _kv_cache_bytes(model: ModelFiles, context_length: int) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
+from support.runs.forked_command import run_command
 from support.runs.tiny_audit import FAST, command
 
 from clinaudit.audit.cluster.runner import open_runner
@@ -107,19 +108,17 @@ def test_k_is_the_same_on_the_cluster(runner) -> None:
     assert count_patients(texts, notes, engine="windows", runner=runner) == wanted
 
 
-def audit(tiny_demo, run: Path, environment: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
-    arguments = command(tiny_demo, run, *FAST, *options)
-    return subprocess.run(arguments, capture_output=True, text=True, check=False, env=environment, timeout=300)
-
-
 @pytest.mark.slow
 def test_an_audit_on_the_cluster_gives_the_same_bytes(tiny_demo, cluster, tmp_path) -> None:
     before = {path.name for path in Path("/tmp").iterdir()}
-    on_cluster = audit(tiny_demo, cluster.run, cluster.environment, "--ray-address", cluster.address)
+    arguments = command(tiny_demo, cluster.run, *FAST, "--ray-address", cluster.address)
+    on_cluster = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, env=cluster.environment, timeout=300
+    )
     assert on_cluster.returncode in (1, 8), on_cluster.stderr
     assert on_cluster.stderr == ""
     assert not {name for name in {path.name for path in Path("/tmp").iterdir()} - before if "ray" in name}
-    alone = audit(tiny_demo, tmp_path / "run", cluster.environment)
+    alone = run_command(command(tiny_demo, tmp_path / "run", *FAST), environment=cluster.environment)
     assert alone.returncode == on_cluster.returncode
     for name in ("results.json", "evidence/results.json", "gate.json"):
         assert (cluster.run / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
@@ -146,7 +145,8 @@ def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster,
         wrong.write_text("not the token of this cluster")
         wrong.chmod(0o600)
         change = {"RAY_AUTH_TOKEN_PATH": str(wrong)}
-    refused = audit(tiny_demo, tmp_path / "run", cluster.environment | change, "--ray-address", cluster.address)
+    arguments = command(tiny_demo, tmp_path / "run", *FAST, "--ray-address", cluster.address)
+    refused = run_command(arguments, environment=cluster.environment | change)
     assert refused.returncode == 5, refused.stderr
     assert refused.stderr.startswith("error[UNSAFE]: ")
     assert said in refused.stderr

@@ -53,7 +53,8 @@ def _server(model: Path, directory: Path, options: list[str]) -> Iterator[str]:
         "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
     }
     fixed = ["--model", str(model), "--served-model-name", NAME, "--host", "127.0.0.1", "--port", str(port)]
-    fixed += ["--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20)]
+    # Compiling the model takes longer than all that a test asks of it.
+    fixed += ["--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20), "--enforce-eager"]
     log_file = directory / "server.log"
     with log_file.open("wb") as log:
         server = subprocess.Popen(
