@@ -103,9 +103,16 @@ def planted(tiny_demo, tmp_path_factory) -> Planted:
 def encodings() -> dict[str, Callable[[str], list[bytes]]]:
     """Ways in which a word may stand in a file."""
 
-    def base(encode: Callable[[bytes], bytes]) -> Callable[[str], list[bytes]]:
-        # Shifted by what may stand before it; the ends, which depend on the neighbours, are cut off.
-        return lambda word: [encode(b"\0" * shift + word.encode())[4 * (shift > 0) + 4 : -8] for shift in range(3)]
+    def base(encode: Callable[[bytes], bytes], group: int, signs: int) -> Callable[[str], list[bytes]]:
+        # Shifted by what may stand before it, and the groups alone that hold nothing but the word: `group` bytes, as
+        # many signs. Shorter forms stand in a digest by chance.
+        def forms(word: str) -> list[bytes]:
+            return [
+                encode(b"\0" * shift + word.encode())[signs * (shift > 0) : signs * ((shift + len(word)) // group)]
+                for shift in range(group)
+            ]
+
+        return forms
 
     def entities(template: str) -> Callable[[str], list[bytes]]:
         return lambda word: ["".join(template % ord(char) for char in word).encode()]
@@ -116,8 +123,8 @@ def encodings() -> dict[str, Callable[[str], list[bytes]]]:
         "UTF-16": lambda word: [word.encode("utf-16-le"), word.encode("utf-16-be")],
         "UTF-32": lambda word: [word.encode("utf-32-le"), word.encode("utf-32-be")],
         "hexadecimal": lambda word: [word.encode().hex().encode(), word.encode().hex().upper().encode()],
-        "base64": base(base64.b64encode),
-        "base32": base(base64.b32encode),
+        "base64": base(base64.b64encode, 3, 4),
+        "base32": base(base64.b32encode, 5, 8),
         "rot13": lambda word: [codecs.encode(word, "rot13").encode()],
         "entities": entities("&#%d;"),
         "hexadecimal entities": entities("&#x%x;"),
@@ -154,6 +161,7 @@ def test_the_search_finds_what_is_planted() -> None:
         "UTF-8": b"x" + word.upper().encode(),
         "UTF-16": f"ab{word}".encode("utf-16-be"),
         "base64": base64.b64encode(b"some" + word.encode() + b"more text after it"),
+        "base32": base64.b32encode(b"some" + word.encode() + b"more text after it"),
         "hexadecimal": b"00" + word.encode().hex().encode(),
         "digests": hashlib.sha256(word.encode()).hexdigest().encode(),
         "entities": "".join(f"&#{ord(char)};" for char in word).encode(),
