@@ -25,7 +25,7 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, RunLedger, ask_judge
 from clinaudit.audit.judge.scoring.judge_score import compare_judges, disagreement_rows, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
-from clinaudit.audit.judge.stage import ask_second_judge, check_judge, inquiries_about, judge_generations
+from clinaudit.audit.judge.stage import ask_second_judge, check_judge, judge_generations, make_inquiries
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
@@ -499,7 +499,7 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
     first, second = WordJudge(), WordJudge("other", deaf_to="negative")
-    labelled, inquiries = small_set(), inquiries_about(generations, (HIV,))
+    labelled, inquiries = small_set(), make_inquiries(generations, (HIV,))
     run_directory = RunDirectory(tmp_path / "run")
     for _ in range(2):
         with open_store(run_directory) as store:

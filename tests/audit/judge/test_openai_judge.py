@@ -84,7 +84,7 @@ def judge_at(server: Server, **options: object) -> OpenAIJudge:
 @contextmanager
 def asked(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
     judge = judge_at(server, **options)
-    judge.remember(cache)
+    judge.use_cache(cache)
     with closing(judge.judge_many([(text, DEPRESSION) for text in texts])) as stream:  # type: ignore[type-var]
         yield stream
 
@@ -471,7 +471,7 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     judge = judge_at(server)
     server.faults["b"] = [says("no")]
     server.faults["c"] = [says(json.dumps(verdict_of("c")), usage=None)]
-    judge.remember(cache, announce=estimates.append)
+    judge.use_cache(cache, announce=estimates.append)
     for _ in range(2):
         list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
     assert cache.usage() == Usage(4, 300, 30, 1)
@@ -874,7 +874,7 @@ def test_only_what_names_a_drug_is_taken_from_all_lists(entry, piece, is_drug):
 
 def test_no_part_of_a_history_is_longer_than_the_limit(server, cache):
     judge = judge_at(server, note_tokens=100)
-    judge.remember(cache)
+    judge.use_cache(cache)
     history = PatientHistory(["old", "n" * 4000], note_start="s" * 40_000, hpi="h" * 400_000, medications=[])
     list(judge.annotate_many(lambda: [history], PANEL))
     question = server.seen[0][1]["messages"][-1]["content"]
@@ -942,7 +942,7 @@ def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unkno
 
     server.faults["[note 1]\n3 (f33.1)"] = [says("no")] * 2
     judge = judge_at(server)
-    judge.remember(cache)
+    judge.use_cache(cache)
     rows = list(judge.annotate_many(histories, PANEL))
     present = [next(row.present for row in of if row.diagnosis == "depression") for of in rows]
     assert present == [False, True, False, None, False, True]

@@ -12,7 +12,7 @@ import pytest
 from clinaudit.audit.judge.ledger import RunLedger
 from clinaudit.audit.judge.verdict import Judgement
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import require_place_for, write_atomically
+from clinaudit.audit.run.durable_files import require_writable, write_atomically
 from clinaudit.audit.run.manifest import require_finished_run, verify, write_manifest
 from clinaudit.audit.run.store import StoredGeneration, open_store
 from clinaudit.audit.served.cost import Price
@@ -198,7 +198,7 @@ def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
 def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for write in (lambda: write_atomically(pipe, "x"), lambda: require_place_for(pipe, role="it")):
+    for write in (lambda: write_atomically(pipe, "x"), lambda: require_writable(pipe, role="it")):
         with pytest.raises(StorageError, match="device or a pipe"):
             write()
     assert pipe.is_fifo()
