@@ -28,7 +28,7 @@ class Asked:
     """A question, and the validation of its answer."""
 
     question: Question
-    #: Returns why an answer cannot be used (in words of ours), or None where it can.
+    #: Returns why an answer cannot be used (in fixed words), or None where it can.
     problem: Callable[[str], str | None]
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from clinaudit.templates.spans import Span
 
-#: A line at least this long without closing punctuation was wrapped by the editor, and its clause goes on [choice]:
+#: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
 #: Longer clauses are cut at a blank. No real clause is as long, and work stays linear in a text of one endless line.
