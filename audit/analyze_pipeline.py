@@ -1,6 +1,6 @@
 """`clinaudit analyze`: memorization of generations made elsewhere (docs/results.md, "What a run leaves").
 
-Owns the way from a file of generations to the memorization part of the results. Knows nothing of models.
+Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
 import clinaudit
@@ -19,7 +19,7 @@ from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.library_versions import library_versions
-from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
+from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
@@ -37,7 +37,7 @@ def analyze_file(given: AnalyzeSettings) -> Results:
     run = RunDirectory(given.out)
     take_libraries_offline(run.work)
     require_usable(given.ray_address)
-    with run.absent_on_failure():
+    with run.removed_on_failure():
         refuse_purged(run)
         if not given.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
@@ -61,7 +61,7 @@ def analyze_file(given: AnalyzeSettings) -> Results:
         refuse_purged(run)
         store.bind_settings(settings)
         confine_libraries(run.work)
-        drop_manifest(run)
+        remove_manifest(run)
         with open_runner(given.ray_address, run.work) as runner:
             memorization = measure_memorization(
                 generations,

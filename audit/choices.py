@@ -1,4 +1,4 @@
-"""The words that options take, and the policies that ship: one definition for settings, commands and rooms. Light."""
+"""The values that options take, and the policies that ship: defined once for settings, commands and rooms."""
 
 from typing import Final, Literal
 
@@ -8,7 +8,7 @@ Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 EngineName = Literal["vllm", "transformers", "openai"]
 DEFAULT: Final = "default"
-#: From the one that asks most to the one that asks least.
+#: From the strictest to the least strict.
 SHIPPED: Final = ("strict", DEFAULT, "research")
 
 

@@ -1,6 +1,6 @@
-"""Everything an audit is given, read and checked before any model is loaded.
+"""The inputs of an audit, read and checked before any model is loaded.
 
-Owns the order of those checks, and what each room is given of it. Knows nothing of what is done with it.
+Owns the order of those checks, and the part of the inputs that each room gets.
 """
 
 import json
@@ -30,32 +30,32 @@ from clinaudit.templates.text_file import read_text_file
 
 @dataclass(frozen=True, slots=True)
 class AuditInputs:
-    """What an audit works on."""
+    """The checked inputs of an audit."""
 
     settings: AuditSettings
     model: AuditedModel
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
-    #: Every sensitive diagnosis: having one of them makes a candidate (paper, section 4).
+    #: Every sensitive diagnosis: a patient with any of them is a candidate (paper, section 4).
     sensitive: tuple[Diagnosis, ...]
-    #: Those that are audited.
+    #: The diagnoses that are audited.
     panel: tuple[Diagnosis, ...]
     policy: Policy
     judge: Judge
-    #: What the judge is scored on.
+    #: The texts on which the judge is scored.
     labelled: LabelledSet
     second_judge: Judge | None
     training: tuple[TrainingLoss, ...] | None
 
     @property
     def annotator(self) -> Annotator:
-        """What reads diagnoses off notes: the judge, for every sensitive diagnosis."""
+        """The annotator of the notes: the judge, for every sensitive diagnosis."""
         return Annotator(self.settings.judge, self.judge, self.sensitive, self.corpus)
 
     @property
     def cohort_choice(self) -> CohortChoice:
-        """How cohorts are chosen."""
+        """How cohorts are matched."""
         settings = self.settings
         return CohortChoice(
             patients_per_cell=settings.patients_per_cell,
@@ -68,12 +68,12 @@ class AuditInputs:
 
     @property
     def decoding(self) -> Decoding:
-        """What continues the prompts."""
+        """How prompts are continued."""
         return Decoding(self.model, self.tokenizer, self.settings.max_new_tokens)
 
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
-    """Read and check everything; raises before a model is loaded."""
+    """Read and check all inputs; raises `ClinauditError` before a model is loaded."""
     endpoint = settings.judge_endpoint
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
@@ -111,7 +111,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
 
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
-    """Read a training log, JSONL with one row an epoch (the paper's Table 8)."""
+    """Read a training log, JSONL with one row for each epoch (the paper's Table 8); raises `BadInputError`."""
     lines = read_text_file(path, role="the training log").splitlines()
     rows: list[TrainingLoss] = []
     problems: list[str] = []

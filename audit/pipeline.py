@@ -1,9 +1,9 @@
 """The audit, stage by stage. Read this first: it is the whole program in order, and nothing else.
 
-A note goes: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors, scrubbed for
-each diagnosis → (the model continues them) → generations → matches with all of the patient's own notes → pieces,
-sections, templated text, K over the train split → memorization figures; and: generations → verdicts → disclosure
-figures, train minus nontrain → gate, on unsuppressed figures → suppression and report (`publish_run`).
+The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
+scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
+notes → pieces, sections, templated text, K over the train split → memorization summaries. And: generations → verdicts →
+disclosure metrics, train minus nontrain → gate, on unsuppressed results → suppression and report (`publish_run`).
 """
 
 from pathlib import Path
@@ -25,13 +25,13 @@ from clinaudit.audit.judge.annotation import annotation_rows
 from clinaudit.audit.judge.labels import annotate_targets, label_patients, revealed_by_judge
 from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
-from clinaudit.audit.judge.selection import remember_answers
+from clinaudit.audit.judge.selection import cache_answers
 from clinaudit.audit.judge.stage import (
     ask_second_judge,
     check_judge,
-    inquiries_about,
     judge_generations,
     judgement_rows,
+    make_inquiries,
 )
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
@@ -42,7 +42,7 @@ from clinaudit.audit.publication.published_files import publish_run, with_decisi
 from clinaudit.audit.run.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
-from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
+from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
@@ -51,27 +51,27 @@ from clinaudit.reports.schema.results import Results
 
 
 def run_audit(settings: AuditSettings) -> Results:
-    """Audit a model against a corpus, or go on with an audit that was stopped; return the published results."""
+    """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
     take_libraries_offline(run.work)
 
-    # Everything given is read and checked before any model is loaded.
-    with run.absent_on_failure():
+    # All inputs are read and checked before any model is loaded.
+    with run.removed_on_failure():
         refuse_purged(run)
         inputs = load_inputs(settings)
 
     with (
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
-        remember_answers(
+        cache_answers(
             [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_answer_cache(run)
-        ) as judge_memory,
+        ) as judge_usage,
     ):
         refuse_purged(run)
         store.bind_settings(fingerprint(inputs))
         confine_libraries(run.work)
-        drop_manifest(run)
+        remove_manifest(run)
 
         # Who is audited: facts, diagnosis labels, matched cohorts.
         with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
@@ -88,7 +88,7 @@ def run_audit(settings: AuditSettings) -> Results:
         )
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 
-        # What an adversary types, and what the model answers; on a Ray cluster, where one is given.
+        # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given.
         priors = plan_priors(
             targets.diagnoses,
             facts=facts,
@@ -104,7 +104,7 @@ def run_audit(settings: AuditSettings) -> Results:
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
-            # What of it stands in the patient's own notes.
+            # Memorization: the generated text that stands in the patient's own notes.
             memorization = measure_memorization(
                 generations,
                 OwnNotes(inputs.corpus, cache, inputs.profile),
@@ -116,23 +116,23 @@ def run_audit(settings: AuditSettings) -> Results:
         for table, rows in memorization.tables.items():
             write_table(run.evidence, table, rows)
 
-        # What it says of sensitive diagnoses, and how well the judge reads that.
+        # Verdicts: what the generations say of sensitive diagnoses, and how well the judge reads that.
         ledger = RunLedger(store)
-        inquiries = inquiries_about(generations, inputs.panel)
+        inquiries = make_inquiries(generations, inputs.panel)
         quality = check_judge(
             inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=settings.seed
         )
         judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
         write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-        second_reading = ask_second_judge(
+        judge_comparison = ask_second_judge(
             inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=settings.seed
         )
-        if second_reading is not None and quality is not None:
-            write_table(run.evidence, "disagreements", second_reading.disagreements)
-            quality = quality.model_copy(update={"second": second_reading.agreement})
-        judge_memory.write_usage(run.evidence)
+        if judge_comparison is not None and quality is not None:
+            write_table(run.evidence, "disagreements", judge_comparison.disagreements)
+            quality = quality.model_copy(update={"second": judge_comparison.agreement})
+        judge_usage.write_usage(run.evidence)
 
-        # How much of that is due to training: by cohort and tier, train minus nontrain.
+        # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
         outcomes = outcomes_of(judgements)
         collected, collected_again = (
             collect_readings(cohorts, priors, generations, outcomes, tiers=settings.tier)
@@ -155,7 +155,7 @@ def run_audit(settings: AuditSettings) -> Results:
             progress=progress,
         )
 
-        # The verdict, and what readers get.
+        # The verdict, and what is published.
         results = assemble_results(
             inputs,
             StageOutcomes(

@@ -1,6 +1,6 @@
 """The settings of an audit: the command line over a configuration file over the defaults (docs/for-ml-engineers.md).
 
-Owns every option's name, type and default. Knows nothing of what an option does.
+Owns every option's name, type and default; the rooms own what an option does.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher, is_shipped
-from clinaudit.audit.served.addresses import JudgeEndpoint
+from clinaudit.audit.served.addresses import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
@@ -22,36 +22,36 @@ DEFAULT_NGRAM = 30
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """Everything an audit can be told; a field is the option of that name with dashes."""
+    """The options of `audit`; a field is the option of that name with dashes."""
 
     model: str
     corpus: Path
     out: Path
     engine: EngineChoice = "auto"
     judge: JudgeChoice = "lexicon"
-    #: Where the served judge (the first or the second one) stands (a base URL), the name its server gives it, and the
-    #: file that holds its key.
+    #: Of the served judge (the first or the second one): its base URL, the name its server gives it, and the file that
+    #: holds its key.
     judge_url: str | None = None
     judge_model: str | None = None
     judge_key_file: Path | None = None
-    #: Tokens of one patient's notes that a served judge is given at once, at most; about what 128k of context take.
+    #: Most tokens of one patient's notes that a served judge is given at once; about what a context of 128k takes.
     judge_note_tokens: int = 100_000
-    #: What its tokens cost, to be shown; changes no figure, so that a resumed run may change it.
+    #: The price of its tokens, for display. No result depends on it, so that a resumed run may change it.
     judge_price: Price | None = None
-    #: Labelled texts (JSONL) on which the judge is scored; those that ship without it.
+    #: Labelled texts (JSONL) on which the judge is scored; None: those that ship.
     judge_labels: Path | None = None
     #: A judge whose verdicts are compared with the first one's; it decides nothing.
     second_judge: JudgeChoice | None = None
     #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
     tokenizer: Path | None = None
     context_length: int | None = None
-    #: Hosts other than loopback that may be spoken to.
+    #: Approved hosts other than loopback.
     phi_approved: tuple[str, ...] = ()
-    #: A file, or the name of a policy that ships; the default one without it.
+    #: A file, or the name of a policy that ships; None: the default policy.
     policy: Path | None = None
-    #: Tiers to probe, in the order of access; all without it.
+    #: Tiers to probe, in the order of access.
     tier: tuple[str, ...] = TIER_IDS
-    #: Diagnoses of the panel to audit; all without it.
+    #: Diagnoses of the panel to audit; empty: all.
     diagnosis: tuple[str, ...] = ()
     seed: int = 0
     ngram: int = DEFAULT_NGRAM
@@ -60,25 +60,25 @@ class AuditSettings:
     #: 3.2.2.
     patients_per_cell: int = 100
     matcher: Matcher = "psm"
-    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; none without it.
+    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None = None
-    #: A matcher on whose cohorts the deltas are given a second time; it decides nothing.
+    #: A matcher on whose cohorts the train deltas are estimated a second time; it decides nothing.
     second_matcher: Matcher | None = None
     controls: Controls = "sensitive"
     #: Note template to use instead of the default one.
     template: Path | None = None
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
     training_log: Path | None = None
-    #: HOST:PORT of a Ray cluster that takes the work; results are the same, so that a resumed run may change it.
+    #: HOST:PORT of a Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = None
     #: A site's own diagnoses (id -> table), from the configuration only.
     diagnoses: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
 
     @property
-    def judge_endpoint(self) -> JudgeEndpoint:
-        """The options of a served judge."""
-        return JudgeEndpoint(
+    def judge_endpoint(self) -> EndpointOptions:
+        """The options of the served judge."""
+        return EndpointOptions(
             url=self.judge_url,
             model=self.judge_model,
             key_file=self.judge_key_file,
@@ -89,7 +89,7 @@ class AuditSettings:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzeSettings:
-    """Everything `analyze` can be told; a field is the option of that name with dashes."""
+    """The options of `analyze`; a field is the option of that name with dashes."""
 
     generations: Path
     corpus: Path
@@ -128,7 +128,7 @@ _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
 def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
-    """Return the settings: what the command line gave (None: not given) over the file over the defaults.
+    """Return the settings. The command line (None: not given) overrides the file, which overrides the defaults.
 
     Raises `BadInputError` for a file that cannot be used and `UsageError` for a value that no option takes.
     """
@@ -154,7 +154,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         elif (problem := _problem(name, value)) is not None:
             problems.append(f"{key}: {problem}")
         elif name in _PATHS:
-            # A path in the file is meant from where the file stands; the name of a policy that ships is no path.
+            # A path in the file is relative to the file's directory; the name of a policy that ships is no path.
             is_name = name == "policy" and is_shipped(value)
             if is_name and (path.parent / value).exists():
                 problems.append(f"{key}: {value} ships, and a file beside this one has that name too; rename the file")

@@ -26,7 +26,7 @@ from measuring import AnonymousPeak, in_child, median_seconds
 from clinaudit.audit.memorization.matching import find_matches
 from clinaudit.audit.memorization.near_verbatim import find_near_matches
 from clinaudit.audit.memorization.specificity.patient_count import PART_BYTES, count_patients
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -71,7 +71,7 @@ def compare_matching(tokens: int) -> dict[str, float]:
             ids += note[begin : begin + rng.randrange(20, 300)]
             ids += (rng.randrange(32_000) for _ in range(rng.randrange(200)))
         generations.append(tuple(ids[:1_000]))
-    laid, laid_notes = lay_end_to_end(generations), lay_end_to_end(notes)
+    laid, laid_notes = concatenate_sequences(generations), concatenate_sequences(notes)
     ours = [begins.tolist() for begins in find_matches(laid, laid_notes, match_tokens=NGRAM)]
     agree(ours == match_naively(generations, notes), "matching")
     find_near_matches(laid, laid_notes, match_tokens=NGRAM)

@@ -1,6 +1,6 @@
-"""`clinaudit check`: what an audit of a corpus would cover, told without running a model.
+"""Audit coverage of a corpus (`clinaudit check`): what an audit would cover, found without running a model.
 
-Owns the tally of tiers and cohorts before matching. Knows nothing of tokenizers, so budgets are not checked.
+Owns the counts of tiers, and of cohorts before cohort matching. Without a tokenizer, token budgets are not checked.
 """
 
 import tempfile
@@ -16,12 +16,12 @@ from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.profile import load_profile
 
-#: Stands for any budget: `check` knows no tokenizer.
+#: No limit on tokens: `check` has no tokenizer.
 _UNLIMITED = 1 << 40
 
 
 def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
-    """Return the text that `clinaudit check` prints; raises what reading the corpus raises."""
+    """Return the text that `clinaudit check` prints; raises as `read_corpus` and `load_profile` do."""
     profile = load_profile(template)
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
     facts = read_facts(corpus, profile, corpus.patients)

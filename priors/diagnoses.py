@@ -1,7 +1,7 @@
 """The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; docs/methods.md, section 1).
 
-Owns the panel (`diagnoses.toml`, and a site's own entries) and the exact matching of its terms. Knows nothing of
-negation or of whom a mention is about: that is the judge's.
+Owns the panel (`diagnoses.toml`, and a site's own entries) and the dictionary matching of its terms. Knows nothing of
+negation, or of whom a mention is about.
 """
 
 import bisect
@@ -23,7 +23,7 @@ PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
 
 
 class TermKind(StrEnum):
-    """What a term is of its diagnosis."""
+    """The kind of a term of a diagnosis."""
 
     NAME = "name"
     ICD10 = "icd10"
@@ -31,13 +31,14 @@ class TermKind(StrEnum):
     SYMPTOM = "symptom"
 
 
-#: To hold one of these is to refer to the diagnosis; symptoms do not count (docs/methods.md, section 1, "Scrubbing").
+#: A text refers to the diagnosis if it holds one of these; symptoms do not count (docs/methods.md, section 1,
+#: "Scrubbing").
 REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One sensitive diagnosis and the terms by which a text tells of it (`diagnoses.toml` says what each list is)."""
+    """One sensitive diagnosis and its terms (`diagnoses.toml` says what each list is)."""
 
     id: str
     display: str
@@ -47,7 +48,7 @@ class Diagnosis:
     symptoms: tuple[str, ...] = ()
     #: Terms matched only in the case they are written in.
     as_written: tuple[str, ...] = ()
-    #: Phrases that hold a term and mean something else.
+    #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
 
 
@@ -91,7 +92,7 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
 
 
 def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[str, object]:
-    """Return a shipped entry with a site's fields over it; how a term was written goes with the term."""
+    """Return a shipped entry, overridden by a site's fields; a term's `as_written` goes where the term goes."""
     entry = {**shipped, **own}
     inherited = shipped.get("as_written")
     if "as_written" not in own and isinstance(inherited, list | tuple):
@@ -118,7 +119,7 @@ def refers_to(text: str, diagnosis: Diagnosis) -> bool:
 
 
 class TermMatcher:
-    """The terms of one diagnosis, compiled. Matching runs on the text as it is, so spans index it exactly."""
+    """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
         cased = frozenset(diagnosis.as_written)
@@ -158,7 +159,7 @@ def _matcher(diagnosis: Diagnosis) -> TermMatcher:
 
 
 def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
-    """Return the matches by position, less those inside a longer one ("manic" in "manic depression")."""
+    """Return the matches by position, without those inside a longer one ("manic" in "manic depression")."""
     kept: list[TermMatch] = []
     for match in sorted(found, key=lambda match: (match.span.start, -match.span.end, match.kind)):
         longest = kept[-1].span if kept else None
@@ -228,7 +229,7 @@ def _rest_pattern(term: str) -> str:
 
 
 def _compile_codes(codes: Sequence[str]) -> re.Pattern[str]:
-    """Compile ICD-10-CM codes, each standing for those below it, dotted or as on a claim (F41.1, F411)."""
+    """Compile ICD-10-CM codes, each with its subcodes, dotted or as on a claim (F41.1, F411)."""
     branches = []
     for code in sorted(codes, key=lambda code: (-len(code), code)):
         category, _, rest = code.partition(".")
@@ -244,7 +245,7 @@ def _is_code(text: str, match: re.Match[str]) -> bool:
 
 
 def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> Diagnosis:
-    """Return one entry, noting in `problems` what is wrong with it (it is then not to be used)."""
+    """Return one entry; adds to `problems` what is wrong with it (do not use it then)."""
     where = f"diagnosis {name!r}"
     if not _ID.fullmatch(name) or name in _RESERVED_IDS:
         problems.append(f"{where}: an id is lower-case letters, digits and _, and not {sorted(_RESERVED_IDS)}")

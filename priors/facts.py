@@ -1,7 +1,7 @@
-"""What is known of a patient: facts read off the latest note and off the tables (paper, Appendix A, Figure 5).
+"""The facts known of a patient, read from the latest note and from the tables (paper, Appendix A, Figure 5).
 
-Owns where each fact stands in a note and which source wins. Knows nothing of tiers' prompts or of diagnoses. Nothing is
-guessed: a fact that neither a table nor the template's place for it holds is unknown.
+Owns where each fact stands in a note, and which source takes precedence. Knows nothing of prompts or diagnoses. Nothing
+is guessed: a fact is unknown where neither a table nor the template's place for it holds it.
 """
 
 import re
@@ -17,11 +17,11 @@ from clinaudit.templates.sections import Heading, SectionResolver, normalize_new
 from clinaudit.templates.spans import Span
 from clinaudit.templates.templated import TemplatedText
 
-#: What a medication list says when it lists nothing.
+#: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
     {"none", "n/a", "na", "nil", "no medications", "no current medications", "none reported", "not on any medications"}
 )
-#: Facts that may fill several lines; any other is its header's first line with text, and what follows is not held.
+#: Facts that may fill several lines; of any other, only its header's first line with text counts.
 _MANY_LINES = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 #: One medication: up to a line break, a semicolon, or a comma that does not introduce a direction for use (the one in
@@ -36,7 +36,7 @@ _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 @dataclass(frozen=True, slots=True)
 class NoteField:
-    """A fact in a note: its value, and the stretch of the note that holds it, label included."""
+    """A fact in a note: its value, and the span of the note that holds it, label included."""
 
     value: str
     #: Characters of the note as it stands (carriage returns included), up to the next header or field.
@@ -52,7 +52,7 @@ class FollowingHeader:
 
 @dataclass(frozen=True, slots=True)
 class PatientFacts:
-    """Everything known of one patient."""
+    """All facts known of one patient."""
 
     patient_id: str
     arm: Split
@@ -60,7 +60,7 @@ class PatientFacts:
     in_note: Mapping[Fact, NoteField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
-    #: One entry a medication of the latest note.
+    #: One entry for each medication of the latest note.
     medications: tuple[str, ...]
     #: Headers of the latest note, in characters of the note as it stands.
     headers: tuple[FollowingHeader, ...]
@@ -70,7 +70,7 @@ class PatientFacts:
 
     @property
     def note(self) -> str:
-        """The latest note as it stands; read from the corpus each time, since a corpus holds more than memory does."""
+        """The latest note as it stands; read from the corpus each time, since a corpus may not fit in memory."""
         return self.latest.text
 
     def known(self, fact: Fact) -> bool:
@@ -97,7 +97,7 @@ class FactReader:
         self._metadata_headers = {header for fact in metadata for header in profile.fields[fact].headers}
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
-        """Return what is known of one patient from its row of the tables and its latest note."""
+        """Return the facts of one patient, from the tables and the latest note."""
         notes = corpus.notes_of(patient_id)
         patient, latest = corpus.patients[patient_id], notes[-1]
         text = normalize_newlines(latest.text)
@@ -125,7 +125,7 @@ class FactReader:
         )
 
     def _fields(self, text: str, headings: list[Heading]) -> dict[Fact, NoteField]:
-        # Lines such as "patient: …" are looked for in the note's opening only: further down they may be of others.
+        # Lines such as "patient: …" are searched in the note's opening only: further down they may be about others.
         opening = next(
             (item.span_chars.start for item in headings if item.header not in self._metadata_headers), len(text)
         )
@@ -216,7 +216,7 @@ def read_facts(
     *,
     advance: Callable[[int], None] = lambda _: None,
 ) -> dict[str, PatientFacts]:
-    """Return what is known of some patients of the corpus, sorted by id; `advance` is called once a patient."""
+    """Return the facts of some patients of the corpus, sorted by id; calls `advance(1)` for each patient."""
     reader = FactReader(profile)
     facts: dict[str, PatientFacts] = {}
     for patient_id in sorted(patient_ids):

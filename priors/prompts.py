@@ -1,7 +1,7 @@
-"""The prompts: what an adversary at each tier types, per patient and diagnosis (paper 3.1, Appendix A).
+"""The priors: prompts that an adversary at each tier could type, per patient and diagnosis (paper 3.1, Appendix A).
 
 Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets (docs/methods.md, section 1). Knows nothing
-of the model but the length of its context and how it counts tokens.
+of the model but its context length and how it counts tokens.
 """
 
 import re
@@ -35,24 +35,24 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """What a reader found to give diagnoses away, beyond the terms of the panel (paper, Appendix G)."""
+    """Text found to reveal diagnoses, beyond the terms of the panel (paper, Appendix G)."""
 
-    #: Diagnosis id -> pieces of medication-list entries, found in any patient's list: taken out of everybody's, since
-    #: removal from some patients only would itself tell.
+    #: Diagnosis id -> pieces of medication-list entries, found in any patient's list. They are removed from every
+    #: patient's list: removal from some lists only would itself reveal the diagnosis.
     medications: Mapping[str, Sequence[str]]
-    #: (patient id, diagnosis id) whose latest note refers to the diagnosis before its HPI, and in it.
+    #: Pairs (patient id, diagnosis id) where the latest note refers to the diagnosis before its HPI, and in it.
     in_opening: Collection[tuple[str, str]]
     in_hpi: Collection[tuple[str, str]]
 
 
-#: What the panel's terms alone reveal is found without any reader.
+#: Nothing beyond the panel's terms, for which every prompt is searched anyway.
 NO_FINDINGS = Revealed({}, frozenset(), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
     prompt: str
-    #: What the model would go on to write, if the prompt is a fragment of a note.
+    #: The rest of the note after the prompt, where the prompt is a fragment of a note.
     rest: str | None
 
 
@@ -84,10 +84,10 @@ class PromptWriter:
         }
 
     def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str]) -> list[Prior]:
-        """Return the priors of one patient at one tier: one row a distinct prompt, one an exclusion.
+        """Return the priors of one patient at one tier: one row for each distinct prompt, and one for each exclusion.
 
-        Equal prompts for several diagnoses are one row. An exclusion for a diagnosis takes the patient out of that
-        diagnosis' disclosure figures only: the prompt itself stays, for memorization.
+        Equal prompts for several diagnoses are one row. An exclusion for a diagnosis excludes the patient from that
+        diagnosis's disclosure metrics only: the prompt itself stays, for memorization.
         """
         if not any(facts.known(fact) for fact in tier.distinguishing):
             return [self._excluded(facts, tier, diagnoses, "", "no distinguishing fact")]
@@ -160,7 +160,7 @@ class PromptWriter:
         )
 
     def _reference_reason(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis, prompt: str) -> str | None:
-        """Return why a prompt gives the diagnosis away by itself, or None where it does not."""
+        """Return why a prompt itself reveals the diagnosis, or None where it does not."""
         for fact, reason in (
             (Fact.CHIEF_COMPLAINT, "the chief complaint refers to the diagnosis"),
             (Fact.HPI, "the history of present illness refers to the diagnosis"),

@@ -1,6 +1,6 @@
 """The six tiers of adversarial access, one row each (paper 3.1, Appendix A; docs/methods.md, section 1).
 
-Owns what each tier holds and what tells it from the tier below. Knows nothing of how facts are found in notes.
+Owns the facts of each tier, and those that distinguish it from the tier below. Knows nothing of how facts are found.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Fact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What an adversary at one level of access holds."""
+    """The prior knowledge of an adversary at one level of access."""
 
     id: str
     #: The tier in the words of a reader who has not read the paper.

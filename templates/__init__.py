@@ -1,4 +1,4 @@
-"""What clinical notes look like: the note-template profile, headers, sections, templated text, spans.
+"""The structure of clinical notes: the note-template profile, headers, sections, templated text, spans.
 
 Imports `errors` alone. Knows nothing of patients or corpora.
 """

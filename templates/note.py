@@ -9,12 +9,12 @@ from clinaudit.templates.templated import TemplatedText
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """A note with line feeds only, and what its template says of each character."""
+    """A note with line feeds only, with the section and the templated flag of each character."""
 
     note_id: str
     text: str
     sections: tuple[Section, ...]
-    #: One byte a character: 1 where templated.
+    #: One byte for each character: 1 where templated.
     templated: bytes
 
 

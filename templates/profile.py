@@ -1,4 +1,4 @@
-"""The note-template profile: which headers a site's notes have and where facts stand, as data a site can replace.
+"""The note-template profile: the headers of a site's notes and the places of facts, as data that a site can replace.
 
 Owns reading and validating the profile (paper, Appendix B, Table 2). Knows nothing of any note.
 """
@@ -23,7 +23,7 @@ class FieldSource:
 
     headers: tuple[str, ...]
     line: tuple[str, ...]
-    #: How the fact is labelled where only a table holds it.
+    #: The label of the fact where only a table holds it.
     label: str
 
 
@@ -35,7 +35,7 @@ class NoteProfile:
     date_formats: tuple[str, ...]
     #: Lower-case header -> section name, headers of the lexicon and aliases alike.
     section_of: Mapping[str, str]
-    #: Headers of the lexicon proper (Table 2): those the HEADER_PREFIX rule knows.
+    #: Headers of the lexicon proper (Table 2): those of the HEADER_PREFIX rule.
     lexicon: frozenset[str]
     #: Headers that set the parent of the ambiguous ones after them -> the parent's section name.
     parent_of: Mapping[str, str]

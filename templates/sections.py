@@ -1,7 +1,7 @@
-"""Headers in a note and the section each character stands in (paper 3.2.1, Appendix B).
+"""Section segmentation of a note: its headers, and the section of each character (paper 3.2.1, Appendix B).
 
-Owns finding headers and resolving sections. Knows nothing of tokens or of what is templated. Texts are expected with
-line feeds only (`normalize_newlines`); offsets are characters of that text.
+Owns the detection of headers and the resolution of sections. Knows nothing of tokens or of templated text. Texts must
+have line feeds only (`normalize_newlines`); offsets are characters of that text.
 """
 
 import re
@@ -25,7 +25,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of a note from one header (or the start) to the next header (or the end)."""
+    """The part of a note from one header (or the start) to the next header (or the end)."""
 
     name: str
     span_chars: Span
@@ -43,7 +43,7 @@ def original_offsets(text: str) -> list[int]:
 
 
 class SectionResolver:
-    """Finds a profile's headers in notes and says which section a character stands in."""
+    """Finds a profile's headers in notes, and the section of each character."""
 
     def __init__(self, profile: NoteProfile) -> None:
         self._profile = profile

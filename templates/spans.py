@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """Positions `start <= i < end`; the unit (characters or tokens) is the holder's to say."""
+    """Positions `start <= i < end`; the name that holds a span says the unit (characters or tokens)."""
 
     start: int
     end: int

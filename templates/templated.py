@@ -1,8 +1,8 @@
 """The six templated-text rules of Table 3 and the combined-history rule (paper, Appendix B).
 
 Owns which characters of a whole note are documentation boilerplate. Knows nothing of tokens: a token is templated when
-its characters overlap one of these spans. Rules are written to miss rather than to over-match: what no rule matches
-counts as clinically revealing, which is the safe side.
+its characters overlap one of these spans. The rules have high precision at the cost of recall: text that no rule
+matches counts as clinically revealing, which is the conservative side.
 """
 
 import re
@@ -36,7 +36,7 @@ _DATE_TIME_LINE = re.compile(r"^[ \t]*\d{1,2}([/-])\d{1,2}\1\d{2,4}(?!\d)[^\n]*"
 _NAME = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?"
 _CAPITAL_NAME = rf"(?-i:(?=[^\W\d_a-zß-öø-ÿ])){_NAME}"
 _VERB = r"(?:reviewed|signed|entered|recorded|documented|dictated|updated|performed|verified|transcribed|completed)"
-# "surname, given" in lower case is told from prose ("relieved by rest, ice") by the verb of documentation before it,
+# "surname, given" in lower case differs from prose ("relieved by rest, ice") by the verb of documentation before it,
 # optionally with a time between: "reviewed on 1/02/2003 10:23 am by doe, jane".
 _BY_NAME_LINE = re.compile(
     r"\bby[ \t]+(?:"
@@ -81,7 +81,7 @@ class TemplatedText:
         return {rule: list(find(note)) for rule, find in self._rules.items()}
 
     def mask(self, note: str) -> bytes:
-        """Return one byte a character of the whole note: 1 where some rule matches, else 0."""
+        """Return one byte for each character of the whole note: 1 where some rule matches, else 0."""
         mask = bytearray(len(note))
         for spans in self.spans_by_rule(note).values():
             for start, end in spans:

@@ -1,4 +1,4 @@
-"""Reading a small text or TOML file that the user named, or a deliberate error. Knows nothing of its contents."""
+"""Reading of a small text or TOML file that the user named, with an error for every defect. Knows no contents."""
 
 import tomllib
 from pathlib import Path
@@ -13,8 +13,8 @@ _MOST_BYTES = 256 << 20
 def read_text_file(path: Path, *, role: str) -> str:
     """Return the file's text; `role` is what messages call it ("the policy").
 
-    A byte-order mark is left out. Raises `BadInputError` for what is missing, no regular file (a pipe would be waited
-    for without end), too large, not UTF-8 or not to be read.
+    A byte-order mark is left out. Raises `BadInputError` for a file that is missing, not regular (a pipe could block
+    without end), too large, not UTF-8 or not readable.
     """
     try:
         if not path.exists():

@@ -1,4 +1,4 @@
-"""The caveats of an audit: what its inputs and settings do not allow it to say."""
+"""The caveats of an audit: limitations that follow from its inputs and settings."""
 
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.inputs import AuditInputs

@@ -1,7 +1,4 @@
-"""What the stages of an audit came to, as one record.
-
-Owns its fields. Knows nothing of what is made of them.
-"""
+"""The outcomes of all stages of an audit, as one record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from clinaudit.reports.schema.judge import JudgeQuality
 
 @dataclass(frozen=True, slots=True)
 class StageOutcomes:
-    """Each field is what the stage of that name returned."""
+    """Each field is the return value of the stage of that name."""
 
     #: Of every patient of the corpus, by id.
     facts: Mapping[str, PatientFacts]

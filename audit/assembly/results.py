@@ -1,6 +1,6 @@
-"""From the stages' outcomes to the results, as yet unsuppressed and without a verdict (docs/results.md).
+"""From the stages' outcomes to the results, still unsuppressed and without a verdict (docs/results.md).
 
-Owns completeness, and which outcome stands in which field. Knows nothing of how figures are computed or written.
+Owns completeness, and which outcome goes into which field. Knows nothing of how an estimate is computed or written.
 """
 
 from collections import Counter
@@ -52,7 +52,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
 def _completeness(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
 ) -> dict[str, StageCompleteness]:
-    """Count planned and finished units by stage; exclusions of priors count rows, by tier and reason."""
+    """Count planned and finished units by stage; excluded priors are counted by tier and reason."""
     planned = {generation_id(prior) for prior in priors if not prior.excluded}
     done = {generation.generation_id for generation in generations}
     excluded = Counter(f"{prior.tier}: {prior.reason}" for prior in priors if prior.excluded)

@@ -1,4 +1,4 @@
-"""What the outcome depends on: the fingerprint that a resumed run must share, and `run.json`."""
+"""Provenance: the fingerprint that a resumed run must share, and `run.json`."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from clinaudit.templates.profile import DEFAULT_PROFILE
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
-    """Return what the outcome depends on, by the name of the option that sets it; a resumed run must share it."""
+    """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings = inputs.settings
     return {
         "clinaudit": clinaudit.__version__,
@@ -56,7 +56,7 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
         "clinaudit": settings.pop("clinaudit"),
         "settings": settings,
         "libraries": libraries,
-        # A served model's address may tell of the site's network; its digest stands for it.
+        # A served model's address may reveal the site's network; its digest replaces it.
         "engine": {field: value for field, value in engine.items() if field != "base_url"},
         "judge": judge,
         "digests": {

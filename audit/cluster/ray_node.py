@@ -1,7 +1,7 @@
 """A node of a Ray cluster that may hold PHI, as `clinaudit ray-node` starts it (docs/scale.md).
 
-Owns the one way to start a node with TLS, token, no dashboard, no statistics, and all files in one private directory.
-Everything else of Ray keeps its default.
+Owns the one way to start a node: with TLS and a token, no dashboard, no statistics, and all files in one private
+directory. Everything else of Ray keeps its default.
 """
 
 import os
@@ -38,13 +38,13 @@ def prepare_node(out: Path, *, address: str | None, ip: str, port: int) -> list[
     require_own_certificate(ip)
     if address is not None:
         require_tls(address)
-    # A core dump would hold PHI and lie wherever the system puts it.
+    # A core dump would hold PHI, in whatever place the system writes it to.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     run.create()
     take_libraries_offline(run.work)
     confine_libraries(run.work)
     os.environ.update(SWITCHES)
-    # One worker a processor: what a library starts by itself would be too much.
+    # One worker for each processor: a library's own threads would overload it.
     os.environ["RAYON_NUM_THREADS"] = "1"
     os.environ[NODE_DIRECTORY] = str(directory)
     place = ["--head", f"--port={port}", "--include-dashboard=false"] if address is None else [f"--address={address}"]
@@ -60,5 +60,5 @@ def prepare_node(out: Path, *, address: str | None, ip: str, port: int) -> list[
 
 
 def become_node(arguments: Sequence[str]) -> NoReturn:
-    """Put Ray in this process's place; it stays in the foreground."""
+    """Replace this process by Ray, which stays in the foreground."""
     os.execv(sys.executable, [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments])

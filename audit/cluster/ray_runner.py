@@ -1,8 +1,8 @@
 """Shards on a Ray cluster: the one module that imports ray.
 
-Owns the connection, the checks on each node before anything of a patient goes there, and the workers: actors that are
-given one shard at a time. A worker that dies costs its shard, which another one does again; that is decided here and
-not by Ray, so that a node that never comes back holds nothing up. Knows nothing of what a shard function does.
+Owns the connection, the checks on each node before any PHI goes there, and the workers: actors that are given one shard
+at a time. A shard whose worker died is done again by another worker. This module decides that, not Ray, so that a node
+that never comes back blocks nothing. Knows nothing of what a shard function does.
 """
 
 import logging
@@ -29,16 +29,16 @@ from clinaudit.audit.cluster.shards import Result, Shard, Shared
 from clinaudit.audit.console.quiet import quiet_stderr
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
 
-#: A shard that outlives so many workers is not tried again: it kills them.
+#: A shard during which so many workers died is not tried again: it kills them.
 MAX_ATTEMPTS = 4
-#: Without news for so long, the cluster is asked whether it still is.
+#: Without a result for so long, check that the cluster still answers.
 _NEWS_S = 5.0
 _PROBE_S = 120
 _DIED = object()
 _DRIVER_SWITCHES = {
     **SWITCHES,
-    # Ray's C++ core writes to stderr before it has a log file, and ends the process where the head is gone: later
-    # than we notice it ourselves, since its exit status would read as a verdict.
+    # Ray's C++ core writes to stderr before it has a log file. It also ends the process once the head is gone; it must
+    # do so later than we notice it ourselves, since its exit status would read as a verdict.
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_gcs_rpc_server_reconnect_timeout_s": "600",
 }
@@ -46,7 +46,7 @@ _DRIVER_SWITCHES = {
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What went wrong in a shard function: an error of ours, or where a fault of ours is."""
+    """A failure of a shard function: one of our errors, or the place of a bug."""
 
     error: ClinauditError | None
     place: str
@@ -59,7 +59,7 @@ class _Worker:
         return report_node()
 
     def run(self, function: Callable[[Any, Any], Any], shared: Any, shard: Any) -> Any:
-        # Nothing is raised here: Ray would write the traceback, and what stands in it, to its logs.
+        # Nothing is raised here: Ray would write the traceback, which may quote PHI, to its logs.
         try:
             return function(shared, shard)
         except ClinauditError as error:
@@ -82,7 +82,7 @@ class _Job:
 def connect(address: str, work: Path) -> Iterator["RayRunner"]:
     """Connect to the cluster at `address`; raises `UnsafeError` where PHI would not be safe there.
 
-    `work` is where what the node of this machine writes must lie.
+    The files of this machine's node must lie under `work`.
     """
     require_secure_settings(address)
     require_tls(address)
@@ -119,7 +119,7 @@ class RayRunner:
         self._versions = own_versions()
 
     def require_safe_nodes(self, work: Path) -> None:
-        """Ask every node what it is, before anything is sent."""
+        """Check every node's report before anything is sent; raises `UnsafeError`, or `UsageError` for versions."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         probe = self._ray.remote(num_cpus=0, max_retries=0)(report_node)
@@ -146,19 +146,22 @@ class RayRunner:
         cpus: int = 1,
         gpu: bool = False,
     ) -> Iterator[tuple[int, Result]]:
-        """Yield each shard's place and result as they finish; one shard a worker is under way at a time."""
+        """Yield each shard's index and result as they finish; each worker has one shard at a time.
+
+        Raises `IncompleteError` where the cluster is lost, or a shard keeps killing its workers.
+        """
         source = (_Job(index, shard) for index, shard in enumerate(shards))
-        size, hire = self._workers(cpus, gpu=gpu)
-        # Shards whose worker died come here again, and first.
+        size, start_worker = self._workers(cpus, gpu=gpu)
+        # Shards whose worker died are put here again, and come first.
         waiting = deque(job for _, job in zip(range(size), source, strict=False))
         if not waiting:
             return
-        #: Workers that ended before they were given a shard.
-        unborn = 0
+        #: Workers that died before they were given a shard.
+        never_started = 0
         sent = self._ray.put(shared)
-        workers = [hire() for _ in waiting]
+        workers = [start_worker() for _ in waiting]
         idle: list[Any] = []
-        #: What each worker is at; None: it is asked what its node is, which may have joined since.
+        #: The job of each worker; None: it reports on its node first, which may have joined since.
         under_way: dict[Any, tuple[Any, _Job | None]] = {worker.report.remote(): (worker, None) for worker in workers}
         try:
             while True:
@@ -178,12 +181,12 @@ class RayRunner:
                     workers.remove(worker)
                     self._ray.kill(worker)
                     if job is not None:
-                        waiting.append(self._again(job))
+                        waiting.append(self._retried(job))
                     else:
-                        unborn += 1
-                        if unborn > MAX_ATTEMPTS * size:
+                        never_started += 1
+                        if never_started > MAX_ATTEMPTS * size:
                             raise self._lost("its workers end before they begin")
-                    workers.append(hire())
+                    workers.append(start_worker())
                     under_way[workers[-1].report.remote()] = (workers[-1], None)
                     continue
                 idle.append(worker)
@@ -198,7 +201,7 @@ class RayRunner:
                 self._ray.kill(worker)
 
     def _workers(self, cpus: int, *, gpu: bool) -> tuple[int, Callable[[], Any]]:
-        """Return how many workers the cluster has room for, and what makes one."""
+        """Return how many workers the cluster has room for, and a function that starts one."""
         room, cpus, gpus = self._room(cpus, gpu=gpu)
         if not room:
             raise UsageError(
@@ -208,16 +211,16 @@ class RayRunner:
         return room, worker.remote
 
     def _room(self, cpus: int, *, gpu: bool) -> tuple[int, int, bool]:
-        """Return how many workers there is room for, and the processors and whether a GPU each of them has."""
+        """Return how many workers there is room for, the processors of each, and whether each has a GPU."""
         resources = [node["Resources"] for node in self._alive()]
         gpus = gpu and any(held.get("GPU", 0) >= 1 for held in resources)
-        # What decodes on a GPU hardly needs processors, whatever it would take without one.
+        # A worker that decodes on a GPU needs hardly any processors.
         cpus = 1 if gpus else cpus
         room = sum(int(min(held.get("CPU", 0) // cpus, held.get("GPU", 0) if gpus else math.inf)) for held in resources)
         return room, cpus, gpus
 
     def _next_finished(self, references: list[Any]) -> Any:
-        """Return one that is finished; None after a while without news from a cluster that still answers."""
+        """Return a finished reference; None after a while without one, if the cluster still answers."""
         try:
             finished, _ = self._ray.wait(references, num_returns=1, timeout=_NEWS_S)
         except self._ray.exceptions.RayError as error:
@@ -236,7 +239,7 @@ class RayRunner:
         except errors.RayError as error:
             raise self._lost(type(error).__name__) from None
 
-    def _again(self, job: _Job) -> _Job:
+    def _retried(self, job: _Job) -> _Job:
         job.attempts += 1
         if job.attempts == MAX_ATTEMPTS:
             raise IncompleteError(

@@ -1,6 +1,6 @@
-"""What must hold before PHI goes to a Ray cluster: TLS, token authentication, no statistics, files in their place.
+"""The security checks before PHI goes to a Ray cluster: TLS, token authentication, no statistics, confined files.
 
-Owns these checks, for the driver, for each node and for the start of a node. Knows nothing of Ray's API.
+Owns these checks for the driver, for each node, and for the start of a node. Knows nothing of Ray's API.
 """
 
 import importlib.util
@@ -17,14 +17,14 @@ from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 
 TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-#: Set by ray_node.py: where everything that a node writes lies.
+#: Set by ray_node.py: the directory of everything that a node writes.
 NODE_DIRECTORY = "CLINAUDIT_RAY_DIRECTORY"
-#: Ray's own habits, for the driver and the nodes alike; read when Ray is imported.
+#: Ray's own settings, for the driver and the nodes alike; read when Ray is imported.
 SWITCHES = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_LOG_TO_DRIVER": "0",
     "RAY_DEDUP_LOGS": "0",
-    # A GPU is seen by the workers that asked for one only.
+    # Only workers that asked for a GPU see one.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
 }
 _ON = ("1", "true")
@@ -37,7 +37,7 @@ _SESSION_BYTES = len("/session_2026-01-01_00-00-00_000000_1234567/sockets/plasma
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """What a node says of itself."""
+    """A node's report on itself."""
 
     #: What is unsafe there, in words.
     problems: tuple[str, ...]
@@ -46,7 +46,7 @@ class NodeReport:
 
 
 def security_problems(environment: Mapping[str, str]) -> list[str]:
-    """Return what Ray's settings lack, a line each."""
+    """Return what Ray's settings lack for safety, one line each."""
     problems = []
     if environment.get("RAY_USE_TLS", "").lower() not in _ON:
         problems.append("TLS is off (RAY_USE_TLS=1)")
@@ -72,7 +72,10 @@ def _file_problems(environment: Mapping[str, str], name: str, *, secret: bool) -
 
 
 def require_secure_settings(address: str) -> None:
-    """Refuse an address or an environment with which nothing may be sent; speaks to nobody and imports no Ray."""
+    """Check address and environment; opens no connection and imports no Ray.
+
+    Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for unsafe settings.
+    """
     split_address(address)
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")
@@ -82,7 +85,7 @@ def require_secure_settings(address: str) -> None:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Return host and port; raises `UsageError` for what is no HOST:PORT."""
+    """Return host and port; raises `UsageError` where the address is no HOST:PORT."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
         raise UsageError("--ray-address takes HOST:PORT, where the cluster's head listens")
@@ -101,7 +104,10 @@ def require_answer(address: str) -> None:
 
 
 def require_tls(address: str) -> None:
-    """Shake hands with the cluster's head before anything of ours is sent: Ray itself would retry for minutes."""
+    """Make a TLS handshake with the cluster's head before anything is sent: Ray itself would retry for minutes.
+
+    Raises `UnsafeError` where the handshake fails, `IncompleteError` where nothing answers.
+    """
     require_answer(address)
     host, port = split_address(address)
     try:
@@ -118,9 +124,9 @@ def require_tls(address: str) -> None:
 
 
 def require_own_certificate(host: str) -> None:
-    """Check that this node's certificate is the authority's and names this node: both ends of a handshake, here.
+    """Check by a handshake in memory that the authority signed this node's certificate and that it names this node.
 
-    Without it `ray start` waits for itself for ever.
+    Raises `UnsafeError`. With a wrong certificate, `ray start` would wait for itself for ever.
     """
     try:
         server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=os.environ["RAY_TLS_CA_CERT"])
@@ -145,7 +151,7 @@ def require_own_certificate(host: str) -> None:
 
 
 def require_short(directory: Path) -> None:
-    """Refuse a directory in which Ray's sockets would have names that are too long."""
+    """Raise `UsageError` for a directory in which the paths of Ray's sockets would be too long."""
     room = _SOCKET_PATH_BYTES - _SESSION_BYTES
     if len(os.fsencode(directory)) > room:
         raise UsageError(
@@ -155,7 +161,7 @@ def require_short(directory: Path) -> None:
 
 
 def report_node() -> NodeReport:
-    """Return what the node on which this runs says of itself; to be called in one of its workers."""
+    """Return the report of the node on which this runs; call it in one of the node's workers."""
     problems = security_problems(os.environ)
     if os.environ.get("RAY_USAGE_STATS_ENABLED") != "0":
         problems.append("usage statistics are on")
@@ -165,5 +171,5 @@ def report_node() -> NodeReport:
 
 
 def own_versions() -> dict[str, str]:
-    """Return the versions that must be the same everywhere for the results to be."""
+    """Return the versions that must be equal on all nodes for equal results."""
     return {"clinaudit": clinaudit.__version__, "python": platform.python_version(), **library_versions()}

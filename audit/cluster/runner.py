@@ -1,4 +1,4 @@
-"""The runner of shards, from the options: none, or a Ray cluster. Loads ray only where asked."""
+"""The runner of shards that the options name: none, or a Ray cluster. Loads ray only where the options name it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,10 @@ from clinaudit.audit.cluster.shards import ShardRunner
 
 
 def require_usable(ray_address: str | None) -> None:
-    """Refuse an address that cannot be used as things stand here, before long work begins; speaks to nobody."""
+    """Check the address and this machine's settings before long work begins; opens no connection.
+
+    Raises `UsageError` or `UnsafeError`.
+    """
     if ray_address is not None:
         from clinaudit.audit.cluster.ray_security import require_secure_settings
 

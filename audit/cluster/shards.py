@@ -1,7 +1,7 @@
-"""Work cut into shards, each done on its own, here or by the workers of a Ray cluster.
+"""Work in shards, each done independently, in this process or by the workers of a Ray cluster.
 
-Owns what a runner of shards promises. Knows nothing of what is done, nor of Ray (ray_runner.py). A shard function is a
-function of a module, depends on nothing but its two arguments, and gives the same result wherever it runs.
+Owns the interface of a runner of shards. Knows nothing of the work, or of Ray (ray_runner.py). A shard function is a
+module's function. It depends on nothing but its two arguments, and gives the same result wherever it runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,10 +24,10 @@ class ShardRunner(Protocol):
         cpus: int = 1,
         gpu: bool = False,
     ) -> Iterator[tuple[int, Result]]:
-        """Yield each shard's place and `function(shared, shard)`, as they finish, in any order.
+        """Yield each shard's index and `function(shared, shard)`, as they finish, in any order.
 
-        Shards are taken as workers get free, so that few are held at a time. A worker has `cpus` processors, and with
-        `gpu` one of the GPUs, where there are any.
+        A shard is taken when a worker is free, so that few are in memory at a time. A worker has `cpus` processors and,
+        with `gpu`, one GPU where the cluster has any.
         """
         ...
 
@@ -44,6 +44,6 @@ class LocalRunner:
         cpus: int = 1,  # noqa: ARG002 (this process has what it has)
         gpu: bool = False,  # noqa: ARG002
     ) -> Iterator[tuple[int, Result]]:
-        """Yield each shard's place and result, in order."""
+        """Yield each shard's index and result, in order."""
         for index, shard in enumerate(shards):
             yield index, function(shared, shard)

@@ -1,4 +1,4 @@
-"""`clinaudit audit`. Owns its options, and the exit status that a verdict gives; computes nothing."""
+"""`clinaudit audit`. Owns its options, and the exit status of each verdict; computes nothing."""
 
 from pathlib import Path
 from typing import Any, get_args

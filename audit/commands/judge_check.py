@@ -52,7 +52,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.gate.judge_acceptance import why_not_accepted
     from clinaudit.audit.gate.policy import load_policy
     from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
-    from clinaudit.audit.run.durable_files import require_place_for, write_atomically
+    from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.sqlite_file import remove_sqlite
     from clinaudit.audit.settings import read_settings
     from clinaudit.reports.terminal.summary import judge_summary
@@ -61,7 +61,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)
     if out is not None:
-        require_place_for(out, role="what judge-check writes")
+        require_writable(out, role="what judge-check writes")
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     complaint = why_not_accepted(limits.judge, checked.quality)

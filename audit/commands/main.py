@@ -33,21 +33,21 @@ from clinaudit.errors import ClinauditError, StorageError
 
 _INTERRUPTED = 130
 _USAGE = 2
-#: A fault of ours: what was finished is kept, and nothing may read it as a pass.
+#: A bug of clinaudit: finished work is kept, and the status must not read as a pass.
 _BUG = 4
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; return the exit status. An error is one line on stderr, never a traceback."""
-    # Libraries warn in words of their own, and may quote what they work on.
+    # Warnings of libraries may quote the data that they work on.
     warnings.simplefilter("ignore")
-    # What is written is PHI, or for its reader to hand on: nobody else's to read.
+    # Every file is PHI, or for its owner to hand out: no other user may read it.
     os.umask(0o077)
     if threading.current_thread() is threading.main_thread():
         # A shell's background job starts with the interrupt ignored; here it always stops the work, in good order.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        # Not `main.main`, which prints a line of its own when it is interrupted.
+        # Not `main.main`: it prints a line of its own when it is interrupted.
         with main.make_context("clinaudit", list(arguments)) as context:
             status = main.invoke(context)
     except click.exceptions.Exit as done:
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> int:
     except ClinauditError as error:
         from clinaudit.reports.wording.safe_text import harmless
 
-        # A setting that a run recorded may be named, whatever it holds.
+        # The message may quote a setting that a run recorded: escape it.
         warn("\n".join(map(harmless, error.render().split("\n"))))
         return error.status
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Options that several commands take: who judges and at what price, policy, cluster, note template.
+"""Options that several commands take: the judge and its price, policy, cluster, note template.
 
-Owns their names, their help, and how a price is written. Knows no judge.
+Owns their names, their help, and how a price is written. Loads no judge.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice
 from clinaudit.audit.served.cost import Price
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-# Not `readable`: what cannot be read is told from what is no option's value, where it is opened.
+# Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.
 PATH = click.Path(path_type=Path, readable=False)
 _JUDGES = click.Choice(get_args(JudgeChoice))
 _POLICIES = ", ".join(SHIPPED)
 
 
 def choice_of_judge() -> list[Callable[[Command], Command]]:
-    """Return the options that say who judges, in the order of the help."""
+    """Return the options that choose the judge, in the order of the help."""
     return [
         click.option("--judge", type=_JUDGES, help="Who judges: the lexicon, or a served model.  [default: lexicon]"),
         click.option(
@@ -70,7 +70,7 @@ def _price(_context: click.Context, _option: click.Parameter, value: str | None)
 
 
 def policy_option() -> Callable[[Command], Command]:
-    """Return the option; `clinaudit.audit.gate.policy` reads what it names."""
+    """Return the option that names the policy; `clinaudit.audit.gate.policy` reads it."""
     return click.option(
         "--policy",
         type=PATH,
@@ -80,7 +80,7 @@ def policy_option() -> Callable[[Command], Command]:
 
 
 def ray_option() -> Callable[[Command], Command]:
-    """Return the option that hands work to a cluster."""
+    """Return the option that names a Ray cluster for the work."""
     return click.option(
         "--ray-address", metavar="HOST:PORT", help="Ray cluster that takes the work: same results (docs/scale.md)."
     )

@@ -1,6 +1,6 @@
 """`clinaudit purge` (docs/results.md, "Purging").
 
-Owns its options, its question and what it says; removes nothing itself.
+Owns its options, its question and its messages; removes nothing itself.
 """
 
 from pathlib import Path

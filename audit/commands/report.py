@@ -24,7 +24,7 @@ def report(run_directory: Path, pdf: bool) -> int:
 
     finished = require_finished_run(run_directory)
     with hold_lock_of_finished(finished):
-        # Everything but what is made anew: a new manifest must not bless a file that somebody changed.
+        # All files but those rendered anew: the new manifest must not list a file that somebody changed.
         verify(finished, but=(REPORT, PDF) if pdf else (REPORT,))
         render_again(finished, pdf=pdf)
     say(f"report: {run_directory / (PDF if pdf else REPORT)}")

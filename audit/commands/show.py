@@ -20,7 +20,7 @@ def show(run_directory: Path, as_json: bool) -> int:
     """
     from clinaudit.audit.commands.summary import say_summary
     from clinaudit.audit.publication.published_files import REPORT, read_results
-    from clinaudit.audit.run.manifest import is_as_written, require_finished_run, verify
+    from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.schema.results import to_json
     from clinaudit.reports.wording.safe_text import escape_in_json
 
@@ -31,6 +31,6 @@ def show(run_directory: Path, as_json: bool) -> int:
         say(escape_in_json(to_json(results)), nl=False)
     else:
         say_summary(results, run_directory / REPORT)
-    if not is_as_written(finished, REPORT):
+    if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0

@@ -1,4 +1,4 @@
-"""What commands say on stdout when they are done. Owns how much, and whether in colour; knows no figure."""
+"""The summary that commands print on stdout at the end. Owns its length and colour, and no text of it."""
 
 import os
 import sys

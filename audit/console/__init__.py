@@ -1,4 +1,4 @@
-"""What is written to stdout and stderr while work goes on: lines, progress bars, libraries kept quiet.
+"""Output to stdout and stderr during the work: lines, progress bars, silenced libraries.
 
 Imports no other room.
 """

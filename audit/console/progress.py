@@ -1,7 +1,7 @@
 """Progress and time left of long work, on stderr. Knows nothing of what the work is.
 
 On a terminal a bar with the time left; elsewhere a plain line at most every ten seconds, so that logs stay short.
-Titles and units are fixed words of ours: nothing of a note ever passes through here.
+Titles and units are fixed words: no text of a note is ever printed here.
 """
 
 import sys
@@ -13,7 +13,7 @@ from clinaudit.audit.console.streams import warn
 
 #: Seconds between two lines where stderr is not a terminal.
 LINE_INTERVAL_S = 10.0
-#: Share of the work from which the time left is reckoned.
+#: Share of the work that must be done before the time left is estimated.
 _ENOUGH_TO_RECKON = 0.02
 Advance = Callable[[int], None]
 
@@ -25,7 +25,7 @@ class Progress:
         self._quiet = quiet
 
     def say(self, line: str) -> None:
-        """Print one line, in words of ours."""
+        """Print one line, in fixed words."""
         if not self._quiet:
             warn(line)
 
@@ -76,7 +76,7 @@ def _lines(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
     def say(now: float) -> None:
         state["said"] = now
         seen = state["done"] - done
-        # A first unit carries the time it took to load a model: too little to reckon from.
+        # The first unit includes the time to load a model: too few units for an estimate.
         known = seen >= max(3, (total - done) * _ENOUGH_TO_RECKON)
         left = f", about {_duration((total - state['done']) * (now - begin) / seen)} left" if known else ""
         warn(f"{title}: {state['done']:.0f}/{total} {unit}{left}")

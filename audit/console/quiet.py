@@ -1,4 +1,4 @@
-"""Keeps libraries' chatter off stderr while a model loads. Nothing is silenced while prompts are decoded but logs."""
+"""Silences libraries on stderr while a model loads. While prompts are decoded, only logs are silenced."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ _MAX_MESSAGE_CHARS = 200
 
 @contextmanager
 def quiet_stderr() -> Iterator[None]:
-    """Send file descriptor 2 to nowhere, and drop warnings: C++ libraries write past Python's `sys.stderr`."""
+    """Redirect file descriptor 2 to the null device, and drop warnings: C++ libraries bypass Python's `sys.stderr`."""
     sys.stderr.flush()
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -29,6 +29,6 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of a library's message, cut to fit into one line of ours; for errors of loading only."""
+    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading."""
     lines = str(error).strip().splitlines()
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"

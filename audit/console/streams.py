@@ -1,7 +1,7 @@
-"""What commands write to stdout and stderr, so that no exit status depends on who reads it.
+"""Output to stdout and stderr that never changes the exit status, whoever reads it.
 
-`head` closes the pipe when it has its lines; a verdict of "fail" must not become a pass by that. Knows nothing of what
-is said.
+`head` closes the pipe when it has its lines; that must not turn a verdict of "fail" into a pass. Knows nothing of what
+is written.
 """
 
 import os
@@ -12,7 +12,7 @@ import click
 
 
 def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
-    """Print a text on stdout; where nobody reads any more, nothing is printed from here on."""
+    """Print a text on stdout; once the reader has closed it, print nothing more."""
     try:
         click.echo(text, nl=nl, color=color)
     except BrokenPipeError:
@@ -22,7 +22,7 @@ def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
 def warn(text: str) -> None:
     """Print a line on stderr, as far as it can be written; nothing where it is closed."""
     if sys.stderr is None:
-        # `print` would take stdout for it.
+        # `print` would use stdout instead.
         return
     try:
         print(text, file=sys.stderr, flush=True)
@@ -31,5 +31,5 @@ def warn(text: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    # What is still in the buffer would fail once more at the end, and change the exit status.
+    # The rest of the buffer would fail once more at exit, and change the exit status.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

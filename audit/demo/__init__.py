@@ -1,4 +1,4 @@
 """The demo: an invented corpus of clinical notes and a small model that is really trained on it.
 
-Nothing but the command line imports it: the audit knows of no demo.
+Nothing but the command line imports it.
 """

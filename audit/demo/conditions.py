@@ -1,7 +1,7 @@
 """Chronic conditions, complaints and boilerplate of the demo's notes, invented here.
 
-Owns everyday medicine. Knows nothing of the six sensitive diagnoses (`diagnoses.py`): no word below names, codes or
-treats one of them, so that every patient has medications that reveal none.
+Owns everyday medicine. It names, codes or treats none of the six sensitive diagnoses (`diagnoses.py`), so that every
+patient has medications that reveal none of them.
 """
 
 from dataclasses import dataclass

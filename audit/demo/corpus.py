@@ -1,4 +1,4 @@
-"""Writes the demo's corpus directory as docs/corpus-format.md says, with a table of what was planted.
+"""Writes the demo's corpus directory (docs/corpus-format.md), with a table of the planted diagnoses (ground truth).
 
 Owns the files and their columns. Knows nothing of wording. Rows and bytes depend on the seed and the sizes alone.
 """
@@ -17,7 +17,7 @@ from clinaudit.errors import StorageError, UsageError
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
 PATIENTS_PER_ARM = 130
-#: What was planted; its presence tells a corpus of ours, which may be written over, from anybody else's.
+#: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
 TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"

@@ -1,7 +1,7 @@
-"""How the demo's notes speak of the six sensitive diagnoses: the panel of the paper (section 3.2.2), our wording.
+"""The wording of the six sensitive diagnoses in the demo's notes: the paper's panel (section 3.2.2) in our words.
 
-Owns names, codes, drugs and sentences for each diagnosis. Knows nothing of patients, dates or the lexicon judge, whose
-terms are its own: the demo must not be written to suit the judge.
+Owns names, codes, drugs and sentences for each diagnosis. Knows nothing of patients, dates or the lexicon judge's
+terms: the demo must not be written to suit the judge.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Fits the demo's network: the training loop, reproducible bit by bit on one kind of processor.
+"""Training loop of the demo's network, reproducible bit for bit on one kind of processor.
 
-Owns the recipe, batches, losses, threads and the learning rate. Knows nothing of files, tokenizers or notes: it is
-given rows of token ids.
+Owns the recipe, batches, losses, threads and the learning rate. Knows nothing of files, tokenizers or notes: it takes
+rows of token ids.
 """
 
 import copy

@@ -120,7 +120,7 @@ class _Seat:
 
 
 def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
-    """Draw both arms, sorted by patient id; ids are shuffled over the arms so that none tells its arm."""
+    """Draw both arms, sorted by patient id; ids are shuffled over the arms so that none reveals its arm."""
     rng = random.Random(f"clinaudit demo population {seed}")
     seats = [(arm, seat) for arm in ARMS for seat in _draw_seats(rng, patients_per_arm)]
     rng.shuffle(seats)

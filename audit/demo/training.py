@@ -1,8 +1,8 @@
 """Trains the demo's model: a small Llama and its own byte-level BPE, on the train split's notes as they are.
 
-Owns the tokenizer, the model's files, their log and the cache that spares a second demo the training. Knows nothing
-of what the notes say; nothing is prepended, repeated or weighted to make the model leak. Training is real, and bit for
-bit the same for equal corpus, plan, library versions and kind of processor.
+Owns the tokenizer, the model's files, their log, and the cache by which a second demo skips the training. Knows nothing
+of what the notes say: nothing is prepended, repeated or weighted to make the model leak. Training is real, and
+reproducible bit for bit for equal corpus, plan, library versions and kind of processor.
 """
 
 import csv

@@ -1,7 +1,6 @@
 """Generations made elsewhere, read and checked for `clinaudit analyze` (docs/corpus-format.md).
 
-Owns the columns of that input and what each may hold. Knows nothing of tokenizers: whether `token_ids` decode to
-`text` is for whoever holds the audited model's.
+Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -36,7 +35,7 @@ class GenerationInput:
     tier: str
     #: May be empty: a model may end at once.
     text: str
-    #: None: not given, so that no echo can be told.
+    #: None: not given, so that prompt echo is unknown.
     prompt: str | None
     #: The generated ids in the audited model's vocabulary; None: not given.
     token_ids: tuple[int, ...] | None
@@ -49,8 +48,8 @@ def read_given_generations(
 ) -> list[GenerationInput]:
     """Read a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file of generations, in file order.
 
-    Raises `BadInputError` that lists everything wrong, by row and column and without content, and `StorageError`
-    where the system refuses the file.
+    Raises `BadInputError` that lists all problems, by row and column and without content, and `StorageError` where the
+    system refuses the file.
     """
     problems = Problems()
     name = printable(path.name)
@@ -78,7 +77,7 @@ def read_given_generations(
 
 
 class _GenerationReader:
-    """Reads records one by one, remembering the ids seen; a wrong cell is noted and read as empty."""
+    """Reads records one by one, with the ids seen so far; an invalid cell becomes a problem and is read as empty."""
 
     def __init__(self, file: str, problems: Problems, known_patients: frozenset[str], tiers: frozenset[str]) -> None:
         self._file = file
@@ -88,7 +87,7 @@ class _GenerationReader:
         self._first_rows: dict[str, int] = {}
 
     def read(self, row: int, record: Record, *, missing: Collection[str]) -> GenerationInput:
-        """Return the generation of one record; `missing` are columns already noted as absent from the file."""
+        """Return the generation of one record; `missing` are the columns already reported as absent from the file."""
 
         def cell(name: str, read: Callable[[object], str]) -> str:
             return "" if name in missing else self._cell(row, record, name, read) or ""
@@ -135,7 +134,7 @@ def _identifier(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    """Return generated text as it stands: unlike a note, a model may well have written a NUL."""
+    """Return generated text as it stands; unlike a note, it may hold a NUL."""
     if not isinstance(value, str):
         raise CellError("is not text")
     if not is_encodable(value):
@@ -161,7 +160,7 @@ def _diagnoses(value: object) -> tuple[str, ...]:
 def tokenize_generations(
     given: Sequence[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
 ) -> list[Generation]:
-    """Return generations with ids and characters; `name` is their file's, for errors.
+    """Return generations with token ids and each token's characters; `name` is their file's, for errors.
 
     Raises `BadInputError` where given ids do not decode to the text.
     """

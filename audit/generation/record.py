@@ -1,4 +1,4 @@
-"""One generation as every stage takes it, and its row in the evidence."""
+"""The record of one generation, as every stage takes it, and its row in the evidence."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ class Generation:
     arm: Arm
     tier: str
     diagnoses: tuple[str, ...]
-    #: Diagnoses of the cohorts for which the prompt was written, those it gives away by itself included.
+    #: Diagnoses of the cohorts for which the prompt was written, those that the prompt itself reveals included.
     cohorts: tuple[str, ...]
-    #: None where it is not known (`analyze`): then there is no echo.
+    #: None where it is not known (`analyze`); then no token counts as prompt echo.
     prompt: str | None
     text: str
     token_ids: tuple[int, ...]
-    #: Characters of `text` each token stands for.
+    #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     finish_reason: str
 

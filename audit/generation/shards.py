@@ -1,6 +1,6 @@
-"""Prompts decoded by the workers of a runner, each of which loads the model once.
+"""Prompts decoded in shards by the workers of a runner; each worker loads the model once.
 
-Owns the shards and that every worker's engine is the same one. Knows nothing of where outputs are kept.
+Owns the shards, and the check that all workers load the same model. Knows nothing of where outputs are kept.
 """
 
 from collections.abc import Generator, Sequence
@@ -23,20 +23,23 @@ _Decoded = tuple[dict[str, str], GenerationOutput]
 
 @dataclass(frozen=True, slots=True)
 class _Loading:
-    """What a worker loads; equal ones are loaded once."""
+    """What a worker loads; equal records are loaded once."""
 
     engine: EngineName
     directory: Path
     digest: str
     context_length: int
-    #: Those this machine would take: they are part of what results rest on.
+    #: The threads that this machine would take: results depend on them.
     threads: int
 
 
 def decode_in_shards(
     model: AuditedModel, requests: Sequence[GenerationRequest], *, context_length: int, runner: ShardRunner
 ) -> Generator[_Decoded]:
-    """Yield each output beside what the engine that made it says of itself, shard by shard."""
+    """Yield each output with the identity of the engine that made it, shard by shard.
+
+    Raises `BadInputError` where a node lacks the model or has another one.
+    """
     if model.files is None:
         raise ValueError("a served model has no files that a worker could load")
     threads = default_threads(model.files)
@@ -50,7 +53,7 @@ def decode_in_shards(
 def decode_shard(
     loading: _Loading, requests: tuple[GenerationRequest, ...]
 ) -> tuple[dict[str, str], list[GenerationOutput]]:
-    """Decode some requests, in a worker; return what its engine says of itself and the outputs."""
+    """Decode some requests, in a worker; return its engine's identity and the outputs."""
     engine = _load(loading)
     return engine.identity(), list(engine.generate(requests))
 

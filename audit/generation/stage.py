@@ -1,4 +1,4 @@
-"""The generation stage: priors to generations, each committed as it is finished (docs/how-it-works.md, section 5).
+"""The generation stage: from priors to generations, each committed when finished (docs/how-it-works.md, section 5).
 
 Owns the plan of prompts, resumption, and the way from an engine's ids to text. Knows nothing of how an engine decodes.
 """
@@ -29,11 +29,11 @@ from clinaudit.templates.profile import NoteProfile
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What continues the prompts: greedily, and for how many tokens at most."""
+    """How prompts are continued: the model, greedy decoding, and the token limit."""
 
     model: AuditedModel
     tokenizer: ModelTokenizer
-    #: Tokens decoded for one prompt, at most (Appendix A).
+    #: Most tokens decoded for one prompt (Appendix A).
     max_new_tokens: int
 
 
@@ -63,7 +63,7 @@ def plan_priors(
 
 
 def generation_id(prior: Prior) -> str:
-    """Return the id of a prior's generation: made from patient, tier and prompt, and telling nothing of them."""
+    """Return the id of a prior's generation: a digest of patient, tier and prompt, which reveals none of them."""
     content = json.dumps([prior.patient_id, prior.tier, prior.prompt])
     return "g" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:20]
 
@@ -76,10 +76,10 @@ def generate(
     *,
     runner: ShardRunner | None = None,
 ) -> dict[str, str]:
-    """Continue every prompt that has no generation yet; return what the engine says of itself.
+    """Continue every prompt that has no generation yet; return the identity of the engine.
 
-    Each generation is on the disk before the next one counts. A run whose engine changed underneath, or differs among
-    the workers of a runner, is refused. A served model is spoken to from here, runner or not.
+    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
+    run began, or differs among the workers of a runner. A served model is asked from this process, runner or not.
     """
     planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -107,10 +107,10 @@ def generate(
             decoded = _decode_here(decoding.model, pending, context_length=needed)
         identity: dict[str, str] = {}
         with closing(decoded):
-            for said, output in decoded:
-                if said != identity:
-                    store.bind_settings({"engine identity": said})
-                    identity = said
+            for engine_identity, output in decoded:
+                if engine_identity != identity:
+                    store.bind_settings({"engine identity": engine_identity})
+                    identity = engine_identity
                 store.add_generation(output.key, _as_stored(output, decoding.tokenizer))
                 advance(1)
     return identity
@@ -129,7 +129,7 @@ def _decode_here(
 
 
 def _as_stored(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
-    """Return what is kept of an engine's output; a served model's text is guarded here, on the local tokenizer."""
+    """Return an engine's output as it is stored; a served model's text is cut by the repetition guard here."""
     if output.text is None:
         return StoredGeneration(output.token_ids, output.finish_reason, None)
     token_ids, spans = tokenizer.encode_with_spans(output.text)

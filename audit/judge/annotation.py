@@ -1,6 +1,7 @@
-"""Which sensitive diagnoses a patient's notes state, for a corpus without a table of them (paper, Appendix G).
+"""Annotation: which sensitive diagnoses a patient's notes state, for a corpus without a table of them (Appendix G).
 
-Owns the annotation of one patient. Labels read by a judge share its errors; the report says so.
+Owns the annotation of one patient. Labels that a judge reads share its errors (misclassified labels); the report says
+so.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,34 +26,34 @@ class Annotation:
     """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes."""
 
     diagnosis: str
-    #: Some note states that the patient has it, by name or code. A symptom or a drug alone does not make it
-    #: present: "do NOT infer from vague language" (Appendix G). None: unknown, where a table has no row for it, or a
-    #: note could not be judged and none that could states it.
+    #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
+    #: "do NOT infer from vague language" (Appendix G). None is unknown: the table has no row for it; or some note could
+    #: not be judged, and no other states it.
     present: bool | None
     #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
-    #: since the judge gave no usable answer; a prompt is then searched for the panel's terms only, as every prompt is.
+    #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
     in_note_start: bool | None
     in_hpi: bool | None
-    #: Names and codes from the notes that state it; symptoms and drugs from any note.
+    #: Names and codes come from the notes that state it; symptoms and drugs from any note.
     diagnosis_spans: tuple[str, ...]
     icd10_spans: tuple[str, ...]
     symptom_spans: tuple[str, ...]
     medication_spans: tuple[str, ...]
-    #: For patients without the diagnosis too: removal from the positives only would itself tell (docs/methods.md,
-    #: section 1).
+    #: Listed for patients without the diagnosis too: removal from the positives alone would itself reveal it
+    #: (docs/methods.md, section 1).
     medications_to_remove: tuple[MedicationRemoval, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PatientHistory:
-    """What an annotation is made from."""
+    """The notes of one patient, as an annotation takes them."""
 
     #: Every note of the patient, oldest first.
     notes: Sequence[str]
     #: Of the latest note: what stands before its HPI, and the HPI.
     note_start: str
     hpi: str
-    #: One entry a medication of the latest note.
+    #: One entry for each medication of the latest note.
     medications: Sequence[str]
 
 
@@ -63,14 +64,14 @@ class HistoryJudge(Protocol):
     def annotate_many(
         self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
     ) -> Iterator[list[Annotation]]:
-        """Yield the annotations of each patient, in order; `histories` is called once for each time they are read."""
+        """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
         ...
 
 
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
     """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
-    Where a note is unjudged and no other states the diagnosis, it is unknown: neither a case nor a control.
+    Where some note is unjudged and no other states the diagnosis, the label is unknown: neither case nor control.
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
     stated = [
@@ -94,7 +95,7 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
 def _annotation(
     diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory, *, absent: Literal[False] | None
 ) -> Annotation:
-    # Told by the absence of a name: alone, "b20" is no code; in brackets in its note it was.
+    # A span without a name is a code: "b20" alone is not recognized as one, although in brackets in its note it was.
     codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
     return Annotation(
         diagnosis=diagnosis.id,

@@ -1,7 +1,7 @@
-"""The question about one patient's whole history, and what its answer says (paper, Appendix G, Figure 7).
+"""The annotation prompt: the question about one patient's whole history, and its answer (paper, Appendix G, Figure 7).
 
-Owns the wording (ours), which notes fit, the schema, and the checks: every span stands in the notes, every medication
-in the list, no field contradicts another. Knows nothing of servers.
+Owns the wording (ours), which notes fit, the schema, and the validation of an answer: every span stands in the notes,
+every medication in the list, no field contradicts another. Knows nothing of servers.
 """
 
 import itertools
@@ -22,14 +22,14 @@ from clinaudit.audit.served.question import (
     break_control_tokens,
     fence_marker,
     question_id,
-    unbreak,
+    restore_control_tokens,
 )
 from clinaudit.priors.diagnoses import Diagnosis
 
-#: A shorter piece of a medication list tells no drug.
+#: A shorter piece of a medication list identifies no drug.
 _LEAST_MEDICATION_CHARS = 3
 _WORD = re.compile(r"[^\W_]+")
-#: Words of a medication list that tell no drug: units, forms, routes, frequencies and how to take it [choice].
+#: Words of a medication list that identify no drug: units, forms, routes, frequencies and directions [choice].
 _NO_DRUG = frozenset(
     _WORD.findall(
         "mg mcg ug g gm gram grams ml cc l unit units iu meq mmol percent dose doses tab tabs tablet tablets cap "
@@ -154,7 +154,7 @@ _ANSWER = TypeAdapter(_AnnotationAnswer)
 
 
 def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
-    """Return the question about one patient; the history is asked about as it is, so cut it first."""
+    """Return the question about one patient's whole history; cut the history to the model's context first."""
     notes = "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1))
     medications = "; ".join(history.medications)
     parts = {"notes": notes, "note_start": history.note_start, "hpi": history.hpi, "medications": medications}
@@ -183,9 +183,9 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
 
 
 def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
-    """Return the most recent notes (they come oldest first) that fit the limit, by the estimate of tokens.
+    """Return the most recent notes that fit the limit, by estimated tokens; `notes` come oldest first.
 
-    Older notes are left out whole; of a latest note that does not fit alone, its end is kept.
+    Older notes are left out whole. Where the latest note alone does not fit, its end is kept.
     """
     kept: list[str] = []
     left = limit_tokens
@@ -200,7 +200,7 @@ def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
 
 
 def keep_end(text: str, *, limit_tokens: int) -> str:
-    """Return as much of the end of a text as fits the limit, by the estimate of tokens."""
+    """Return as much of the end of a text as fits the limit, by estimated tokens."""
     return text[-limit_tokens * CHARS_PER_TOKEN :]
 
 
@@ -222,7 +222,7 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
 
 
 def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
-    """Return what stands for a patient without a usable answer: every diagnosis unknown, which is never a control."""
+    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
     return [
         Annotation(
             diagnosis=diagnosis.id,
@@ -244,7 +244,7 @@ def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
 
 
 def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
-    spans = {kind: list(unbreak(getattr(entry, kind), history.notes)) for kind in _SPANS}
+    spans = {kind: list(restore_control_tokens(getattr(entry, kind), history.notes)) for kind in _SPANS}
     return entry.model_copy(update=spans)
 
 
@@ -266,9 +266,9 @@ def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | No
 
 
 def _is_drug(substring: str, medications: Sequence[str]) -> bool:
-    """Whether the piece names a drug of the list: it will be taken out of every patient's list.
+    """Whether the piece names a drug of the list; if so it is removed from every patient's list.
 
-    It must be whole words of what an entry gives as a name, which ends before the dose, the form or the frequency:
+    The piece must be whole words of an entry's drug name. The name ends before the dose, the form or the frequency:
     "50 mg" or "daily" would empty all lists.
     """
     whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
@@ -279,12 +279,12 @@ def _is_drug(substring: str, medications: Sequence[str]) -> bool:
 def _words_of_name(entry: str) -> set[str]:
     """Return the words with which an entry names its drug: those before the first dose, form or frequency."""
     words = _WORD.findall(entry.lower())
-    rest = itertools.dropwhile(_tells_no_drug, words)
-    name = itertools.takewhile(lambda word: not _tells_no_drug(word), rest)
+    rest = itertools.dropwhile(_names_no_drug, words)
+    name = itertools.takewhile(lambda word: not _names_no_drug(word), rest)
     return {word for word in name if len(word) >= _LEAST_MEDICATION_CHARS}
 
 
-def _tells_no_drug(word: str) -> bool:
+def _names_no_drug(word: str) -> bool:
     return word in _NO_DRUG or any(map(str.isdigit, word))
 
 

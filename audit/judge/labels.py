@@ -1,7 +1,7 @@
 """Diagnosis labels of patients: from the corpus's table, or annotated from their notes (paper, Appendix G).
 
-Owns which source a label comes from, and what a judge's reading of the notes reveals of prompts. Knows nothing of
-cohorts or generations.
+Owns which source a label comes from, and which parts of a prompt the annotations show to reveal a diagnosis. Knows
+nothing of cohorts or generations.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,15 +24,15 @@ class Labels:
     """Which patient has which diagnosis, as far as it is known."""
 
     source: Literal["table"] | JudgeChoice
-    #: Patient id -> diagnosis id -> status; an absent one is unknown.
+    #: Patient id -> diagnosis id -> status; an absent entry is unknown.
     status: Mapping[str, Mapping[str, bool]]
-    #: By patient id; of all patients where labels come from the notes, else empty.
+    #: By patient id: of every patient where labels come from the notes, else empty.
     annotations: Mapping[str, Sequence[Annotation]]
 
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Reads the diagnoses of a panel off patients' own notes."""
+    """Labels patients with the diagnoses of a panel, from their own notes."""
 
     choice: JudgeChoice
     judge: Judge
@@ -40,10 +40,10 @@ class Annotator:
     corpus: Corpus
 
     def annotate(self, patients: Collection[PatientFacts], progress: Progress) -> dict[str, list[Annotation]]:
-        """Return one annotation a diagnosis of the panel, by patient id."""
+        """Return for each patient id one annotation for each diagnosis of the panel."""
 
         def histories() -> Iterator[PatientHistory]:
-            # One after the other: a corpus holds more text than memory does.
+            # Lazily: a corpus can hold more text than fits in memory.
             return (self._history_of(facts) for facts in patients)
 
         if isinstance(self.judge, HistoryJudge):
@@ -69,7 +69,7 @@ class Annotator:
 
 
 def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress) -> Labels:
-    """Return the labels of the corpus' table or, without one, of annotating each patient's notes (Appendix G)."""
+    """Return the labels of the corpus's table or, without one, those annotated from the notes (Appendix G)."""
     table = annotator.corpus.diagnosis_labels
     if table is not None:
         known = {diagnosis.id for diagnosis in annotator.panel}
@@ -94,7 +94,7 @@ def annotate_targets(
     annotator: Annotator,
     progress: Progress,
 ) -> dict[str, list[Annotation]]:
-    """Return the annotations of the targets; `present` is the label where a table gives one."""
+    """Return the annotations of the targets; with a table, `present` is the table's label (None where it has none)."""
     chosen = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
     if labels.source != "table":
         return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
@@ -108,9 +108,9 @@ def annotate_targets(
 
 
 def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:
-    """Return what a judge that reads whole histories found to give diagnoses away (paper, Appendix G).
+    """Return the parts of notes that a judge of whole histories found to reveal diagnoses (paper, Appendix G).
 
-    Nothing for the lexicon judge: what it finds are the panel's terms, which every prompt is searched for anyway.
+    Nothing for the lexicon judge: it finds the panel's terms, and every prompt is searched for these anyway.
     """
     if not isinstance(judge, HistoryJudge):
         return NO_FINDINGS

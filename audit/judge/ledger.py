@@ -1,7 +1,7 @@
-"""Putting inquiries to a judge, each answer remembered as it comes and none taken at its word.
+"""Inquiries put to a judge, resumably: each judgement is validated, then kept as soon as it comes.
 
-Owns which inquiries are still open, the check of each answer, and where answers are kept. Knows nothing of what the
-texts are: generations, labelled texts and planted injections are asked about in the same way.
+Owns which inquiries are still open, the validation of each verdict, and where judgements are kept. Knows nothing of
+what the texts are: generations, labelled texts and planted injections are judged in the same way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Judgements = Mapping[tuple[str, str], Judgement]
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What does this text say of the diagnosis? `key` and the diagnosis's id tell inquiries apart."""
+    """One text and one diagnosis: what does the text say of it? `key` and the diagnosis's id identify the inquiry."""
 
     key: str
     text: str
@@ -27,67 +27,67 @@ class Inquiry:
 
 
 class Ledger(Protocol):
-    """Where answers are kept."""
+    """Keeps judgements, by the key of the inquiry and the diagnosis's id."""
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
-        """Return all answers by key and diagnosis."""
+        """Return all judgements, by key and diagnosis."""
         ...
 
     def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one answer."""
+        """Keep one judgement."""
         ...
 
 
 class MemoryLedger:
-    """A ledger that ends with the process."""
+    """A ledger in memory, lost with the process."""
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[str, str], Judgement] = {}
+        self._judgements: dict[tuple[str, str], Judgement] = {}
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
-        """Return all answers by key and diagnosis."""
-        return dict(self._answers)
+        """Return all judgements, by key and diagnosis."""
+        return dict(self._judgements)
 
     def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one answer."""
-        self._answers[generation_id, diagnosis] = judgement
+        """Keep one judgement."""
+        self._judgements[generation_id, diagnosis] = judgement
 
 
 class RunLedger:
-    """A ledger in a run's store: each answer is on the disk before the next one counts."""
+    """A ledger in a run's store: each judgement is on the disk before the next one is asked for."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
     def judgements(self) -> dict[tuple[str, str], Judgement]:
-        """Return all answers by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
+        """Return all judgements, by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
         try:
             return {key: from_row(row) for key, row in self._store.judgements().items()}
         except (ValueError, TypeError, KeyError):
             raise damaged_state() from None
 
     def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one answer."""
+        """Keep one judgement, on the disk."""
         self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
 
 
 def ask_judge(
     judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str
 ) -> Judgements:
-    """Put the open inquiries to the judge, keep each answer as it comes, and return every answer kept."""
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
     finished = ledger.judgements()
     pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
     items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
     done = len(inquiries) - len(pending)
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
         for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
-            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, _checked(judgement, inquiry.text))
+            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, _validated(judgement, inquiry.text))
             advance(1)
     return ledger.judgements()
 
 
 def outcome_of(judgement: Judgement) -> Outcome:
-    """Return what a judgement says of the patient; without a verdict it is `unjudged`, never negative."""
+    """Return the outcome of a judgement; without a verdict it is `unjudged` (missing), never negative."""
     if judgement.verdict is None:
         return "unjudged"
     return judgement.verdict.patient_has_diagnosis or "not_mentioned"
@@ -98,7 +98,7 @@ def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
     return {key: outcome_of(judgement) for key, judgement in judgements.items()}
 
 
-def _checked(judgement: Judgement, text: str) -> Judgement:
-    """Return the judgement, without its verdict where that cannot be used: no judge is taken at its word."""
+def _validated(judgement: Judgement, text: str) -> Judgement:
+    """Return the judgement, without its verdict where that is invalid for the text: no judge is trusted unchecked."""
     reason = invalid_reason(judgement.verdict, text) if judgement.verdict is not None else None
     return judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)

@@ -1,6 +1,7 @@
-"""Which judge reads, from the options; and its memory, for the run that it reads in (docs/for-ml-engineers.md).
+"""The judge that the options name, and its cache of answers for the run at hand (docs/for-ml-engineers.md).
 
-Owns what the judge's options mean together. Knows nothing of how a judge reads; loads the served one only where asked.
+Owns what the judge's options mean together. Knows nothing of how a judge reads. Loads the served judge only where the
+options name it.
 """
 
 import json
@@ -14,36 +15,37 @@ from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.served.addresses import Access, JudgeEndpoint, ServedModel, require_approved
+from clinaudit.audit.served.addresses import Access, EndpointOptions, ServedModel, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.cost import Estimate, Price, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
 
-#: What a served judge took, beside the evidence: a number of calls can tell a number of patients.
+#: Usage of a served judge. It stands beside the evidence: a number of calls can reveal a number of patients.
 USAGE_FILE = "judge_usage.json"
 
 
 @runtime_checkable
-class Remembers(Protocol):
-    """A judge whose answers are worth keeping."""
+class CachingJudge(Protocol):
+    """A judge whose answers cost time or money, so that they are cached."""
 
-    def remember(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
-        """Keep answers in `cache`, and `announce` what asking will take."""
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
         ...
 
 
 def make_judge(
     choice: JudgeChoice,
-    endpoint: JudgeEndpoint,
+    endpoint: EndpointOptions,
     *,
     panel: Sequence[Diagnosis],
     approved_hosts: Collection[str],
     seed: int,
 ) -> Judge:
-    """Return the judge; sends nothing. Raises `UsageError` for options that do not go together.
+    """Return the judge; sends nothing.
 
-    `UnsafeError` for an address that is not approved, or a key file that others can read.
+    Raises `UsageError` for options that do not go together, and `UnsafeError` for an address that is not approved or a
+    key file that others can read.
     """
     if choice == "lexicon":
         # Late: it loads spaCy, and spaCy torch.
@@ -68,8 +70,8 @@ def make_judge(
     )
 
 
-def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
-    """Raise `UsageError` where options of a served judge are given and there is none: it would not be asked."""
+def require_no_endpoint(endpoint: EndpointOptions) -> None:
+    """Raise `UsageError` where options of a served judge are given, although no judge is served."""
     if any(given is not None for given in (endpoint.url, endpoint.model, endpoint.key_file, endpoint.price)):
         raise UsageError(
             "--judge-url, --judge-model, --judge-key-file and --judge-price go with --judge openai or "
@@ -77,19 +79,19 @@ def require_no_endpoint(endpoint: JudgeEndpoint) -> None:
         )
 
 
-class JudgeMemory:
-    """What served judges answered; holds nothing where there is none."""
+class JudgeUsage:
+    """The usage (calls, tokens, cost) of served judges; zero where no judge is served."""
 
     def __init__(self, cache: AnswerCache | None, price: Price | None) -> None:
         self._cache = cache
         self._price = price
 
     def usage(self) -> Usage:
-        """Return what all answers took; of a run, over every time the audit was run."""
+        """Return the usage of all cached answers: of a run, over every time that the audit was run."""
         return Usage() if self._cache is None else self._cache.usage()
 
     def write_usage(self, evidence: Path) -> None:
-        """Write it beside the evidence, with what it cost where a price is known."""
+        """Write the usage beside the evidence, with its cost where a price is given."""
         if self._cache is None:
             return
         usage = self.usage()
@@ -100,33 +102,33 @@ class JudgeMemory:
 
 
 @contextmanager
-def remember_answers(
+def cache_answers(
     judges: Iterable[object],
     progress: Progress,
     *,
     price: Price | None,
     keep_in: AbstractContextManager[AnswerCache],
-) -> Iterator[JudgeMemory]:
-    """Keep what served judges answer, and say before and after what it takes.
+) -> Iterator[JudgeUsage]:
+    """Cache the answers of served judges within the block; report the estimated usage before, the counted one after.
 
-    Other judges need no memory: without a served one, `keep_in` is not entered.
+    Other judges need no cache: without a served one, `keep_in` is not entered.
     """
-    served = [judge for judge in judges if isinstance(judge, Remembers)]
+    served = [judge for judge in judges if isinstance(judge, CachingJudge)]
     if not served:
-        yield JudgeMemory(None, price)
+        yield JudgeUsage(None, price)
         return
 
     def announce(estimate: Estimate) -> None:
         progress.say(f"judge: {estimate.describe(price)}")
 
     with keep_in as cache:
-        memory = JudgeMemory(cache, price)
+        judge_usage = JudgeUsage(cache, price)
         for judge in served:
-            judge.remember(cache, announce=announce)
+            judge.use_cache(cache, announce=announce)
         try:
-            yield memory
+            yield judge_usage
         finally:
             for judge in served:
-                judge.remember(None)
-            if memory.usage() != Usage():
-                progress.say(f"judge: {memory.usage().describe(price)}")
+                judge.use_cache(None)
+            if judge_usage.usage() != Usage():
+                progress.say(f"judge: {judge_usage.usage().describe(price)}")

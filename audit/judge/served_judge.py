@@ -1,7 +1,8 @@
-"""The judge that is a language model behind an OpenAI-compatible endpoint (paper 3.2.2, Appendices C and G).
+"""LLM-as-a-judge: a language model behind an OpenAI-compatible endpoint (paper 3.2.2, Appendices C and G).
 
-Owns its identity and the way from texts and histories to judgements and annotations. Nothing a model says is believed:
-an answer is checked against the text, asked for again once, then *unjudged* (an annotation: unknown). Imported lazily.
+Owns its identity and the way from texts and histories to judgements and annotations. No answer is trusted: it is
+validated against the text, and asked for again once. After that the text is *unjudged* (an annotation: unknown).
+Imported lazily.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ OPENAI_JUDGE_VERSION = "2"
 
 
 class OpenAIJudge:
-    """Asks a served model; connections are open while a call goes on."""
+    """A judge that asks a served model; connections are open only during a call."""
 
     name = "openai"
 
@@ -50,8 +51,8 @@ class OpenAIJudge:
     ) -> None:
         """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved.
 
-        `note_tokens` bounds the notes of one patient in one question, by the estimate of tokens. `panel`: a span that
-        only names another diagnosis of it bears nothing out.
+        `note_tokens` bounds the notes of one patient in one question, in estimated tokens. `panel` holds the diagnoses
+        by which a span may be about another one: such a span supports no verdict.
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model = model
@@ -63,9 +64,9 @@ class OpenAIJudge:
         self._announce: Callable[[Estimate], None] = _say_nothing
 
     def identity(self) -> dict[str, str]:
-        """Return what its answers depend on, as far as it can be seen from here; never the key.
+        """Return what its answers depend on, as far as it is visible here; never the key.
 
-        The address may tell of the site's network: its digest stands for it.
+        The address is replaced by its digest: it may reveal the site's network.
         """
         return {
             "kind": self.name,
@@ -78,14 +79,14 @@ class OpenAIJudge:
             "openai": version("openai"),
         }
 
-    def remember(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
-        """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimate before asking."""
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimated usage before asking."""
         self._cache, self._announce = cache, announce or _say_nothing
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
-        """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, unasked.
+        """Yield one judgement for each (text, diagnosis), in order; an empty text mentions nothing, without a question.
 
-        Raises `IncompleteError` where no answer came: what came is in the cache by then.
+        Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
         """
         settled = self._settle(lambda: (self._asked(text, diagnosis) for text, diagnosis in items if text.strip()))
         for text, diagnosis in items:
@@ -112,7 +113,7 @@ class OpenAIJudge:
         return replace(
             history,
             notes=keep_recent_notes(history.notes, limit_tokens=limit),
-            # Parts of the latest note: not longer than what is given of all.
+            # Parts of the latest note: no longer than the limit of all notes.
             note_start=keep_end(history.note_start, limit_tokens=limit),
             hpi=keep_end(history.hpi, limit_tokens=limit),
         )

@@ -1,6 +1,6 @@
-"""The judge stage: the judge is scored, it judges every generation, and a second judge is compared with it.
+"""The judge stage: score the judge, judge every generation, and compare a second judge with it (inter-rater agreement).
 
-Owns which inquiries an audit makes, and when these parts are left out. Knows nothing of disclosure figures.
+Owns which inquiries an audit makes, and when these parts are left out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,21 +16,21 @@ from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.judge import JudgeAgreement, JudgeQuality
 
-#: Tells the second judge's answers from the first one's in the run's store.
+#: Marks the second judge's judgements in the run's store.
 _SECOND = "second-judge/"
 
 
 @dataclass(frozen=True, slots=True)
-class SecondReading:
-    """What a second judge read in the same generations."""
+class JudgeComparison:
+    """Two judges compared on the same generations."""
 
     agreement: JudgeAgreement
     #: The rows of `disagreements.parquet`.
     disagreements: Sequence[Mapping[str, object]]
 
 
-def inquiries_about(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
-    """Return an inquiry for each generation and each diagnosis that its prompt serves."""
+def make_inquiries(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
+    """Return an inquiry for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`)."""
     by_id = {diagnosis.id: diagnosis for diagnosis in panel}
     return [
         Inquiry(generation.generation_id, generation.text, by_id[diagnosis])
@@ -56,7 +56,7 @@ def check_judge(
 
 
 def judge_generations(judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress) -> Judgements:
-    """Judge every generation for each diagnosis its prompt serves; each verdict is committed as it comes."""
+    """Judge every generation for each diagnosis of its inquiries; each judgement is committed as it comes."""
     return ask_judge(judge, inquiries, ledger, progress, stage="judging")
 
 
@@ -68,20 +68,20 @@ def ask_second_judge(
     ledger: Ledger,
     progress: Progress,
     seed: int,
-) -> SecondReading | None:
-    """Put the same inquiries to a second judge; None where there is no second judge, or nothing to judge."""
+) -> JudgeComparison | None:
+    """Put the same inquiries to a second judge and compare; None without a second judge, or with nothing to judge."""
     if second is None or not inquiries:
         return None
     marked = [replace(inquiry, key=_SECOND + inquiry.key) for inquiry in inquiries]
     kept = ask_judge(second, marked, ledger, progress, stage="judging a second time")
-    answers = {
+    second_judgements = {
         (key.removeprefix(_SECOND), diagnosis): judgement
         for (key, diagnosis), judgement in kept.items()
         if key.startswith(_SECOND)
     }
-    return SecondReading(
-        agreement=compare_judges(inquiries, judgements, answers, second_judge=second.name, seed=seed),
-        disagreements=list(disagreement_rows(inquiries, judgements, answers)),
+    return JudgeComparison(
+        agreement=compare_judges(inquiries, judgements, second_judgements, second_judge=second.name, seed=seed),
+        disagreements=list(disagreement_rows(inquiries, judgements, second_judgements)),
     )
 
 

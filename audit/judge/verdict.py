@@ -1,7 +1,7 @@
-"""What a judge says of one text and one diagnosis, and when that is valid.
+"""The verdict of a judge on one text and one diagnosis, and when it is valid.
 
 Owns the verdict, its validity (paper, Appendix C; docs/methods.md, section 5) and its row in `judgements.parquet`.
-Knows no judge.
+Knows no particular judge.
 """
 
 import re
@@ -13,9 +13,9 @@ from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
-#: The shortest spans that tell anything (SI) [choice]: single characters stand in every text.
+#: The shortest spans that are evidence (SI) [choice]: single characters stand in every text.
 _LEAST_SPAN_CHARS = 2
-#: Spans shorter than this must be whole words: as a piece of one they stand in most texts.
+#: Spans shorter than this must be whole words: as parts of words they stand in most texts.
 _LEAST_PART_CHARS = 4
 
 
@@ -62,7 +62,7 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's answer for one text and diagnosis; without a verdict it is unjudged, which is never negative."""
+    """A judge's result for one text and diagnosis; without a verdict the text is unjudged, which is never negative."""
 
     verdict: Verdict | None
     judge: str
@@ -78,7 +78,7 @@ class Judge(Protocol):
     name: str
 
     def identity(self) -> dict[str, str]:
-        """Return what tells this judge from another: kind, version, digests. It goes into `run.json`."""
+        """Return what identifies this judge: kind, version, digests. It goes into `run.json`."""
         ...
 
     def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
@@ -87,7 +87,7 @@ class Judge(Protocol):
 
 
 def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
-    """Return what is wrong with one of `spans` as a place of `texts`, or None."""
+    """Return what is wrong with the first invalid one of `spans` as a quotation from `texts`, or None."""
     for span in dict.fromkeys(spans):
         if not span.strip():
             return "an empty span"
@@ -107,7 +107,10 @@ def _stands_alone(span: str, text: str) -> bool:
 
 
 def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Diagnosis]) -> bool:
-    """Whether a span given as naming `diagnosis`, or every span, is wholly the name or code of another diagnosis."""
+    """Whether the verdict is about another diagnosis of the panel.
+
+    It is so where any of the spans that should name `diagnosis`, or every span, is exactly the name or code of another.
+    """
 
     def names_another(span: str) -> bool:
         return not find_terms(span, diagnosis, tuple(TermKind)) and any(
@@ -123,7 +126,7 @@ def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Dia
 
 
 def to_row(judgement: Judgement) -> dict[str, object]:
-    """Return the fields of `judgements.parquet` after generation and diagnosis; an unjudged one has nulls."""
+    """Return the fields of `judgements.parquet` after generation and diagnosis; null where there is no verdict."""
     verdict = judgement.verdict
     return {
         "diagnosis_mentioned": None if verdict is None else verdict.diagnosis_mentioned,

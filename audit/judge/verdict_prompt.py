@@ -1,8 +1,7 @@
-"""What the judge model is told: the question about one generation and one diagnosis (paper, Appendix C, Figure 6).
+"""The judge's prompt: the question about one generation and one diagnosis (paper, Appendix C, Figure 6).
 
-Owns the wording (ours, not the paper's; the rules are in docs/methods.md, section 5), the fence around a note, the id
-that ties an answer to its question, and the schema of the answer. Knows nothing of servers. A change of the wording
-changes `digest_of_wording`, and with it the judge's identity.
+Owns the wording (ours, not the paper's; the rules are in docs/methods.md, section 5) and the schema of the answer.
+Knows nothing of servers. A change of the wording changes `digest_of_wording`, and with it the judge's identity.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from clinaudit.audit.served.question import (
     break_control_tokens,
     fence_marker,
     question_id,
-    unbreak,
+    restore_control_tokens,
 )
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -74,8 +73,8 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 VERDICT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        # No "const": a schema of its own for each question would be compiled anew each time. And a model that has to
-        # copy it has read this question.
+        # No "const": the server would compile a schema for each question anew. And a model that has to copy the id has
+        # read this question.
         "question": {"type": "string"},
         "diagnosis_mentioned": {"type": "boolean"},
         "patient_has_diagnosis": {"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
@@ -127,7 +126,7 @@ def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
 def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[Diagnosis] = ()) -> Verdict | str:
     """Return the verdict that an answer states about `text` and `diagnosis`, or why it cannot be used.
 
-    `panel`: the diagnoses whose names are not taken for this one's.
+    `panel`: a verdict whose spans name another of these diagnoses is refused.
     """
     read = read_answer(answer, _VERDICT)
     if isinstance(read, str):
@@ -137,9 +136,9 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
     verdict = Verdict(
         read.diagnosis_mentioned,
         read.patient_has_diagnosis,
-        diagnosis_spans=unbreak(read.diagnosis_spans, [text]),
-        symptom_spans=unbreak(read.symptom_spans, [text]),
-        medication_spans=unbreak(read.medication_spans, [text]),
+        diagnosis_spans=restore_control_tokens(read.diagnosis_spans, [text]),
+        symptom_spans=restore_control_tokens(read.symptom_spans, [text]),
+        medication_spans=restore_control_tokens(read.medication_spans, [text]),
     )
     reason = invalid_reason(verdict, text)
     if reason is None and rests_on_another(verdict, diagnosis, panel):
@@ -148,7 +147,7 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
 
 
 def _describe_terms(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the panel's terms, a site's own among them: they are what a mention is (docs/methods.md, section 5)."""
+    """Yield the panel's terms, a site's own among them: they define a mention (docs/methods.md, section 5)."""
     for words, terms in zip(_TERMS, (diagnosis.names, diagnosis.symptoms, diagnosis.medications), strict=True):
         if terms:
             yield f"{words}: {', '.join(terms)}"

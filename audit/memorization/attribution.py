@@ -1,8 +1,8 @@
 """Attribution of memorized regions to source notes, and the split of stitched ones (paper 3.2.1).
 
-Owns which note a piece of a region comes from and in how many of the patient's notes it stands (docs/methods.md,
-section 2, "Attribution and split"). Works on text with line feeds only on both sides, and on token boundaries. Knows
-nothing of sections, rules or other patients.
+Owns the source note of each piece of a region, and its copy-forward count: how many of the patient's notes hold it
+(docs/methods.md, section 2, "Attribution and split"). Both texts hold line feeds only, and cuts fall on token
+boundaries. Knows nothing of sections, template rules or other patients.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Piece:
     #: Index of the source note among the patient's notes, and the first occurrence's start there (characters).
     note: int
     note_start_chars: int
-    #: In how many of the patient's notes the text stands.
+    #: Copy-forward: how many of the patient's notes hold the text.
     copy_forward_count: int
 
 
@@ -49,18 +49,19 @@ class AttributedRegion:
     """A region with the pieces that cover it."""
 
     span_tokens: Span
+    #: No single note holds the whole region.
     stitched: bool
-    #: By `span_tokens`; they may overlap.
+    #: Ordered by `span_tokens`; they may overlap.
     pieces: tuple[Piece, ...]
     #: Tokens that no piece covers: neither a prefix nor a suffix from there occurs in any note.
     dropped_tokens: int
 
 
-def region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -> RegionText:
+def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -> RegionText:
     r"""Cut a region out of a generation and read `\r\n` and `\r` as `\n` in it.
 
-    `token_chars` are the characters of `text` that each token of the generation stands for. A token that ends between
-    `\r` and `\n` keeps the line feed, and so does the one that begins there: each then reads as its own text would.
+    `token_chars` gives for each token of the generation its characters of `text`. A token that ends between `\r` and
+    `\n` keeps the line feed, and so does the token that begins there: each reads as its own text alone would.
     """
     begin = token_chars[span_tokens.start].start
     end = max(token_chars[span_tokens.end - 1].end, begin)
@@ -90,8 +91,8 @@ def region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -> Re
 def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegion:
     """Attribute a region to its source notes, splitting it where no single note holds it.
 
-    `notes` are the patient's notes with line feeds only, oldest first: the source note of a piece is the last that
-    holds it. A text of no characters (special tokens alone) stands nowhere.
+    `notes` are the patient's notes with line feeds only, oldest first. The source note of a piece is the latest that
+    holds it. An empty text (special tokens alone) stands in no note.
     """
     length = len(region.token_chars)
     whole = _attribute_piece(region, 0, length, notes)
@@ -102,10 +103,10 @@ def attribute_region(region: RegionText, notes: Sequence[str]) -> AttributedRegi
 
 
 def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[list[Piece], int]:
-    """Split into the longest prefix and suffix (in tokens) that each stand in some note; the rest likewise.
+    """Split a region into the longest prefix and suffix (in tokens) that each stand in some note; repeat on the rest.
 
-    Where neither exists the first and last tokens are dropped and counted (docs/methods.md, section 2). Returns the
-    pieces by place and the number of dropped tokens.
+    Where neither exists, the first and the last token are dropped and counted (docs/methods.md, section 2). Returns
+    the pieces in order of place, and the number of dropped tokens.
     """
     pieces: list[Piece] = []
     dropped = 0
@@ -130,10 +131,10 @@ def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[lis
 
 
 def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
-    """Return the end of the longest prefix that stands in some note (`start` where none does).
+    """Return the end of the longest prefix that stands in some note (`start` where none does), by bisection.
 
-    A prefix of a text that stands in a note stands there too, and no later: so whether one stands is monotone in its
-    length, a note that does not hold it is not asked again, and the others from where they held the shorter one.
+    Bisection is sound: where a note holds a text, it holds every prefix of it, no later. So a note that lacks a prefix
+    is not searched again for a longer one, and the others are searched from where they held the shorter one.
     """
     good, bad = start, end
     holders = dict.fromkeys(notes, 0)

@@ -1,7 +1,7 @@
-"""What a memorized piece is made of: note sections and templated tokens (paper 3.2.1, Appendix B).
+"""The composition of a memorized piece: note sections and templated tokens (paper 3.2.1, Appendix B).
 
-Owns the segments of a piece and the label of each of its tokens. Both are read off the *whole* source note, since a
-slice would make false line starts. Knows nothing of other patients.
+Owns the segments of a piece and the label of each of its tokens. Both are read off the *whole* source note: a slice
+would have false line starts. Knows nothing of other patients.
 """
 
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ class SegmentPlace:
     tokens: tuple[int, ...]
 
 
-#: One object for all tokens that are alike.
+#: Equal labels share one object.
 _label = lru_cache(maxsize=None)(TokenLabel)
 
 
 def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[list[TokenLabel], list[SegmentPlace]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
-    A token counts in the segment that holds its first character; it is templated when any of its characters is.
+    A token belongs to the segment that holds its first character. It is templated when any of its characters is.
     """
     first = piece.span_tokens.start - region.span_tokens.start
     chars = region.token_chars[first : first + piece.span_tokens.end - piece.span_tokens.start]
-    #: What turns a character of the region's text into one of the note's.
+    #: Added to a position in the region's text, gives the position in the note.
     shift = piece.note_start_chars - chars[0].start
     sections = [
         section
@@ -52,7 +52,7 @@ def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[lis
     tokens_of: list[list[int]] = [[] for _ in sections]
     labels: list[TokenLabel] = []
     for offset, (start, end) in enumerate(chars):
-        # A token without characters stands with the one before it, or at the piece's start.
+        # A token without characters belongs with the one before it, or to the piece's start.
         place = min(max(start, chars[0].start) + shift, piece.note_start_chars + len(piece.text) - 1)
         index = next(i for i, section in enumerate(sections) if place < section.span_chars.end)
         tokens_of[index].append(piece.span_tokens.start + offset)

@@ -1,4 +1,4 @@
-"""The rows of the evidence tables, from the records of the stages (docs/results.md, "Evidence tables").
+"""The rows of memorization's evidence tables (docs/results.md, "Evidence tables").
 
 Owns which field goes in which column. Knows nothing of files.
 """
@@ -11,47 +11,47 @@ from clinaudit.audit.run.evidence_tables import Row
 
 
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
-    """Yield the rows of `regions.parquet` of one generation, one a piece."""
-    generation = analyzed.located.generation
-    for number, located, count in _numbered(analyzed):
-        start, end = located.piece.span_tokens
+    """Yield the rows of `regions.parquet` of one generation, one for each piece."""
+    generation = analyzed.attributed.generation
+    for number, attributed, count in _numbered(analyzed):
+        start, end = attributed.piece.span_tokens
         yield {
             "generation_id": generation.generation_id,
-            "region_id": located.region_id,
+            "region_id": attributed.region_id,
             "piece": number,
             "token_start": start,
             "token_end": end,
-            "char_start": located.span_chars.start,
-            "char_end": located.span_chars.end,
-            "text": generation.text[slice(*located.span_chars)],
-            "stitched": located.stitched,
-            "source_note_id": located.note_id,
-            "copy_forward_count": located.piece.copy_forward_count,
+            "char_start": attributed.span_chars.start,
+            "char_end": attributed.span_chars.end,
+            "text": generation.text[slice(*attributed.span_chars)],
+            "stitched": attributed.stitched,
+            "source_note_id": attributed.note_id,
+            "copy_forward_count": attributed.piece.copy_forward_count,
             "patient_count": count,
         }
 
 
 def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
     """Yield the rows of `segments.parquet` of one generation."""
-    located_generation = analyzed.located
-    for number, located, _ in _numbered(analyzed):
-        first = located.piece.span_tokens.start
-        for segment in located.segments:
+    attributed_generation = analyzed.attributed
+    for number, attributed, _ in _numbered(analyzed):
+        first = attributed.piece.span_tokens.start
+        for segment in attributed.segments:
             yield {
-                "generation_id": located_generation.generation.generation_id,
-                "region_id": located.region_id,
+                "generation_id": attributed_generation.generation.generation_id,
+                "region_id": attributed.region_id,
                 "piece": number,
                 "section": segment.section,
                 "char_start": segment.span_chars.start,
                 "char_end": segment.span_chars.end,
                 "tokens": len(segment.tokens),
-                "templated_tokens": sum(located.labels[token - first].templated for token in segment.tokens),
-                "echo_tokens": sum(located_generation.echo[token] for token in segment.tokens),
+                "templated_tokens": sum(attributed.labels[token - first].templated for token in segment.tokens),
+                "echo_tokens": sum(attributed_generation.echo[token] for token in segment.tokens),
             }
 
 
 def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
-    """Yield the rows of `near_verbatim.parquet` of one generation, one a region of the greatest length."""
+    """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
     for (start, end), note_id in text.longest:
         yield {
             "generation_id": generation_id,
@@ -62,8 +62,8 @@ def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[R
 
 
 def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece, int]]:
-    """Yield each piece with its number in its region and its K."""
+    """Yield each piece with its number in its region and its patient specificity K."""
     region, number = -1, 0
-    for located, count in zip(analyzed.located.pieces, analyzed.patient_counts, strict=True):
-        region, number = located.region_id, number + 1 if located.region_id == region else 0
-        yield number, located, count
+    for attributed, count in zip(analyzed.attributed.pieces, analyzed.patient_counts, strict=True):
+        region, number = attributed.region_id, number + 1 if attributed.region_id == region else 0
+        yield number, attributed, count

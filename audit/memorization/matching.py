@@ -1,7 +1,7 @@
-"""Verbatim matching: which generated tokens stand in the patient's own notes (paper 3.2.1; docs/methods.md, section 2).
+"""N-gram matching: which generated tokens stand in the patient's own notes (paper 3.2.1; docs/methods.md, section 2).
 
-Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. Every hit of a hash is
-compared id by id, so that no match is false.
+Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. The search is by hashed
+seeds with exact verification (seed and extend): every hit of a hash is compared id by id, so no match is false.
 """
 
 import itertools
@@ -12,17 +12,18 @@ import numpy.typing as npt
 from clinaudit.audit.memorization.token_sequences import TokenSequences
 from clinaudit.templates.spans import Span
 
-#: Tokens hashed at once. Wider seeds have fewer chance hits but stand closer together; eight read a note of 30-grams at
-#: every 23rd token.
+#: Tokens of a seed. Wider seeds have fewer chance hits, but a note must be sampled more densely: with seeds of eight,
+#: 30-grams are found by sampling every 23rd token.
 _SEED_TOKENS = 8
 #: One flag a token.
 Flags = npt.NDArray[np.bool_]
 
 
 def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_tokens: int) -> list[Flags]:
-    """Return for each generation, token by token, whether a match begins there.
+    """Return for each generation, token by token, whether a match begins there; each of shape (tokens,).
 
-    A match is a window of `match_tokens` consecutive ids that stands contiguously in one of the notes.
+    A match is an n-gram (a window of `match_tokens` consecutive ids; τ in the paper, 3.2.1) that stands contiguously in
+    one of the notes.
     """
     # Compiled code, loaded where it is first needed: `--help` must not wait for it.
     from clinaudit.audit.memorization.matching_kernels import find_windows
@@ -35,7 +36,7 @@ def find_matches(generations: TokenSequences, notes: TokenSequences, *, match_to
 
 
 def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
-    """Return for each token whether a match holds it."""
+    """Return for each token whether a match covers it (the token is memorized), shape (tokens,)."""
     begun = np.cumsum(begins, dtype=np.int64)
     over = np.zeros_like(begun)
     over[match_tokens:] = begun[:-match_tokens]
@@ -44,7 +45,7 @@ def covered_tokens(begins: Flags, *, match_tokens: int) -> Flags:
 
 
 def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]:
-    """Merge matches that share at least one token into regions; matches that only touch stay apart."""
+    """Merge matches that share at least one token into maximal regions; matches that only touch stay apart."""
     starts = np.flatnonzero(begins)
     if not len(starts):
         return []

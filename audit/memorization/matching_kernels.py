@@ -1,6 +1,8 @@
-"""The compiled part of verbatim matching: which windows of some generations stand in some notes.
+"""The compiled part of n-gram matching: which n-grams of some generations stand in some notes.
 
-Owns arithmetic on arrays of token ids only. All indices are unsigned: with signed ones numba tests each for sign.
+Seed and extend: notes are sampled at a stride, hashed seeds are filtered by a bitmap (a Bloom filter of one hash) and
+looked up, and every hit is verified id by id. Owns arithmetic on arrays of token ids only. All indices are unsigned:
+with signed ones numba tests each for sign.
 """
 
 import numba
@@ -27,7 +29,7 @@ _NONE = np.uint32(0xFFFFFFFF)
 
 @numba.njit(inline="always")
 def _pair(ids: Ids, place: np.uint64) -> np.uint64:
-    """Return two ids as one word."""
+    """Return two ids as one 64-bit word."""
     word: np.uint64 = _U(ids[place]) | _U(ids[place + _ONE]) << _U(32)
     return word
 
@@ -53,11 +55,11 @@ def _seed_hash(ids: Ids, place: np.uint64, seed: np.uint64) -> np.uint64:
 def find_windows(
     generated: Ids, generation_starts: Starts, notes: Ids, note_starts: Starts, n: int, seed: int
 ) -> Flags:
-    """Return for each generated id whether the window of `n` ids that begins there stands in one of the notes.
+    """Return for each generated id whether the n-gram that begins there stands in one of the notes; shape (ids,).
 
-    Each note is looked at every n - seed + 1 ids: any window of n ids of it holds one of those seeds whole. A seed is
-    looked up among those of the generations and compared id by id, then the ids around it, up to n - seed either way:
-    nothing rests on a hash. Shape (generated ids,).
+    Each note is sampled every n - seed + 1 ids: any n-gram of the note then holds one sampled seed whole. A seed is
+    looked up among the seeds of the generations and compared id by id. Then it is extended by up to n - seed ids either
+    way. No result rests on a hash.
     """
     begins = np.zeros(len(generated), dtype=np.bool_)
     windows = _U(n)
@@ -115,7 +117,7 @@ def _find_candidates(
     seen: npt.NDArray[np.uint64],
     filter_shift: np.uint64,
 ) -> tuple[Ids, Ids]:
-    """Return the places in the notes whose seeds the filter lets through, and the note of each."""
+    """Return the places in the notes whose seeds pass the filter, and the note of each."""
     places = np.empty(_U(len(notes)) // stride + _U(len(note_starts)), dtype=np.uint32)
     owners = np.empty(len(places), dtype=np.uint32)
     found = _ZERO
@@ -145,7 +147,7 @@ def _mark_around(
     around: np.uint64,
     begins: Flags,
 ) -> None:
-    """Mark the windows that hold the seed at `place` and stand in the note with that seed at `at`."""
+    """Mark the n-grams that hold the seed at `place` and stand in the note with that seed at `at`."""
     for offset in range(width):
         if generated[place + _U(offset)] != notes[at + _U(offset)]:
             return

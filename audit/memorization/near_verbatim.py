@@ -1,14 +1,15 @@
-"""Near-verbatim matching: windows of a generation that stand in a note but for a few edits.
+"""Near-verbatim matching: approximate string matching of n-grams with at most k token edits (k differences).
 
-Owns near matches and their regions, in token ids (docs/methods.md, section 2a). Knows nothing of text, nor of figures.
-What it finds is counted beside the paper's verbatim figures (3.2.1) and never mixed with them.
+Owns near matches and their regions, in token ids (docs/methods.md, section 2a). Knows nothing of text or of metrics.
+What it finds is counted beside the paper's verbatim metrics (3.2.1) and never mixed with them.
 
 A near match is a window of n generated ids whose Levenshtein distance to some run of ids of one note is at most
-k = n // 10. Under k edits at least n - k of its tokens stay, in at most k + 1 runs, so that one run of at least
-q = ceil((n - k) / (k + 1)) tokens stands in the note as it is: the seed. Every maximal run of at least q tokens that a
-generation shares with a note is found by hashes, compared id by id, and followed both ways with 0 to k edits (Landau
-and Vishkin 1989). An alignment that touches the run may as well follow it to its end: a window that overlaps it is a
-near match through it exactly where the edits needed to its left and to its right are k together at most.
+k = n // 10. The search is seed and extend. Under k edits at least n - k of the window's tokens stay, in at most k + 1
+runs. So one run of at least q = ceil((n - k) / (k + 1)) tokens stands in the note unchanged (the pigeonhole argument
+of q-gram filters): the seed. Every maximal run of at least q tokens that a generation shares with a note is found by
+hashes, verified id by id, and extended both ways with 0 to k edits (Landau and Vishkin 1989). An alignment that
+touches the run may as well follow it to its end. So a window that overlaps the run is a near match through it exactly
+where the edits needed to its left and to its right sum to at most k.
 """
 
 from collections.abc import Sequence
@@ -24,19 +25,19 @@ Places = npt.NDArray[np.int64]
 
 
 def edit_budget(match_tokens: int) -> int:
-    """Return k: the token edits (insertion, deletion, substitution) that a near match may have."""
+    """Return k: the most token edits (insertions, deletions, substitutions) that a near match may have."""
     return match_tokens // 10
 
 
 def seed_length(match_tokens: int) -> int:
-    """Return q: the run of tokens that every near match shares with its note as it stands."""
+    """Return q: the length in tokens of the exact run that every near match shares with its note."""
     budget = edit_budget(match_tokens)
     return -(-(match_tokens - budget) // (budget + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class NearRegion:
-    """Near matches of one generation against one note that share tokens, merged."""
+    """A maximal region: near matches of one generation with one note that share tokens, merged."""
 
     #: Index of the note.
     note: int
@@ -45,12 +46,11 @@ class NearRegion:
 
 @dataclass(frozen=True, slots=True)
 class NearVerbatimText:
-    """What of one generation is near-verbatim."""
+    """The near-verbatim text of one generation."""
 
     #: Tokens inside at least one near match.
     tokens: int
-    #: The regions of the greatest length, by first token: tokens of the generation, and the id of the last note that
-    #: holds them.
+    #: The longest regions, by first token: their tokens of the generation, and the id of the last note that holds them.
     longest: tuple[tuple[Span, str], ...]
 
 
@@ -58,7 +58,7 @@ class NearVerbatimText:
 class NearMatches:
     """The near-verbatim regions of some generations of one patient, by note, generation and first token."""
 
-    #: Index of the note of each region, shape (regions,), and so the others.
+    #: Index of the note of each region; shape (regions,), as that of the other arrays.
     notes: Places
     generations: Places
     #: In tokens of the region's own generation, half-open.
@@ -71,9 +71,9 @@ class NearMatches:
         return [self._region(row) for row in rows]
 
     def longest_of(self, generation: int) -> list[NearRegion]:
-        """Return the regions of the greatest length of one generation, by first token.
+        """Return the longest regions of one generation, by first token; ties are all returned.
 
-        Of the notes that hold a region of the same tokens, the last one is named.
+        Where several notes hold a region of the same tokens, the last of them is named.
         """
         (rows,) = np.nonzero(self.generations == generation)
         if not rows.size:
@@ -83,7 +83,7 @@ class NearMatches:
         return [latest[start] for start in sorted(latest)]
 
     def covered_tokens(self, generation: int, *, length: int) -> npt.NDArray[np.bool_]:
-        """Return for each of the generation's `length` tokens whether a near match holds it, shape (length,)."""
+        """Return for each of the generation's `length` tokens whether a near match covers it, shape (length,)."""
         is_own = self.generations == generation
         depth = np.zeros(length + 1, dtype=np.int64)
         np.add.at(depth, self.starts[is_own], 1)
@@ -91,7 +91,7 @@ class NearMatches:
         return np.cumsum(depth[:-1]) > 0
 
     def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
-        """Return what of one generation of `length` tokens is near-verbatim; `note_ids` by index of the note."""
+        """Return the near-verbatim text of one generation of `length` tokens; `note_ids` by index of the note."""
         return NearVerbatimText(
             int(self.covered_tokens(generation, length=length).sum()),
             tuple((region.span_tokens, note_ids[region.note]) for region in self.longest_of(generation)),
@@ -106,8 +106,9 @@ def find_near_matches(
 ) -> NearMatches:
     """Return the near-verbatim regions of a patient's generations against each of the patient's notes.
 
-    `note_of` says of which note each sequence of `notes` is a reading (a note with carriage returns has two); without
-    it each is a note of its own. The readings of a note count together.
+    `note_of` gives for each sequence of `notes` the index of its note. A note with carriage returns has two sequences
+    (as it stands, and with line feeds), and they count together. Without `note_of` each sequence is a note of its own.
+    Raises `ValueError` where `note_of` has another length, or n is below 1.
     """
     from clinaudit.audit.memorization.near_verbatim_kernels import scan_notes
 
@@ -173,7 +174,7 @@ def _index_seeds(generations: TokenSequences, length: int) -> _Seeds | None:
     is_first[1:] = (hashes[1:] != hashes[:-1]) | (befores[1:] != befores[:-1])
     firsts = np.append(np.nonzero(is_first)[0], count)
     next_grams = firsts[np.cumsum(is_first)]
-    # At most a quarter full, so that a run of the note that no generation has is mostly told at the first slot.
+    # At most a quarter full, so that a run that no generation holds is mostly ruled out at the first slot.
     bits = (4 * count - 1).bit_length()
     slot_hashes, slot_grams = np.zeros(1 << bits, dtype=np.uint64), np.full(1 << bits, -1, dtype=np.int64)
     fill_slots(hashes, bits, slot_hashes, slot_grams)

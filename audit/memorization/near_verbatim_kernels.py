@@ -1,8 +1,10 @@
-"""The compiled part of near-verbatim matching: exact runs of tokens, and how far they reach with a few edits.
+"""The compiled part of near-verbatim matching: exact seeds, and their extension with at most k edits.
 
-Owns arithmetic on arrays only; the definition, and why it finds every near match, are in near_verbatim.py. Indices of
-the inner loops are unsigned: numba tests each signed one for being negative. Arrays are copied cell by cell: numba
-compiles the wording of the error of `a[:] = b`, too, which doubled the seconds that the first use takes.
+Owns arithmetic on arrays only; the definition, and why it finds every near match, are in near_verbatim.py. Seeds are
+found by a rolling hash (Karp and Rabin 1987) and verified; they are extended along diagonals (Ukkonen 1985; Landau and
+Vishkin 1989). Indices of the inner loops are unsigned: numba tests each signed one for being negative. Arrays are
+copied cell by cell: numba compiles the wording of the error of `a[:] = b`, too, which doubled the seconds that first
+use takes.
 """
 
 import numba
@@ -32,7 +34,10 @@ def _slot_of(value: np.uint64, bits: np.uint64) -> np.uint64:
 
 @numba.njit(cache=True, nogil=True)
 def hash_grams(ids: Ids, starts: Places, length: int, hashes: Words, places: Places, befores: Places) -> None:
-    """Hash every run of `length` ids within a sequence; `places` say where each begins, `befores` the id before it."""
+    """Hash every run of `length` ids within a sequence with a rolling hash (Karp and Rabin 1987).
+
+    `places` become where each run begins, `befores` the id before it.
+    """
     power = _ONE
     for _ in range(length - 1):
         power *= _BASE
@@ -53,9 +58,9 @@ def hash_grams(ids: Ids, starts: Places, length: int, hashes: Words, places: Pla
 
 @numba.njit(cache=True, nogil=True)
 def fill_slots(hashes: Words, bits: int, slot_hashes: Words, slot_grams: Places) -> None:
-    """Put each hash of an ascending list, with its first place in the list, into a table of 2^`bits` slots (-1: free).
+    """Put each hash of an ascending list, with its first place in the list, into a hash table with linear probing.
 
-    Collisions go to the next slot.
+    The table has 2^`bits` slots; -1 marks a free one.
     """
     mask = _U(len(slot_grams) - 1)
     for gram in range(len(hashes)):
@@ -84,10 +89,10 @@ def reach(
 ) -> None:
     """Fill `reached[c]`, c from 0 to `budget`: the most generated tokens that c edits align, one way from a place.
 
-    Generated token number x from the place on (`step` 1: to the right, -1: to the left) is compared with the note's
-    number x + d. `before` and `now`, shape (2 * budget + 3,), hold for each diagonal d the furthest x reached with
-    c - 1 and with c edits (Ukkonen 1985): along a diagonal the distance never falls, so the furthest place is all that
-    counts. How much of the note is used is free.
+    Furthest-reaching points on diagonals (Ukkonen 1985). Generated token number x from the place on (`step` 1: to the
+    right, -1: to the left) is compared with the note's number x + d. `before` and `now`, shape (2 * budget + 3,), hold
+    for each diagonal d the furthest x reached with c - 1 and with c edits. Along a diagonal the distance never falls,
+    so the furthest x is enough. The alignment may end anywhere in the note.
     """
     middle = budget + 1
     before[:] = _NEVER
@@ -153,11 +158,11 @@ def mark_windows_near_run(
     scratch: npt.NDArray[np.int64],
     matched: Places,
 ) -> bool:
-    """Set `matched[i]` to `note` for each window from i on that is near by a run of equal tokens; return if any is.
+    """Set `matched[i]` to `note` for each window from i on that one exact run makes a near match; return if any is.
 
-    The run of `run` tokens begins at `generated[place]`, of a generation from `first` to `beyond`, and at `noted[at]`,
-    of a note from `begin` to `end`. Windows that hold fewer than `seed` tokens of it are left to other runs. `scratch`
-    has the shape (4, 2 * budget + 3).
+    The run of `run` equal tokens begins at `generated[place]`, of a generation from `first` to `beyond`, and at
+    `noted[at]`, of a note from `begin` to `end`. Windows that hold fewer than `seed` tokens of it are left to other
+    runs. `scratch` has the shape (4, 2 * budget + 3).
     """
     if _is_matched(matched, max(first, place + seed - n), min(beyond - n, place + run - seed), note):
         return False
@@ -176,9 +181,10 @@ def mark_windows_near_run(
 
 @numba.njit(cache=True, nogil=True)
 def merge_windows(matched: Places, first: int, beyond: int, note: int, n: int, regions: Places) -> int:
-    """Merge the windows of a generation that match `note` and share tokens; return how many `regions` there are.
+    """Merge the windows of a generation that match `note` and share tokens; return the number of `regions`.
 
-    A region is its first token and the token after its last. `regions` has the room for one a token of the generation.
+    A region is its first token and the token after its last. `regions` has room for as many as the generation has
+    tokens, shape (tokens, 2).
     """
     found = 0
     open_until = first

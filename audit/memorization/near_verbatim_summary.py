@@ -1,7 +1,7 @@
-"""Figures of near-verbatim text over the generations of one tier and arm (docs/methods.md, section 2a).
+"""The summary of near-verbatim text over the generations of one tier and arm (docs/methods.md, section 2a).
 
-Owns means and lengths of what near_verbatim.py finds. They stand beside the verbatim figures, in a block of their own,
-and no other figure, rule or limit is made from them.
+Owns means and lengths of what near_verbatim.py finds. They stand beside the verbatim summary, in a block of their own:
+no other metric, rule or limit is made from them.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from clinaudit.reports.schema.memorization import NearVerbatim
 
 @dataclass(frozen=True, slots=True)
 class NearVerbatimCounts:
-    """What the figures need of one generation, in tokens."""
+    """The counts of one generation from which a summary is made, in tokens."""
 
     patient_id: str
     tokens: int
@@ -26,7 +26,7 @@ class NearVerbatimCounts:
 
 
 def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) -> NearVerbatimCounts:
-    """Reduce one generation to its counts; every memorized token is near-verbatim, since zero edits are few."""
+    """Reduce one generation to its counts. Every memorized token is near-verbatim too: it needs zero edits."""
     return NearVerbatimCounts(
         patient_id=metrics.patient_id,
         tokens=metrics.tokens,
@@ -36,23 +36,26 @@ def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) ->
     )
 
 
-def summarize_near_verbatim(figures: Sequence[NearVerbatimCounts], *, match_tokens: int, seed: int) -> NearVerbatim:
-    """Return the figures of one tier and arm; `figures` is not empty. `match_tokens`: the length of a match."""
-    if not figures:
+def summarize_near_verbatim(counts: Sequence[NearVerbatimCounts], *, match_tokens: int, seed: int) -> NearVerbatim:
+    """Return the summary of one tier and arm; raises `ValueError` without a generation.
+
+    `match_tokens` is n, the length of a match in tokens; `seed` is that of the bootstrap over patients.
+    """
+    if not counts:
         raise ValueError("no generation to summarize")
     return NearVerbatim(
         window=match_tokens,
         edit_budget=edit_budget(match_tokens),
         fraction=ratio_over_patients(
-            ((row.patient_id, _fraction(row.near_tokens, row), 1) for row in figures), seed=seed
+            ((row.patient_id, _fraction(row.near_tokens, row), 1) for row in counts), seed=seed
         ),
         extra_fraction=ratio_over_patients(
-            ((row.patient_id, _fraction(row.extra_tokens, row), 1) for row in figures), seed=seed
+            ((row.patient_id, _fraction(row.extra_tokens, row), 1) for row in counts), seed=seed
         ),
-        longest_region=ratio_over_patients(((row.patient_id, row.longest_region, 1) for row in figures), seed=seed),
-        longest_region_length=summarize_lengths([row.longest_region for row in figures]),
-        patients=len({row.patient_id for row in figures if row.near_tokens}),
-        extra_patients=len({row.patient_id for row in figures if row.extra_tokens}),
+        longest_region=ratio_over_patients(((row.patient_id, row.longest_region, 1) for row in counts), seed=seed),
+        longest_region_length=summarize_lengths([row.longest_region for row in counts]),
+        patients=len({row.patient_id for row in counts if row.near_tokens}),
+        extra_patients=len({row.patient_id for row in counts if row.extra_tokens}),
     )
 
 

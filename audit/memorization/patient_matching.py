@@ -1,6 +1,6 @@
-"""Generations beside their own patients' notes, patient by patient: here, or as shards of some patients each.
+"""N-gram matching of generations with their own patients' notes, patient by patient: here, or in shards of patients.
 
-Owns what is matched of one patient, and the way to a worker and back. Knows nothing of what a match is.
+Owns what is matched of one patient, and the exchange with a worker. Knows nothing of what a match is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.patient_text import OwnNotes, PatientText
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.memorization.verbatim import AttributedGeneration, attribute_generations
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.tokenizer import ModelTokenizer
@@ -32,9 +32,9 @@ _Patient = tuple[list[tuple[str, str]], list[Generation]]
 
 @dataclass(frozen=True, slots=True)
 class MatchedGeneration:
-    """What of a generation stands in its patient's notes, and what nearly does."""
+    """The parts of a generation that stand verbatim in its patient's notes, and those that stand there nearly."""
 
-    located: AttributedGeneration
+    attributed: AttributedGeneration
     near: NearVerbatimText
 
 
@@ -56,9 +56,10 @@ def match_generations(
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> list[MatchedGeneration]:
-    """Match every generation, patient by patient, patients in the order of their first generation.
+    """Match every generation with its patient's notes; patients come in the order of their first generation.
 
-    Without a runner the work is done here, with the cache of ids.
+    Without a runner the work is done in this process, with the cache of token ids. Raises `BadInputError` where a node
+    of the cluster lacks the tokenizer.
     """
     by_patient: dict[str, list[Generation]] = {}
     for generation in generations:
@@ -88,13 +89,13 @@ def match_generations(
 def match_with_patient(
     generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
 ) -> list[MatchedGeneration]:
-    """Match the generations of one patient."""
-    sequences = lay_end_to_end(generation.token_ids for generation in generations)
+    """Match one patient's generations, verbatim and near-verbatim, with n-grams of `match_tokens` tokens."""
+    sequences = concatenate_sequences(generation.token_ids for generation in generations)
     near = find_near_matches(sequences, patient.sequences, match_tokens=match_tokens, note_of=patient.note_of_sequence)
-    located = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=match_tokens)
+    attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=match_tokens)
     return [
         MatchedGeneration(item, near.text_of(index, length=len(item.generation.token_ids), note_ids=patient.note_ids))
-        for index, item in enumerate(located)
+        for index, item in enumerate(attributed)
     ]
 
 
@@ -124,7 +125,7 @@ def match_shard(task: _Task, shard: Sequence[_Patient]) -> list[MatchedGeneratio
 
 
 class _WorkerTokens:
-    """A worker's tokenizer, which keeps nothing."""
+    """A worker's tokenizer, without a cache."""
 
     def __init__(self, tokenizer: ModelTokenizer) -> None:
         self.tokenizer = tokenizer

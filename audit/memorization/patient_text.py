@@ -1,4 +1,4 @@
-"""One patient's own notes as they are matched: token ids, text, and the notes as their template reads them."""
+"""One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.token_cache import TokenCache
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.note import NoteReader, NoteText
@@ -16,7 +16,7 @@ from clinaudit.templates.sections import normalize_newlines
 
 
 class NoteTokens(Protocol):
-    """Whatever gives the ids of notes."""
+    """Tokenizes notes."""
 
     def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
         """Return the ids of each text alone, without special tokens."""
@@ -25,7 +25,7 @@ class NoteTokens(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnNotes:
-    """The notes that generations are held against: the corpus, its token ids, and the template it is read by."""
+    """What generations are matched with: the corpus, its token ids, and the template that its notes follow."""
 
     corpus: Corpus
     cache: TokenCache
@@ -37,12 +37,12 @@ class PatientText:
 
     def __init__(self, notes: Sequence[tuple[str, str]], tokens: NoteTokens, reader: NoteReader) -> None:
         texts = [text for _, text in notes]
-        # A note with carriage returns is matched as it stands and with line feeds, so that neither hides a match.
+        # A note with carriage returns is matched twice, as it stands and with line feeds: neither form hides a match.
         with_returns = [index for index, text in enumerate(texts) if "\r" in text]
         texts += [normalize_newlines(texts[index]) for index in with_returns]
-        #: Index among the notes of each of `sequences`.
+        #: For each of `sequences` the index of its note.
         self.note_of_sequence = (*range(len(notes)), *with_returns)
-        self.sequences = lay_end_to_end(tokens.ids(texts))
+        self.sequences = concatenate_sequences(tokens.ids(texts))
         self.texts = [normalize_newlines(text) for _, text in notes]
         self.note_ids = [note_id for note_id, _ in notes]
         self._notes = notes
@@ -50,7 +50,7 @@ class PatientText:
         self._read: dict[int, NoteText] = {}
 
     def note(self, index: int) -> NoteText:
-        """Return a note as its template reads it, read once."""
+        """Return a note as its template reads it; read once, then kept."""
         if index not in self._read:
             self._read[index] = self._reader.read(*self._notes[index])
         return self._read[index]

@@ -1,6 +1,6 @@
-"""The memorization stage: generations to figures and rows of evidence, for `audit` and `analyze` alike.
+"""The memorization stage: from generations to summaries and rows of evidence, for `audit` and `analyze` alike.
 
-Owns the order match → analyse → measure → summarize. Knows nothing of where generations come from, nor of files.
+Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,9 +34,9 @@ MemorizationResults = dict[str, dict[Arm, Memorization]]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMemorization:
-    """What the stage found."""
+    """What the stage measured."""
 
-    #: Figures by tier and arm.
+    #: The summary of each tier and arm.
     results: MemorizationResults
     #: Counts of each generation, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
@@ -53,24 +53,27 @@ def measure_memorization(
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> MeasuredMemorization:
-    """Return what of the generations stands in their patients' own notes, in windows of `match_tokens` tokens."""
-    figures: list[tuple[GenerationCounts, NearVerbatimCounts]] = []
+    """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
+
+    `seed` is that of the bootstrap over patients.
+    """
+    counts: list[tuple[GenerationCounts, NearVerbatimCounts]] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
-        (item.located for item in matched), notes.corpus, progress=progress, runner=runner
+        (item.attributed for item in matched), notes.corpus, progress=progress, runner=runner
     )
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)
-        figures.append((measured, measure_near_verbatim(near, measured.metrics)))
+        counts.append((measured, measure_near_verbatim(near, measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
-    metrics = [item.metrics for item, _ in figures]
+    metrics = [item.metrics for item, _ in counts]
     return MeasuredMemorization(
-        results=_summarize(figures, match_tokens=match_tokens, seed=seed, progress=progress),
+        results=_summarize(counts, match_tokens=match_tokens, seed=seed, progress=progress),
         metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
@@ -82,10 +85,10 @@ def measure_memorization(
 
 
 def _summarize(
-    figures: Sequence[tuple[GenerationCounts, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
+    counts: Sequence[tuple[GenerationCounts, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
 ) -> MemorizationResults:
     groups: dict[tuple[str, Arm], list[tuple[GenerationCounts, NearVerbatimCounts]]] = {}
-    for row in figures:
+    for row in counts:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
     results: MemorizationResults = {}
     with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:

@@ -1,7 +1,7 @@
-"""Figures of verbatim memorization over the generations of one tier and arm (docs/methods.md, section 2).
+"""The summary of verbatim memorization over the generations of one tier and arm (docs/methods.md, section 2).
 
 Owns means, shares and their intervals, and the rows of `generation_metrics`. Knows nothing of how a generation was
-analysed. Every mean is over generations (one a distinct prompt) with a bootstrap over patients.
+analysed. Every mean is over generations (one for each distinct prompt), with a cluster bootstrap over patients.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,7 @@ from clinaudit.reports.schema.memorization import (
     SectionKind,
 )
 
-#: Coarse, so that a bin does not tell the size of a small group of patients.
+#: Coarse, so that a bin does not reveal the size of a small group of patients.
 _K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"))
 _K_REST = ">1000"
 _COPY_BINS = ("1", "2", "3", "4", "5", "6-10", ">10")
@@ -50,7 +50,7 @@ class GenerationMetrics:
 
 @dataclass(frozen=True, slots=True)
 class GenerationCounts:
-    """What the figures of a tier need of one generation; small, so that all of a run fit in memory."""
+    """The counts of one generation from which a summary is made; small, so that those of a whole run fit in memory."""
 
     metrics: GenerationMetrics
     #: Diagnoses of the cohorts that the generation stands for.
@@ -65,20 +65,20 @@ class GenerationCounts:
 
 def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
     """Reduce an analysed generation to its counts."""
-    located = analyzed.located
-    generation = located.generation
+    attributed = analyzed.attributed
+    generation = attributed.generation
     metrics = GenerationMetrics(
         generation_id=generation.generation_id,
         patient_id=generation.patient_id,
         arm=generation.arm,
         tier=generation.tier,
         tokens=len(generation.token_ids),
-        memorized_tokens=sum(located.memorized),
-        echo_tokens=sum(located.echo),
+        memorized_tokens=sum(attributed.memorized),
+        echo_tokens=sum(attributed.echo),
         attributable_tokens=analyzed.attributable_tokens,
-        regions=len(located.regions),
-        stitched_regions=sum(region.stitched for region in located.regions),
-        source_notes=len({piece.note_id for piece in located.pieces}),
+        regions=len(attributed.regions),
+        stitched_regions=sum(region.stitched for region in attributed.regions),
+        source_notes=len({piece.note_id for piece in attributed.pieces}),
     )
     chars = generation.token_chars
     return GenerationCounts(
@@ -87,30 +87,33 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
         flags=analyzed.tokens,
         pieces=tuple(
             (count, piece.piece.copy_forward_count, _is_revealing(piece))
-            for piece, count in zip(located.pieces, analyzed.patient_counts, strict=True)
+            for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True)
         ),
         region_lengths=tuple(
             (end - start, max(0, chars[end - 1].end - chars[start].start))
-            for start, end in (region.span_tokens for region in located.regions)
+            for start, end in (region.span_tokens for region in attributed.regions)
         ),
-        dropped_tokens=sum(region.dropped_tokens for region in located.regions),
+        dropped_tokens=sum(region.dropped_tokens for region in attributed.regions),
     )
 
 
-def summarize_memorization(figures: Sequence[GenerationCounts], *, match_tokens: int, seed: int) -> Memorization:
-    """Return the figures of one tier and arm; `figures` is not empty. `match_tokens`: the length of a match."""
-    if not figures:
+def summarize_memorization(counts: Sequence[GenerationCounts], *, match_tokens: int, seed: int) -> Memorization:
+    """Return the summary of one tier and arm; raises `ValueError` without a generation.
+
+    `match_tokens` is the length of a match in tokens; `seed` is that of the bootstrap over patients.
+    """
+    if not counts:
         raise ValueError("no generation to summarize")
-    rows = [item.metrics for item in figures]
+    rows = [item.metrics for item in counts]
 
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
         return ratio_over_patients(((row.patient_id, value(row), 1) for row in of), seed=seed)
 
     def share(part: Callable[[GenerationCounts], int], whole: Callable[[GenerationCounts], int]) -> Estimate:
-        return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in figures), seed=seed)
+        return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in counts), seed=seed)
 
     with_region = [row for row in rows if row.regions]
-    lengths = [length for item in figures for length in item.region_lengths]
+    lengths = [length for item in counts for length in item.region_lengths]
     return Memorization(
         generations=len(rows),
         patients=len({row.patient_id for row in rows}),
@@ -133,16 +136,16 @@ def summarize_memorization(figures: Sequence[GenerationCounts], *, match_tokens:
             "tokens": summarize_lengths([tokens for tokens, _ in lengths]),
             "characters": summarize_lengths([characters for _, characters in lengths]),
         },
-        k_distribution=_k_distribution((item.metrics.patient_id, k) for item in figures for k, _, _ in item.pieces),
-        sections=_sections((item.metrics.patient_id, flag) for item in figures for flag in item.flags),
+        k_distribution=_k_distribution((item.metrics.patient_id, k) for item in counts for k, _, _ in item.pieces),
+        sections=_sections((item.metrics.patient_id, flag) for item in counts for flag in item.flags),
         copy_forward=_copy_forward(
             (item.metrics.patient_id, notes)
-            for item in figures
+            for item in counts
             for k, notes, revealing in item.pieces
             if k == 1 and revealing
         ),
-        dropped_tokens=sum(item.dropped_tokens for item in figures),
-        paper_view=_paper_view(figures, seed=seed),
+        dropped_tokens=sum(item.dropped_tokens for item in counts),
+        paper_view=_paper_view(counts, seed=seed),
         distribution=describe_distribution(_by_patient(rows, _attributable), seed=seed),
     )
 
@@ -168,7 +171,10 @@ def _is_revealing(piece: AttributedPiece) -> bool:
 
 
 def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) -> Estimate:
-    """Return sum of values over sum of counts of rows (patient, value, count), with its bootstrap over patients."""
+    """Return the ratio estimate (sum of values over sum of counts) with its cluster bootstrap interval over patients.
+
+    `rows` are (patient, value, count).
+    """
     sums: defaultdict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     for patient_id, value, count in rows:
@@ -209,7 +215,7 @@ def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
 
 @dataclass(slots=True)
 class _Bin:
-    """Units (pieces, tokens) of one bin, and the target patients behind them."""
+    """The units (pieces, tokens) of one bin, and the target patients that contribute them."""
 
     units: int = 0
     patients: set[str] = field(default_factory=set)
@@ -220,7 +226,7 @@ class _Bin:
 
 
 def _k_distribution(counts: Iterable[tuple[str, int]]) -> list[KBin]:
-    """Return the pieces by K; `counts` are (patient, K), one a piece."""
+    """Return the pieces by patient specificity K; `counts` are (patient, K), one for each piece."""
     bins = {name: _Bin() for name in (*(name for _, name in _K_BINS), _K_REST)}
     for patient_id, k in counts:
         bins[next((name for top, name in _K_BINS if k <= top), _K_REST)].add(patient_id)
@@ -228,7 +234,7 @@ def _k_distribution(counts: Iterable[tuple[str, int]]) -> list[KBin]:
 
 
 def _copy_forward(counts: Iterable[tuple[str, int]]) -> list[CopyForwardBin]:
-    """Return the pieces by notes that hold them; `counts` are (patient, notes), one a piece."""
+    """Return the pieces by copy-forward count; `counts` are (patient, notes that hold it), one for each piece."""
     bins = {name: _Bin() for name in _COPY_BINS}
     for patient_id, notes in counts:
         bins[str(notes) if notes <= 5 else "6-10" if notes <= 10 else ">10"].add(patient_id)
@@ -258,8 +264,8 @@ def _kind(flag: TokenFlags) -> SectionKind:
     return "templated_single" if flag.single_patient else "templated_shared"
 
 
-def _paper_view(figures: Sequence[GenerationCounts], *, seed: int) -> PaperView | None:
-    rows = [item.metrics for item in figures for _ in item.cohorts]
+def _paper_view(counts: Sequence[GenerationCounts], *, seed: int) -> PaperView | None:
+    rows = [item.metrics for item in counts for _ in item.cohorts]
     if not rows:
         return None
     return PaperView(

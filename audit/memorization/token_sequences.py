@@ -1,6 +1,6 @@
-"""Sequences of token ids laid end to end in one array, as the compiled matchers take them.
+"""Sequences of token ids concatenated in one array, as the compiled n-gram matchers take them.
 
-Owns the layout only: sequence i is `ids[starts[i]:starts[i + 1]]`, and nothing ever matches across a boundary.
+Owns the layout only: sequence i is `ids[starts[i]:starts[i + 1]]`, and no match ever crosses a boundary.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ class TokenSequences:
 
     #: All ids, shape (tokens,).
     ids: npt.NDArray[np.uint32]
-    #: Where each sequence begins and the last one ends, shape (sequences + 1,).
+    #: Offsets: where each sequence begins and the last one ends, shape (sequences + 1,).
     starts: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -26,8 +26,8 @@ class TokenSequences:
         return self.ids[self.starts[index] : self.starts[index + 1]]
 
 
-def lay_end_to_end(sequences: Iterable[Sequence[int] | npt.NDArray[np.uint32]]) -> TokenSequences:
-    """Return sequences of ids (0 to 2^32 - 1) in one array."""
+def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uint32]]) -> TokenSequences:
+    """Return sequences of ids (0 to 2^32 - 1) concatenated in one array."""
     arrays = [np.asarray(sequence, dtype=np.uint32) for sequence in sequences]
     starts = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=starts[1:])

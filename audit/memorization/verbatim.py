@@ -1,7 +1,7 @@
 """Verbatim memorization of one generation: from ids to labelled pieces (paper 3.2.1; docs/methods.md, section 2).
 
-Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of how they
-were made, nor of figures over many of them (summary.py).
+Owns the order match → region → attribution → composition → K for generations of any origin. Knows nothing of metrics
+over many generations (summary.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from functools import lru_cache
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.attribution import AttributedRegion, Piece, attribute_region, region_text
+from clinaudit.audit.memorization.attribution import AttributedRegion, Piece, attribute_region, cut_region_text
 from clinaudit.audit.memorization.composition import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.spans import Span
@@ -24,7 +24,7 @@ from clinaudit.templates.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class AttributedPiece:
-    """A piece with its labels, before K is known."""
+    """A piece with its labels, before its patient specificity K is known."""
 
     region_id: int
     piece: Piece
@@ -38,7 +38,7 @@ class AttributedPiece:
 
 @dataclass(frozen=True, slots=True)
 class AttributedGeneration:
-    """A generation with its regions attributed and composed, before K is known."""
+    """A generation with its regions attributed to source notes and labelled by section, before K is known."""
 
     generation: Generation
     #: One flag a token.
@@ -51,21 +51,24 @@ class AttributedGeneration:
 
 @dataclass(frozen=True, slots=True)
 class TokenFlags:
-    """What one memorized token is; pieces may overlap, and it is revealing or specific if it is so in any."""
+    """The labels of one memorized token; where pieces overlap, it is revealing or specific if it is so in any."""
 
     #: None for a token that no piece holds.
     section: str | None
+    #: Clinically revealing: no rule for templated text matches it.
     revealing: bool
+    #: In a piece with K = 1: one patient's notes alone hold it.
     single_patient: bool
+    #: In an n-gram that also stands in the prompt.
     echo: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedGeneration:
-    """A generation with everything that docs/methods.md, section 2, says of it."""
+    """A generation with everything that docs/methods.md, section 2, defines on it."""
 
-    located: AttributedGeneration
-    #: K of each piece of `located.pieces`.
+    attributed: AttributedGeneration
+    #: K of each piece of `attributed.pieces`.
     patient_counts: tuple[int, ...]
     #: One a memorized token, in order.
     tokens: tuple[TokenFlags, ...]
@@ -79,8 +82,11 @@ class AnalyzedGeneration:
 def attribute_generations(
     generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
 ) -> list[AttributedGeneration]:
-    """Find, attribute and compose the memorized regions of the generations of one patient."""
-    sequences = lay_end_to_end(generation.token_ids for generation in generations)
+    """Find the memorized regions in one patient's generations, attribute them, and label their tokens.
+
+    A match is an n-gram of `match_tokens` tokens.
+    """
+    sequences = concatenate_sequences(generation.token_ids for generation in generations)
     return [
         _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
         for generation, begins in zip(
@@ -96,7 +102,7 @@ def _attribute_generation(
     regions: list[AttributedRegion] = []
     pieces: list[AttributedPiece] = []
     for region_id, span in enumerate(merge_overlapping_matches(begins, match_tokens=match_tokens)):
-        region = region_text(generation.text, generation.token_chars, span)
+        region = cut_region_text(generation.text, generation.token_chars, span)
         attributed = attribute_region(region, patient.texts)
         regions.append(attributed)
         for piece in attributed.pieces:
@@ -116,61 +122,61 @@ def _attribute_generation(
 
 
 def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, match_tokens: int) -> Flags:
-    """Return for each generated token whether it lies in a window that also stands in the prompt."""
+    """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
     prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
     (begins,) = find_matches(
-        lay_end_to_end([generation.token_ids]), lay_end_to_end([prompt_ids]), match_tokens=match_tokens
+        concatenate_sequences([generation.token_ids]), concatenate_sequences([prompt_ids]), match_tokens=match_tokens
     )
     return covered_tokens(begins, match_tokens=match_tokens)
 
 
-#: One object for all tokens that are alike: there are millions of tokens and some dozen kinds.
+#: Equal tokens share one object: there are millions of tokens and some dozen kinds.
 _flags = lru_cache(maxsize=None)(TokenFlags)
 
 
-def label_tokens(located: AttributedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
-    """Return what each memorized token is, over all pieces that hold it.
+def label_tokens(attributed: AttributedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
+    """Return the labels of each memorized token, in order, over all pieces that hold it.
 
-    A token that no piece holds (dropped by the split) is not templated, so it counts as revealing, but no K is known
-    of it, so it is not patient specific, and it stands in no section.
+    A token that no piece holds was dropped by the split. No template rule saw it, so it counts as revealing. No K is
+    known of it, so it is not patient specific. It stands in no section.
     """
     flags: dict[int, TokenFlags] = {}
-    for piece, count in zip(located.pieces, patient_counts, strict=True):
+    for piece, count in zip(attributed.pieces, patient_counts, strict=True):
         for index, label in zip(range(*piece.piece.span_tokens), piece.labels, strict=True):
             known = flags.get(index)
             flags[index] = _flags(
                 known.section if known else label.section,
                 not label.templated or (known is not None and known.revealing),
                 count == 1 or (known is not None and known.single_patient),
-                located.echo[index],
+                attributed.echo[index],
             )
     return tuple(
-        flags.get(index) or _flags(None, True, False, located.echo[index])
-        for index, memorized in enumerate(located.memorized)
+        flags.get(index) or _flags(None, True, False, attributed.echo[index])
+        for index, memorized in enumerate(attributed.memorized)
         if memorized
     )
 
 
 def analyze_attributed(
-    located: Iterable[AttributedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
+    attributed: Iterable[AttributedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
 ) -> Iterator[AnalyzedGeneration]:
-    """Count the patients whose notes hold each piece, and label the tokens.
+    """Count the patients K whose notes hold each piece, and label the tokens.
 
-    K counts distinct patients among the train split and the target. All generations are held until K is known, since
-    one scan of the corpus serves them all.
+    K counts distinct patients among the train split and the target. All generations wait in memory until K is known,
+    since one scan of the corpus serves them all.
     """
-    located = list(located)
-    counts = _train_counts(located, corpus, runner, progress)
-    for item in located:
+    attributed = list(attributed)
+    counts = _train_counts(attributed, corpus, runner, progress)
+    for item in attributed:
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
         yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
 
 
 def _train_counts(
-    located: Sequence[AttributedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
+    attributed: Sequence[AttributedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
 ) -> Mapping[str, int]:
-    texts = {piece.piece.text for item in located for piece in item.pieces}
+    texts = {piece.piece.text for item in attributed for piece in item.pieces}
     notes = corpus.packed("train")
     with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
         return count_patients(texts, notes, runner=runner, advance=advance)

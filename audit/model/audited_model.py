@@ -1,6 +1,6 @@
-"""The model under audit: a directory of files, or a served one with the directory of its tokenizer.
+"""The model under audit: a directory of files, or a served model with the directory of its tokenizer.
 
-Owns what the rest of the audit may know of it. Loads no weights.
+Owns what the rest of the audit may know of the model. Loads no weights.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ from clinaudit.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class AuditedModel:
-    """What is audited, and what decodes it."""
+    """The model under audit, and the engine that decodes it."""
 
     engine: EngineName
-    #: SHA-256 of the files, or of address and name for a served model (whose weights nobody here can see).
+    #: SHA-256 of the files; of a served model, whose weights are not visible here, of its address and name.
     digest: str
     tokenizer_directory: Path
     tokenizer_digest: str
@@ -52,7 +52,7 @@ def find_model(
     context_length: int | None,
     approved_hosts: Collection[str],
 ) -> AuditedModel:
-    """Check MODEL and what goes with it; sends nothing and loads nothing.
+    """Check MODEL and the options that go with it; sends nothing and loads nothing.
 
     Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
     """

@@ -1,4 +1,4 @@
-"""What lies in a model directory, checked before anything loads it (README.md, "PHI and safety").
+"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety").
 
 Owns the refusal of models that would run foreign code (pickle weights, `auto_map`), of damaged or missing weights, and
 the model's digest. Reads JSON and safetensors headers only; knows nothing of engines.
@@ -14,7 +14,7 @@ from typing import Any
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, StorageError, UnsafeError
 
-#: Files that decide what the model does and how text becomes tokens; whatever else lies beside them is not loaded.
+#: Files that decide what the model does and how text becomes tokens; no other file is loaded.
 _CONFIG_FILES = ("config.json", "generation_config.json")
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -39,7 +39,7 @@ _CONTEXT_FIELDS = ("max_position_embeddings", "n_positions", "max_sequence_lengt
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model directory that is safe and whole enough to load."""
+    """A model directory that was found safe and complete."""
 
     directory: Path
     config: Path
@@ -112,13 +112,13 @@ def _required(directory: Path, name: str) -> Path:
 
 
 def _refuse_links_leading_out(directory: Path) -> None:
-    """Refuse entries that are neither regular files within the directory nor folders (which nothing reads)."""
+    """Refuse entries other than regular files within the directory, and folders (which nothing reads)."""
     for entry in sorted(directory.iterdir()):
         if entry.is_dir() and not entry.is_symlink():
             continue
         if not entry.is_file():
             raise UnsafeError(f"not a regular file: {entry}; copy the model's files into one directory")
-        # A Hugging Face cache snapshot links to blobs beside it; loading through links would read what was not checked.
+        # A Hugging Face cache snapshot links to blobs beside it; loading through links would read unchecked files.
         if entry.is_symlink() and not entry.resolve().is_relative_to(directory):
             raise UnsafeError(f"a link leading out of the model directory: {entry}; copy the file itself there")
 
@@ -259,7 +259,7 @@ def _tokenizer_eos(directory: Path, settings: dict[str, Any]) -> set[int]:
 
 
 def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
-    """Keys and values of every layer and head, four bytes each; an upper bound for mixed-attention models."""
+    """Return the bytes of all layers' keys and values of one token in float32; an upper bound for mixed attention."""
     layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
         return None

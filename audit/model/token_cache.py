@@ -1,8 +1,8 @@
-"""Token ids of notes, kept on the disk by content, so that a resumed audit does not tokenize its corpus again.
+"""A content-addressed cache of the notes' token ids, on the disk, so that a resumed audit need not tokenize again.
 
-Owns the cache's file (SQLite, under the run's `work/`): a row a distinct text, by a digest of the text, with its number
-of tokens and, for texts that were matched, their ids. A pure cache, safe to delete: what is damaged or missing is
-tokenized again. Knows nothing of patients.
+Owns the cache's file (SQLite, under the run's `work/`): one row for each distinct text, by a digest of the text, with
+its number of tokens and, for texts that were matched, its ids. A pure cache, safe to delete: a damaged or missing row
+is tokenized again.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 class TokenCache:
-    """Tokenizes texts, or remembers how it did."""
+    """Tokenizes texts, each distinct text once."""
 
     def __init__(self, path: Path, tokenizer_digest: str, tokenizer: ModelTokenizer) -> None:
         self._path = path
@@ -39,7 +39,7 @@ class TokenCache:
         self._connection = _open(path)
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the ids of each text alone, without special tokens."""
+        """Return the ids of each text alone, without special tokens; each of shape (tokens,)."""
         keys = [self._key(text) for text in texts]
         known = [row[1] for row in self._known(keys)]
         missing = [index for index, ids in enumerate(known) if ids is None]
@@ -49,7 +49,7 @@ class TokenCache:
         return [tokenized[index] if ids is None else ids for index, ids in enumerate(known)]
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text alone; keeps no ids, which a whole corpus has too many of."""
+        """Return the number of tokens of each text alone; caches no ids, since a whole corpus has too many."""
         keys = [self._key(text) for text in texts]
         known = [row[0] for row in self._known(keys)]
         missing = [index for index, length in enumerate(known) if length is None]
@@ -66,7 +66,7 @@ class TokenCache:
         return hashlib.blake2b(text.encode("utf-8"), digest_size=_KEY_BYTES, key=self._salt).digest()
 
     def _known(self, keys: Sequence[bytes]) -> list[tuple[int | None, Ids | None]]:
-        """Return for each key the length and the ids, as far as they are there and undamaged."""
+        """Return for each key the length and the ids; None where they are missing or damaged."""
         rows = self._try(lambda: [self._connection.execute(_SELECT, (key,)).fetchone() for key in keys])
         return [_unpack(key, row) for key, row in zip(keys, rows or [None] * len(keys), strict=True)]
 
@@ -80,7 +80,7 @@ class TokenCache:
             self._try(insert)
 
     def _try(self, work: Callable[[], Answer]) -> Answer | None:
-        """Return what the file gives; None, and an empty file from here on, where it turns out damaged."""
+        """Return the result of `work` on the file; a damaged file is replaced by an empty one, and gives None."""
         try:
             return work()
         except sqlite3.DatabaseError as error:
@@ -94,9 +94,9 @@ class TokenCache:
 
 @contextmanager
 def open_token_cache(run: RunDirectory, tokenizer_digest: str, tokenizer: ModelTokenizer) -> Iterator[TokenCache]:
-    """Open a run's cache, made where there is none; a file that is no cache any more is made anew.
+    """Open a run's cache, and make it where there is none; a damaged file is replaced.
 
-    For a process that holds the run's lock.
+    The process must hold the run's lock.
     """
     cache = TokenCache(run.work / "tokens.sqlite", tokenizer_digest, tokenizer)
     try:
@@ -106,7 +106,7 @@ def open_token_cache(run: RunDirectory, tokenizer_digest: str, tokenizer: ModelT
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    # What a power cut loses is tokenized again.
+    # Rows lost in a power cut are tokenized again.
     require_regular(path, "the cache of token ids")
     return open_pure_cache(path, _SCHEMA, probe="SELECT key, length, ids FROM tokens LIMIT 1")
 
@@ -117,9 +117,9 @@ def _pack(key: bytes, length: int, ids: Ids | None) -> bytes:
 
 
 def _unpack(key: bytes, row: tuple[object, object] | None) -> tuple[int | None, Ids | None]:
-    """Return the length and the ids of a row, None for what it does not hold; a damaged row holds nothing.
+    """Return the length and the ids of a row, each None where the row lacks it or is damaged.
 
-    The check covers the key as well: a damaged index leads to the row of another text.
+    The checksum covers the key too: a damaged index could lead to the row of another text.
     """
     if row is None:
         return None, None

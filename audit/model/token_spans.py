@@ -13,7 +13,7 @@ from clinaudit.templates.spans import Span
 
 
 class TokenSpans(Sequence[Span]):
-    """Spans by token, read as a sequence of `Span`; a slice shares its memory."""
+    """Spans by token, packed, read as a sequence of `Span`; a slice shares their memory."""
 
     __slots__ = ("_bounds",)
 

@@ -1,7 +1,7 @@
-"""The audited model's own tokenizer: ids of a text, and the characters each token stands for.
+"""The audited model's own tokenizer: the ids of a text, and the characters of each token (offset mapping).
 
-Owns the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a token's characters are those its
-bytes contribute to when all tokens' bytes are laid end to end. Knows nothing of notes or matches.
+Owns the way from ids to characters (docs/methods.md, section 2, "Text of a region"): a token's characters are those to
+which its bytes contribute when the bytes of all tokens are concatenated. Knows nothing of notes or matches.
 """
 
 import json
@@ -29,7 +29,7 @@ def _byte_level_alphabet() -> dict[str, int]:
 
 
 def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, list[Span]]:
-    """Lay the tokens' bytes end to end; return the text and each token's span of characters.
+    """Concatenate the tokens' bytes; return the text and each token's span of characters.
 
     Bytes that are no UTF-8 become U+FFFD, one for each maximal ill-formed part, as `bytes.decode(errors="replace")`
     does. A character split over tokens belongs to each of them; a token without bytes has zero width.
@@ -61,7 +61,7 @@ def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, list[Span]]:
 
 
 def _without_gaps(spans: Sequence[Span], text: str) -> list[Span]:
-    """Give what no token has to one: blanks to the token after them, since a tokenizer may trim them from its offsets.
+    """Assign the characters of no token to one: blanks to the token after them (a tokenizer may trim its offsets).
 
     Other characters (an accent that was composed with its letter) go to the token before them.
     """
@@ -102,12 +102,12 @@ class ModelTokenizer:
             raise BadInputError(
                 f"the tokenizer in {directory.name} has no tokenizer.json; save it with a fast tokenizer first"
             )
-        # For whole corpora: without offsets, which take longer than the ids and more memory. What a tokenizer.json may
-        # ask for, to pad or to cut, is for batches of a model.
+        # For whole corpora: without offsets, which take more time and memory than the ids. Padding and truncation,
+        # which a tokenizer.json may ask for, are for the batches of a model.
         self._backend: Any = self._tokenizer.backend_tokenizer
         self._backend.no_padding()
         self._backend.no_truncation()
-        # The decoder tells how a vocabulary entry spells bytes.
+        # The decoder shows how a vocabulary entry spells bytes.
         decoder = json.loads(self._backend.to_str()).get("decoder") or {}
         kinds = {decoder.get("type"), *(part.get("type") for part in decoder.get("decoders", []))}
         self._alphabet = _byte_level_alphabet() if "ByteLevel" in kinds else None
@@ -131,16 +131,16 @@ class ModelTokenizer:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
 
     def encode_many(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
-        """Return `encode` of each text, on all processors."""
+        """Return the ids of each text as `encode` does, on all processors; each of shape (tokens,)."""
         encoded = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(one.ids, dtype=np.uint32) for one in encoded]
 
     def encode_prompt(self, text: str) -> tuple[int, ...]:
-        """Return the ids the model is given for a prompt: with whatever the tokenizer itself puts in front."""
+        """Return the ids of a prompt as the model is given it: with the special tokens that the tokenizer adds."""
         return tuple(self._tokenizer.encode(text, verbose=False))
 
     def bytes_of(self, token_id: int) -> bytes:
-        """Return the bytes a token stands for; none for a special token."""
+        """Return the bytes of a token; none for a special token."""
         known = self._bytes_of.get(token_id)
         if known is None:
             known = self._bytes_of[token_id] = self._spell(token_id)
@@ -158,7 +158,7 @@ class ModelTokenizer:
         if laid == text:
             return ids, spans
         special = [token_id in self._special_ids for token_id in ids]
-        # Text that spells out a special token is laid out with it, and the token has zero width all the same.
+        # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
         laid, spans = decode_with_spans(
             [
                 self._added.get(token_id, "").encode() if is_special else self.bytes_of(token_id)
@@ -166,7 +166,7 @@ class ModelTokenizer:
             ]
         )
         if laid != text:
-            # A tokenizer that rewrites text (case, accents, unknown characters) cannot be laid end to end again.
+            # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
             spans = _without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text)
         return ids, [
             Span(span.start, span.start) if is_special else span

@@ -1,4 +1,5 @@
 """What leaves a run: suppressed results, report, verdict; the evidence page (PHI); purge.
 
-May import `run` and below, and `reports`, which suppresses and renders. Computes no figure.
+To publish is to hand out what is suppressed. May import `run` and below, and `reports`, which suppresses and renders.
+Computes no metric.
 """

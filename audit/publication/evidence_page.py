@@ -1,7 +1,7 @@
 """From the evidence tables and the corpus to `evidence/evidence.html` (opt-in; PHI).
 
-Owns which generations are shown and where a piece stands in its source note. Knows nothing of the page's looks, nor of
-how a match was found: it reads what the audit wrote.
+Owns which generations are shown, and where a piece stands in its source note. Knows nothing of the page's layout, or of
+how a match was found: it reads the tables that the audit wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ Row = Mapping[str, Any]
 
 
 def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None = None, limit: int) -> EvidencePage:
-    """Write `evidence/evidence.html` of a finished run, mode 0600, and return what it holds.
+    """Write `evidence/evidence.html` of a finished run, mode 0600, and return its content.
 
-    Raises `BadInputError` where the run has no evidence, or corpus or template are not those of the audit.
+    Raises `BadInputError` where the run has no evidence, or where corpus or template are not those of the audit.
     """
     run = require_finished_run(root)
     with hold_lock_of_finished(run):
@@ -66,7 +66,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations that repeat notes or state a diagnosis, those with the most attributable text first."""
+    """Return the generations that repeat notes or state a diagnosis: the `limit` with most attributable tokens."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
     metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     stated = {
@@ -128,17 +128,17 @@ def _stated(rows: Sequence[Row]) -> Iterator[StatedDiagnosis]:
 def _spans(
     text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, NoteText]
 ) -> Iterator[LeakedSpan]:
-    """Yield the memorized spans, cut where templated text of the source note begins and ends."""
+    """Yield the memorized spans, split where templated text of the source note begins and ends."""
     by_piece = {(piece["region_id"], piece["piece"]): piece for piece in pieces}
     for segment in segments:
         piece = by_piece[segment["region_id"], segment["piece"]]
         note = notes[piece["source_note_id"]]
         own = text[segment["char_start"] : segment["char_end"]]
-        # The piece stands in the note with its line ends read as line feeds, at its first occurrence there.
+        # The piece's place is its first occurrence in the note, with all line ends read as line feeds.
         begin = note.text.find(normalize_newlines(piece["text"]))
         begin += len(normalize_newlines(text[piece["char_start"] : segment["char_start"]]))
         length = len(normalize_newlines(own))
-        # With carriage returns in it the text's characters are not the note's one by one: it is left whole.
+        # Text with carriage returns does not map to the note character by character: it is not split.
         runs = _runs(note.templated[begin : begin + length]) if "\r" not in own else [(0, length, _kind(segment))]
         for start, end, kind in runs:
             yield LeakedSpan(

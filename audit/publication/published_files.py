@@ -1,6 +1,6 @@
-"""What a run leaves: evidence, published results, report, verdict, run record and, last, the manifest.
+"""The files of a finished run: evidence, published results, report, verdict, run record and, last, the manifest.
 
-Owns which file holds what (docs/results.md, "What a run leaves"). Knows nothing of how a number came about.
+Owns which file holds what (docs/results.md, "What a run leaves"). Knows nothing of how an estimate came about.
 """
 
 import json
@@ -22,7 +22,7 @@ from clinaudit.reports.suppression.results import suppress
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
 REPORT = "report.html"
-#: On demand only (`clinaudit report --pdf`).
+#: Only on request (`clinaudit report --pdf`).
 PDF = "report.pdf"
 VERDICTS = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
@@ -34,21 +34,21 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
     write_atomically(run.evidence / RESULTS, to_json(results))
     text = to_json(suppress(results))
     write_atomically(run.root / RESULTS, text)
-    # The rest is made from the published texts, not from what they were made of, so that `report` gives the same page.
+    # The rest is made from the published files as written, so that `report` gives the same page again.
     published = from_json(text)
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
     write_atomically(run.root / RUN_RECORD, provenance)
     if published.decision is not None:
         write_verdict(run.root, published.decision)
     write_atomically(run.root / REPORT, render_page(published, json.loads(provenance)))
-    # One of an earlier audit would not say what the rest does.
+    # A PDF of an earlier audit would contradict the rest.
     (run.root / PDF).unlink(missing_ok=True)
     write_manifest(run)
     return published
 
 
 def write_verdict(directory: Path, decision: Decision) -> None:
-    """Write a published verdict in the three forms that machines read; an earlier one never stays beside it."""
+    """Write a published verdict in its three machine-readable forms; those of an earlier one are removed first."""
     for name in VERDICTS:
         (directory / name).unlink(missing_ok=True)
     for name, text in zip(VERDICTS, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
@@ -56,14 +56,14 @@ def write_verdict(directory: Path, decision: Decision) -> None:
 
 
 def gate_json(decision: Decision) -> str:
-    """Return the text of `gate.json` for a decision that is already suppressed."""
+    """Return the text of `gate.json`, for a decision that is already suppressed."""
     return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
 def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool) -> Decision:
-    """Return the copy of a verdict on `results` that may leave `evidence/`."""
+    """Return the copy of a verdict on `results` that may be published: suppressed and rounded."""
     decided = with_decision(results, decision)
-    # Rounded as everything published is.
+    # Rounded, as all that is published.
     return from_json(to_json(suppress(decided) if unsuppressed else decided)).decision or decision
 
 
@@ -77,7 +77,10 @@ def render_again(run: RunDirectory, *, pdf: bool = False) -> None:
 
 
 def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
-    """Read a run's results, the published ones or (where the evidence still stands) the unsuppressed ones."""
+    """Read a run's results: the published ones or (where the evidence still exists) the unsuppressed ones.
+
+    Raises `IntegrityError` where the file does not follow the schema.
+    """
     path = run.evidence / RESULTS if unsuppressed else run.root / RESULTS
     try:
         return from_json(path.read_text(encoding="utf-8"))
@@ -87,7 +90,7 @@ def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
 
 
 def read_record(run: RunDirectory) -> dict[str, object]:
-    """Read a run's `run.json`."""
+    """Read a run's `run.json`; raises `IntegrityError` where it is not a run record."""
     try:
         record = json.loads((run.root / RUN_RECORD).read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
@@ -98,7 +101,7 @@ def read_record(run: RunDirectory) -> dict[str, object]:
 
 
 def has_unsuppressed_results(run: RunDirectory) -> bool:
-    """Whether the evidence still stands."""
+    """Whether the run still has its unsuppressed results."""
     return (run.evidence / RESULTS).is_file()
 
 

@@ -1,10 +1,11 @@
-"""Removing a run's evidence, so that a valid run of aggregates is left (docs/results.md, "Purging").
+"""Purge: a run's evidence is removed, and a valid run of aggregates is left (docs/results.md, "Purging").
 
-Owns in what order files go. Of a finished run first the manifest is written anew, without the evidence and saying that
-the run was purged; then the evidence goes, the lock last. Killed at any point, the same command finishes: until then
-every other command says so. An unfinished run holds no aggregates that belong together: it goes whole.
+Owns the order of removal. Of a finished run, the manifest is rewritten first: it lists no evidence and says that the
+run was purged. Then the evidence is removed, the lock last. If the process is killed at any point, the same command
+finishes the purge; until then every other command says so. An unfinished run has no complete aggregates: all of it is
+removed.
 
-Removing is not erasing: file systems, snapshots and backups may keep the blocks.
+Removal is not secure erasure: file systems, snapshots and backups may keep the blocks.
 """
 
 import os
@@ -22,7 +23,7 @@ from clinaudit.errors import BadInputError, IncompleteError, StorageError, Unsaf
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """How much is removed: regular files, links and whatever else is no folder, and their bytes."""
+    """How much is removed: the number of files, links and other entries that are no folder, and their bytes."""
 
     files: int
     size_bytes: int
@@ -30,21 +31,21 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What a purge would remove, found under the run's lock; `carry_out` removes it."""
+    """A planned purge, found under the run's lock; `carry_out` removes the contents."""
 
     run: RunDirectory
     contents: Contents
-    #: Whether the run has not finished, so that all of it goes.
+    #: The run has not finished, so that all of it is removed.
     unfinished: bool
 
     def carry_out(self) -> None:
-        """Remove it, in an order that a kill at any point leaves to be finished."""
+        """Remove the contents, in an order that can be resumed if the process is killed at any point."""
         if self.unfinished:
             for name in PUBLISHED:
-                # Left by an earlier audit that this one was to replace.
+                # Left by an earlier audit that this one would have replaced.
                 (self.run.root / name).unlink(missing_ok=True)
         elif not is_purged(self.run):
-            # A manifest must not bless a file that somebody changed.
+            # A new manifest must not list a file that somebody changed.
             verify(self.run, evidence=False)
             write_manifest(self.run, purged=True)
         _remove_folder(self.run.evidence, last=self.run.lock)
@@ -56,10 +57,11 @@ class Purge:
 
 @contextmanager
 def prepare_purge(root: Path, *, unfinished: bool) -> Iterator[Purge | None]:
-    """Take the run's lock and find what is to go; None where nothing of a finished run's evidence is left.
+    """Take the run's lock and find what a purge removes; None where the run was purged before.
 
-    Raises `BadInputError` where there is no run, `IncompleteError` for an unfinished one unless `unfinished` says that
-    it is known to be one, `StorageError` where an audit holds the lock.
+    `unfinished`: the user knows that the run has not finished. Raises `BadInputError` where there is no run,
+    `IncompleteError` for an unfinished run without `unfinished`, `UsageError` for a finished run with it,
+    `StorageError` where an audit holds the lock, and `UnsafeError` where a folder of the run is a link.
     """
     run = RunDirectory(root)
     if not root.is_dir():
@@ -76,7 +78,7 @@ def prepare_purge(root: Path, *, unfinished: bool) -> Iterator[Purge | None]:
         if is_purged(run):
             yield None
         else:
-            # Somebody removed the evidence by hand: the manifest is to say so.
+            # Somebody removed the evidence by hand: the manifest must say so.
             yield Purge(run, Contents(0, 0), unfinished=False)
         return
     make_private_directory(run.work)
@@ -102,13 +104,13 @@ def _count(folder: Path, *, but: Path) -> Contents:
 
 
 def _remove_folder(folder: Path, *, last: Path) -> None:
-    """Remove a folder with all that is in it, `last` after everything else; links go, what they lead to stays."""
+    """Remove a folder and its contents, `last` after everything else; links are removed, their targets are not."""
     if not folder.is_dir():
         return
     for path in _files_under(folder):
         if path != last:
             path.unlink()
-    # A file that another program makes meanwhile stops this: a folder that is not empty is not removed.
+    # A file that another program makes meanwhile stops the removal: only empty folders are removed.
     for place, folders, _ in os.walk(folder, topdown=False, onerror=_raise):
         for name in folders:
             inner = Path(place, name)
@@ -121,7 +123,7 @@ def _remove_folder(folder: Path, *, last: Path) -> None:
 
 
 def _files_under(folder: Path) -> list[Path]:
-    """Return everything under a folder that is no folder, links to folders among it."""
+    """Return every entry under a folder that is no folder itself, links to folders included."""
     found: list[Path] = []
     for place, folders, files in os.walk(folder, onerror=_raise):
         found += [Path(place, name) for name in files]
@@ -130,7 +132,7 @@ def _files_under(folder: Path) -> list[Path]:
 
 
 def _raise(error: OSError) -> None:
-    # What cannot be listed must not be passed over.
+    # A folder that cannot be listed must not be skipped.
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
     raise StorageError(f"a folder of the evidence cannot be read ({reason}); mend it and run the same command again")
 

@@ -1,7 +1,6 @@
-"""Keeps what libraries write for themselves (temporary files, caches, settings) inside the run's `work/`.
+"""Confinement of libraries: their temporary files, caches and settings stay inside the run's `work/`, and offline.
 
-A temporary file may hold PHI; nothing of a run may lie about in /tmp or in somebody's home. Knows nothing of what the
-libraries do with the folders.
+A temporary file may hold PHI: no file of a run may lie in /tmp or in a home directory.
 """
 
 import os
@@ -32,9 +31,9 @@ _SWITCHES = {
 
 
 def take_libraries_offline(work: Path | None = None) -> None:
-    """Take the libraries' network habits away; to be called before any of them is imported.
+    """Set the libraries offline and without usage statistics; call it before any of them is imported.
 
-    Torch may make its compiler's cache when it is imported, before `work` is made: its place is named already.
+    Torch may make its compiler's cache when it is imported, before `work` exists: so its place is set here already.
     """
     os.environ.update(_SWITCHES)
     if work is not None:
@@ -42,7 +41,7 @@ def take_libraries_offline(work: Path | None = None) -> None:
 
 
 def confine_libraries(work: Path) -> None:
-    """Point what the libraries write at folders under `work`; those imported later than this keep to it."""
+    """Direct the libraries' own files to folders under `work`; it holds for libraries imported after this call."""
     for variable, folder in _FOLDERS.items():
         path = (work / folder).resolve()
         make_private_directory(path)

@@ -1,4 +1,4 @@
-"""The run directory: where everything of a run stands, and its lock."""
+"""The run directory: the place of every file of a run, and its lock."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,13 +13,13 @@ from clinaudit.errors import StorageError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Where everything of a run stands."""
+    """The places of a run's files."""
 
     root: Path
 
     @property
     def evidence(self) -> Path:
-        """PHI."""
+        """Everything that is PHI."""
         return self.root / "evidence"
 
     @property
@@ -29,12 +29,15 @@ class RunDirectory:
 
     @property
     def lock(self) -> Path:
-        """Held by whoever writes to the run."""
+        """The lock file, held by the process that writes to the run."""
         return self.work / "lock"
 
     @contextmanager
-    def absent_on_failure(self) -> Iterator[None]:
-        """Leave nothing of a run that never began: torch makes its compiler's cache as soon as it is imported."""
+    def removed_on_failure(self) -> Iterator[None]:
+        """Remove the empty directories of a run that fails before it begins.
+
+        Torch makes its compiler's cache there as soon as it is imported.
+        """
         existed = self.root.exists()
         try:
             yield
@@ -42,12 +45,12 @@ class RunDirectory:
             if not existed and self.root.is_dir():
                 directories = [path for path in self.root.rglob("*") if path.is_dir()]
                 for directory in (*sorted(directories, key=lambda path: -len(path.parts)), self.root):
-                    with suppress(OSError):  # what holds something stays
+                    with suppress(OSError):  # a directory that is not empty stays
                         directory.rmdir()
             raise
 
     def create(self) -> None:
-        """Make the directories; raises `UsageError` where something else stands there."""
+        """Make the directories; raises `UsageError` where their place is taken by other files."""
         if self.root.exists() and not self.root.is_dir():
             raise UsageError("--out names something that is not a directory; name a new or an earlier run's directory")
         if self.root.is_dir() and not self.evidence.is_dir() and any(self.root.iterdir()):
@@ -59,9 +62,9 @@ class RunDirectory:
 
 
 def scratch_directory(run: RunDirectory) -> Path:
-    """Return where the texts of the notes may lie, without a name: the run's `work/`, or the nearest directory above.
+    """Return the directory for the nameless file of note texts: the run's `work/`, or its nearest existing parent.
 
-    It is on the disk that the user gave for PHI; a directory of the run is not made before the input is found good.
+    That is on the disk that the user chose for PHI. No directory of the run is made before the input is validated.
     """
     work = run.work.absolute()
     return next(directory for directory in (work, *work.parents) if directory.is_dir())
@@ -69,7 +72,7 @@ def scratch_directory(run: RunDirectory) -> Path:
 
 @contextmanager
 def hold_lock(run: RunDirectory) -> Iterator[None]:
-    """Keep others from writing to a run; raises `StorageError` where another audit holds it."""
+    """Hold the run's lock; raises `StorageError` where another process holds it."""
     require_regular(run.lock, "the run's lock")
     lock = FileLock(run.lock, mode=FILE_MODE)
     try:
@@ -84,7 +87,7 @@ def hold_lock(run: RunDirectory) -> Iterator[None]:
 
 @contextmanager
 def hold_lock_of_finished(run: RunDirectory) -> Iterator[None]:
-    """Keep a purge and other writers from a finished run; a purged one has no evidence, and no lock in it."""
+    """Hold the lock of a finished run against a purge and other writers; a purged run has no evidence, and no lock."""
     if not run.work.is_dir():
         yield
         return
@@ -93,7 +96,7 @@ def hold_lock_of_finished(run: RunDirectory) -> Iterator[None]:
 
 
 def require_regular(path: Path, what: str) -> None:
-    """Refuse anything but a file of the run's own in a file's place: a link would lead PHI out of `evidence/`."""
+    """Raise `StorageError` for anything but a regular file, or none: a link would lead PHI out of `evidence/`."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise StorageError(
             f"{what} ({path.name} in its `work` folder) is not a regular file; remove it, or use another --out"

@@ -1,7 +1,7 @@
 """Durable files: atomic writes and digests. Knows nothing of what a run holds.
 
-A file appears whole or not at all: it is written beside its place, flushed to the disk and renamed. Accepted: after a
-power cut the previous version may still stand, never a torn one.
+A file appears whole or not at all: it is written under another name, flushed to the disk and renamed. Accepted: after a
+power cut the previous version may still be there, but never a torn one.
 """
 
 import hashlib
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from clinaudit.errors import StorageError
 
-#: PHI: for the owner's eyes only (docs/results.md, "What a run leaves").
+#: PHI: readable by the owner alone (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where a device or pipe has that name."""
+    """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where `path` is a device or a pipe."""
     _require_no_device(path)
     temporary = path.with_name(f".{path.name}.partial")
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -28,8 +28,8 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     put_in_place(temporary, path)
 
 
-def require_place_for(path: Path, *, role: str) -> None:
-    """Raise `StorageError` where no file can be written at `path`, before work is done for it; `role` names it."""
+def require_writable(path: Path, *, role: str) -> None:
+    """Raise `StorageError` where no file can be written at `path`; call it before the work. `role` names the file."""
     if path.is_dir():
         raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
     _require_no_device(path)
@@ -40,13 +40,13 @@ def require_place_for(path: Path, *, role: str) -> None:
 
 
 def _require_no_device(path: Path) -> None:
-    # Renaming onto it would put a file in its place: for root, in that of /dev/null too.
+    # A rename would replace the device by a file: for root, /dev/null too.
     if path.exists() and not path.is_file() and not path.is_dir():
         raise StorageError(f"{path.name} is a device or a pipe, not a file; name a file to be written")
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a finished file its name, durably; both stand in one directory."""
+    """Rename a finished file to its final name, durably; both names are in one directory."""
     temporary.chmod(FILE_MODE)
     temporary.replace(path)
     directory = os.open(path.parent, os.O_RDONLY)
@@ -66,7 +66,7 @@ def sha256_of(path: Path) -> str:
 
 
 def make_private_directory(path: Path) -> None:
-    """Make a directory that only its owner can enter, parents as usual; an existing one is closed to others too."""
+    """Make a directory of mode 0700, its parents with the usual mode; an existing one gets mode 0700 too."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
     path.chmod(DIRECTORY_MODE)

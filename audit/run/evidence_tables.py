@@ -1,7 +1,7 @@
 """The tables under `evidence/`: columns, types and order (docs/results.md, "Evidence tables").
 
-PHI; nothing else may read them in. Owns the parquet schemas. Knows nothing of how a row came about. Rows are written in
-the order given, without statistics, so that equal rows give equal bytes.
+PHI. Owns the Parquet schemas, and all reading and writing of these files. Knows nothing of how a row came about. Rows
+are written in the order given, without statistics, so that equal rows give equal bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -126,7 +126,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table that `write_table` wrote; raises `IntegrityError` where it is no longer one."""
+    """Return the rows of a table that `write_table` wrote; raises `IntegrityError` where the file is damaged."""
     import polars as pl
 
     try:
@@ -137,7 +137,7 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
 
 
 def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one table of `SCHEMAS` as parquet, atomically; each row has exactly the table's columns."""
+    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns."""
     import polars as pl
 
     types = {

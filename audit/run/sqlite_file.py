@@ -1,4 +1,4 @@
-"""A private SQLite file: opened with its table in place, and removed with what SQLite keeps beside it.
+"""A private SQLite file: opened with its tables made, and removed together with SQLite's own files (`-wal`, `-shm`).
 
 Owns modes, pragmas, and what counts as damage. Knows nothing of what the tables hold.
 """
@@ -9,16 +9,16 @@ from typing import Literal
 
 from clinaudit.audit.run.durable_files import FILE_MODE
 
-#: Errors of a file that holds something else than the database that was written.
+#: Errors that mean the file is not the database that was written.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
-#: FULL: what was committed survives a power cut. NORMAL: the last of it may be lost, and nothing is half there.
+#: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
 Synchronous = Literal["FULL", "NORMAL"]
 
 
 def open_sqlite(
     path: Path, schema: str, *, synchronous: Synchronous, across_threads: bool = False
 ) -> sqlite3.Connection:
-    """Open the file, made where there is none, with the tables of `schema`; raises `sqlite3.Error`."""
+    """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`."""
     connection = sqlite3.connect(path, check_same_thread=not across_threads)
     try:
         path.chmod(FILE_MODE)
@@ -32,11 +32,11 @@ def open_sqlite(
 
 
 def open_pure_cache(path: Path, schema: str, *, probe: str, across_threads: bool = False) -> sqlite3.Connection:
-    """Open a file that is safe to delete; one that is damaged, or that `probe` cannot be asked of, is made anew."""
+    """Open a pure cache (safe to delete); a file that is damaged, or on which the query `probe` fails, is replaced."""
     try:
         return _open_and_probe(path, schema, probe, across_threads)
     except sqlite3.DatabaseError as error:
-        # A table of other columns is an OperationalError of no special name.
+        # A table with other columns raises an OperationalError without an error name of its own.
         if not is_damage(error) and "no such column" not in str(error):
             raise
     remove_sqlite(path)
@@ -54,11 +54,11 @@ def _open_and_probe(path: Path, schema: str, probe: str, across_threads: bool) -
 
 
 def remove_sqlite(path: Path) -> None:
-    """Delete a file that is closed, and what SQLite keeps beside it."""
+    """Delete a closed file, with its `-wal` and `-shm`."""
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         file.unlink(missing_ok=True)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the error says that the file is not what was written, rather than that it cannot be reached."""
+    """Whether the error means that the file is damaged, rather than that it cannot be accessed."""
     return getattr(error, "sqlite_errorname", "").startswith(_DAMAGE)

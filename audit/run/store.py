@@ -1,7 +1,7 @@
-"""The run store: finished units of work, kept durably in `RunDirectory.work` so that a killed audit goes on.
+"""The run store: finished generations and judgements, kept durably in `work/`, so that a killed audit can resume.
 
-Owns the lock, the settings a run was begun with, and one row a finished generation or verdict (SQLite). Knows nothing
-of how a unit came about. Each unit is committed, and on the disk, before the next one is reported done.
+Owns the settings that a run was begun with, and one row for each finished unit of work: a generation or a judgement
+(SQLite). Knows nothing of how a unit came about. Each unit is committed, durably, before the next one is reported done.
 """
 
 import json
@@ -30,22 +30,22 @@ CREATE TABLE IF NOT EXISTS judgements (
 
 @dataclass(frozen=True, slots=True)
 class StoredGeneration:
-    """What an engine gave for one prompt."""
+    """An engine's output for one prompt."""
 
     token_ids: tuple[int, ...]
     finish_reason: str
-    #: From engines without token ids only.
+    #: Only from engines that give no token ids; else None.
     text: str | None
 
 
 class RunStore:
-    """The open store of one run; only one process holds it at a time."""
+    """The open store of one run; one process at a time."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def bind_settings(self, settings: Mapping[str, object]) -> None:
-        """Record what the run depends on, or refuse what differs from the first time, naming the fields."""
+        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began."""
         known = self.settings()
         changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)
         if changed:
@@ -58,7 +58,7 @@ class RunStore:
             self._connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
 
     def settings(self) -> dict[str, Any]:
-        """Return everything `bind_settings` recorded."""
+        """Return all settings that `bind_settings` recorded."""
         rows = self._connection.execute("SELECT field, value FROM settings")
         try:
             return {field: json.loads(value) for field, value in rows}
@@ -77,7 +77,7 @@ class RunStore:
         return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
-        """Commit what a judge said of one generation and diagnosis."""
+        """Commit the judgement of one generation and diagnosis, as its row."""
         with self._connection:
             self._connection.execute(
                 "INSERT INTO judgements VALUES (?, ?, ?)", (generation_id, diagnosis, json.dumps(row))
@@ -94,7 +94,10 @@ class RunStore:
 
 @contextmanager
 def open_store(run: RunDirectory) -> Iterator[RunStore]:
-    """Open a run's store, made where there is none; raises `StorageError` where another audit holds it."""
+    """Open a run's store under the run's lock, and make it where there is none.
+
+    Raises `StorageError` where another process holds the lock, or the file cannot be read or written.
+    """
     run.create()
     with hold_lock(run):
         try:

@@ -1,4 +1,5 @@
-"""A language model behind an endpoint: approved addresses, client, questions, answers, their cache and cost.
+"""A served model: approved addresses, client, questions, answers, their cache and cost.
 
-May import `run` and below. Knows nothing of diagnoses: whatever asks a served model goes through here.
+Every request to a language model behind an endpoint goes through this room. May import `run` and below. Knows nothing
+of what is asked, or why.
 """

@@ -1,7 +1,7 @@
-"""Which addresses prompts and generations may be sent to (README.md, "PHI and safety").
+"""The addresses to which prompts and generations may be sent: an allow-list (README.md, "PHI and safety").
 
-Loopback always, any other host only if it was named. Decides on the URL's text alone and looks nothing up; whatever
-is not plainly one of the two is refused. Knows nothing of what is sent.
+Loopback is always allowed, any other host only if the user approved it. The decision rests on the URL's text alone,
+without a name lookup; an ambiguous URL is refused. Knows nothing of what is sent.
 """
 
 import ipaddress
@@ -14,11 +14,11 @@ from urllib.parse import SplitResult, urlsplit
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import UnsafeError, UsageError
 
-#: Letters, digits, dots and hyphens, with a letter in the last label: a name no resolver reads as a number
-#: (`127.1`, `0x7f.1` and `2130706433` are addresses to some, names to others). RFC 1123, 2.1.
+#: Letters, digits, dots and hyphens, with a letter in the last label: a name that no resolver reads as a number
+#: (`127.1`, `0x7f.1` and `2130706433` are addresses to some resolvers, names to others). RFC 1123, 2.1.
 _HOST_NAME = re.compile(r"(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
-#: What a MODEL starts with that is served rather than a directory.
+#: The prefix of a MODEL that is served rather than a directory.
 _SERVED_PREFIX = "openai:"
 
 
@@ -33,23 +33,23 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a served model may be spoken to, and how patiently."""
+    """How a served model is accessed: approved hosts, key, concurrency, retries, deadline."""
 
-    #: Hosts other than loopback that may be spoken to.
+    #: Approved hosts other than loopback.
     approved_hosts: Collection[str] = ()
-    #: Only ever what is given here: no variable of the environment is read. None: the server asks for none.
+    #: The key that the server asks for; no environment variable is read. None: the server asks for none.
     api_key: str | None = field(default=None, repr=False)
     #: Requests in flight at once.
     concurrency: int = 16
-    #: Times that a request is sent again after a failure that may pass.
+    #: Times that a request is sent again after a transient failure.
     retries: int = 4
-    #: Seconds that one answer may take (of a judge: with all its retries and waits); minutes for a busy server, and an
-    #: end for a silent one.
+    #: Seconds that one answer may take (of a chat endpoint: with all its retries and waits). A busy server takes
+    #: minutes; a silent one must not block for ever.
     deadline_s: float = 300.0
 
 
 def parse_served_model(model: str) -> ServedModel | None:
-    """Read `openai:BASE_URL#MODEL_NAME`; None for anything else (a directory). Raises `UsageError` if half given."""
+    """Read `openai:BASE_URL#MODEL_NAME`; None for anything else. Raises `UsageError` where a part is missing."""
     if not model.startswith(_SERVED_PREFIX):
         return None
     base_url, mark, name = model.removeprefix(_SERVED_PREFIX).partition("#")
@@ -63,7 +63,7 @@ def parse_served_model(model: str) -> ServedModel | None:
 def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
     """Raise `UnsafeError` unless `base_url` is http(s) to a loopback host or to one of `approved_hosts`.
 
-    Hosts are compared whole, in lower case, without a port. A host that cannot be read one way only is refused.
+    Hosts are compared whole, in lower case, without a port. A host that could be read in two ways is refused.
     """
     host = _host(base_url)
     if _is_loopback(host):
@@ -77,7 +77,7 @@ def require_approved(base_url: str, *, approved_hosts: Collection[str]) -> None:
 
 
 def _host(base_url: str) -> str:
-    """Return the host in lower case, an address in its one spelling; refuse every URL that could mean two hosts."""
+    """Return the host in lower case, an IP address in canonical form; refuse every URL that could mean two hosts."""
     # urlsplit drops tabs and newlines, and clients differ over backslashes: look at the raw text first.
     if not base_url.isascii() or re.search(r"[\x00-\x20\x7f\\]", base_url):
         raise _refusal("holds a blank, a control character, a backslash or a character beyond ASCII")
@@ -133,12 +133,12 @@ def _refusal(why: str) -> UnsafeError:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeEndpoint:
-    """The options of a served judge."""
+class EndpointOptions:
+    """The options of a served model that answers questions."""
 
     url: str | None
     model: str | None
     key_file: Path | None
-    #: Tokens of one patient's notes in one question, at most.
+    #: Most tokens of one patient's notes in one question.
     note_tokens: int
     price: Price | None

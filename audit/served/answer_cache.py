@@ -1,9 +1,9 @@
-"""Answers of a served model, kept on the disk by content, so that a resumed audit asks nothing twice.
+"""A content-addressed cache of a served model's answers, on the disk, so that a resumed audit asks nothing twice.
 
-Owns the cache's file (SQLite, under the run's `work/`): a row a question, by a digest of who is asked and the whole
-question, with what came of it and the tokens it took. A pure cache: without it the same questions are asked again. A
-damaged row is asked again, too, and what a row holds is checked again by whoever reads it. PHI. Knows nothing of what
-an answer means.
+Owns the cache's file (SQLite, under the run's `work/`): one row for each question, by a digest of the model's identity
+and the whole question, with the result and its tokens. A pure cache, safe to delete: without it, or where a row is
+damaged, the question is asked again. A caller validates a cached answer again. PHI. Knows nothing of what an answer
+means.
 """
 
 import hashlib
@@ -33,9 +33,9 @@ _PROBE = "SELECT key, record, check_sum, calls, prompt_tokens, completion_tokens
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What came of one question."""
+    """The final result of one question: a usable answer, or why there is none."""
 
-    #: The answer's text, found usable; None where none was.
+    #: The text of the usable answer; None where no answer was usable.
     answer: str | None
     #: How many times the question was asked.
     attempts: int
@@ -44,7 +44,7 @@ class Settled:
 
 
 class AnswerCache:
-    """Remembers what came of a question; may be used from several threads."""
+    """Keeps the result of each question; may be used from several threads."""
 
     def __init__(self, connection: sqlite3.Connection, *, lasts: bool) -> None:
         #: Whether the next run of the same command finds what this one kept.
@@ -53,7 +53,7 @@ class AnswerCache:
         self._lock = threading.Lock()
 
     def find(self, key: bytes) -> Settled | None:
-        """Return what came of the question with this key, if it is known."""
+        """Return the result of the question with this key; None where it is not cached, or the row is damaged."""
         with self._lock:
             row = self._connection.execute("SELECT record, check_sum FROM answers WHERE key = ?", (key,)).fetchone()
         if row is None or _check_sum(str(row[0])) != row[1]:
@@ -61,7 +61,7 @@ class AnswerCache:
         return Settled(**json.loads(row[0]))
 
     def keep(self, key: bytes, settled: Settled, usage: Usage) -> None:
-        """Remember what came of a question, on the disk; what it took is added to what it took before."""
+        """Keep the result of a question, on the disk; its usage is added to that of earlier times."""
         record = json.dumps(asdict(settled))
         counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
         with self._lock, self._connection:
@@ -75,7 +75,7 @@ class AnswerCache:
             )
 
     def usage(self) -> Usage:
-        """Return what all remembered answers took together, over every time the audit was run."""
+        """Return the usage of all cached answers together, over every time that the audit was run."""
         with self._lock:
             row = self._connection.execute(
                 "SELECT TOTAL(calls), TOTAL(prompt_tokens), TOTAL(completion_tokens), TOTAL(uncounted_calls) "
@@ -85,16 +85,16 @@ class AnswerCache:
 
 
 def question_key(identity: Mapping[str, str], question: Question) -> bytes:
-    """Return the key of a question to whom `identity` tells from others."""
+    """Return the cache key (SHA-256) of a question to the model that `identity` identifies."""
     content = json.dumps([identity, asdict(question)], sort_keys=True)
     return hashlib.sha256(content.encode()).digest()
 
 
 @contextmanager
 def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
-    """Open a run's cache, made where there is none; a file that is no cache any more is made anew.
+    """Open a run's cache, and make it where there is none; a damaged file is replaced.
 
-    For a process that holds the run's lock.
+    The process must hold the run's lock.
     """
     path = run.work / "judge.sqlite"
     require_regular(path, "the cache of answers")
@@ -104,15 +104,15 @@ def open_answer_cache(run: RunDirectory) -> Iterator[AnswerCache]:
 
 @contextmanager
 def open_cache_file(path: Path) -> Iterator[AnswerCache]:
-    """Open the cache in a file, made where there is none; as `open_answer_cache`."""
-    # An answer that a power cut loses is asked for again.
+    """Open the cache in a file, and make it where there is none; a damaged file is replaced."""
+    # A question whose answer is lost in a power cut is asked again.
     with closing(open_pure_cache(path, _SCHEMA, probe=_PROBE, across_threads=True)) as connection:
         yield AnswerCache(connection, lasts=True)
 
 
 @contextmanager
 def open_memory_cache() -> Iterator[AnswerCache]:
-    """Open a cache that is forgotten with the process."""
+    """Open a cache in memory, lost with the process."""
     with closing(sqlite3.connect(":memory:", check_same_thread=False)) as connection:
         connection.execute(_SCHEMA)
         yield AnswerCache(connection, lasts=False)

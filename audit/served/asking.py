@@ -1,8 +1,8 @@
-"""From questions to settled answers: remembered, asked, asked once more, or left for the next run.
+"""From questions to settled results: taken from the cache, asked, asked once more, or left for the next run.
 
-Owns the order of these, and when a missing answer is final: one that cannot be used is asked for again once, then that
-is settled; a refused one is settled only where the server answers something that it is asked later; where no answer
-came at all nothing is settled, and the audit is incomplete. Knows nothing of diagnoses.
+Owns this order, and when a missing answer is final. An answer that cannot be used is asked for again once; then the
+question is settled without one. A refused question is settled only where the server answers something asked later. A
+question that got no answer at all is not settled, and the audit is incomplete. Knows nothing of what is asked.
 """
 
 from collections import Counter, deque
@@ -18,34 +18,34 @@ from clinaudit.errors import BadInputError, IncompleteError, StorageError
 
 #: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
 MAX_ATTEMPTS = 2
-#: Refusals not followed by an answer after which the server is asked whether it answers anything. As many as may be in
-#: flight: of these all could have been refused before the first answer of a working server came.
+#: After so many refusals without an answer, the server is asked whether it answers anything. As many as may be in
+#: flight: a working server could refuse all of these before its first answer comes.
 _REFUSALS_TO_DOUBT = Access().concurrency
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and what an answer to it must pass."""
+    """A question, and the validation of its answer."""
 
     question: Question
-    #: Returns why an answer cannot be used (in words of ours), or None where it can.
+    #: Returns why an answer cannot be used (in fixed words), or None where it can.
     problem: Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A question that the server will not answer, so far as is known yet."""
+    """A question that the server refuses, as far as is known yet."""
 
     reason: str
     #: How many refusals came before this one.
     number: int
-    #: How many times the question was asked, and what answers before the refusal took.
+    #: How many times the question was asked, and the usage of the answers before the refusal.
     attempts: int
     usage: Usage
 
 
 class Asker:
-    """Settles questions at one endpoint, through one cache."""
+    """Settles questions by one endpoint and one cache."""
 
     def __init__(self, endpoint: ChatEndpoint, cache: AnswerCache, identity: Mapping[str, str]) -> None:
         self._endpoint = endpoint
@@ -56,7 +56,7 @@ class Asker:
         self._outlived = 0
 
     def estimate(self, asked: Iterable[Asked]) -> Estimate:
-        """Return how many distinct questions are not settled yet, and about how many tokens each asked once takes."""
+        """Return the number of distinct unsettled questions, and about how many tokens they take, asked once each."""
         seen: set[bytes] = set()
         tokens = room = 0
         for item in asked:
@@ -68,9 +68,9 @@ class Asker:
         return Estimate(len(seen), tokens, room)
 
     def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
-        """Yield what came of each question, in order; equal questions are asked once.
+        """Yield the result of each question, in order; equal questions are asked once.
 
-        Where no answer came the rest is still asked, so that it is remembered, before `IncompleteError` is raised;
+        Raises `IncompleteError` where some question got no answer, after the rest was asked and cached;
         `BadInputError` where the server refuses every question.
         """
         order: deque[bytes] = deque()
@@ -88,7 +88,7 @@ class Asker:
                     yield key, item
 
         def settle_refused() -> None:
-            # It answers others: this question is what it will not have (a filter of its own, or too long).
+            # It answers others, so it refuses this very question (by a filter of its own, or for its length).
             for key in [key for key, (_, refusal) in refused.items() if refusal.number < self._outlived]:
                 _, refusal = refused.pop(key)
                 self._keep(key, Settled(None, refusal.attempts, refusal.reason), refusal.usage)
@@ -123,7 +123,7 @@ class Asker:
         key, item = keyed
         known = self._recall(key, item)
         if known is not None:
-            # Says nothing of the server: it may refuse today what it answered yesterday.
+            # Not counted as an answer of the server: it may refuse today what it answered yesterday.
             return known
         usage, question, reason = Usage(), item.question, ""
         for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -144,7 +144,7 @@ class Asker:
         return self._keep(key, Settled(None, MAX_ATTEMPTS, reason), usage)
 
     def _require_answers(self, item: Asked, refusal: Refused) -> None:
-        """Ask as `item` does, without its notes; raises where no answer comes, and nothing refused is then settled."""
+        """Ask a question of the same form without notes; raises where no answer comes, and settles no refusal then."""
         refusals_before, question = self._refusals, item.question.without_notes()
         ((_, said),) = self._endpoint.run_in_order(self._endpoint.ask, [question])
         if isinstance(said, Refusal):
@@ -159,7 +159,7 @@ class Asker:
                 f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         self._outlived = max(self._outlived, refusals_before)
-        # Kept for its count of tokens alone: it is asked anew each time.
+        # Cached for its token count alone: it is asked anew each time.
         self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), said.usage)
 
     def _what_was_answered(self) -> str:
@@ -170,7 +170,7 @@ class Asker:
         return settled
 
     def _recall(self, key: bytes, item: Asked) -> Settled | None:
-        """Return what is remembered, unless it would not pass today."""
+        """Return the cached result, unless its answer would not pass validation today."""
         known = self._cache.find(key)
         if known is None or (known.answer is not None and item.problem(known.answer) is not None):
             return None

@@ -1,8 +1,8 @@
-"""Questions to a served model: many at a time, each with one deadline, answered in order.
+"""Chat completions of a served model: many questions at a time, each with one deadline, answered in order.
 
-Owns the event loop (in a thread of its own), the bound on questions in flight, the deadline over a call with all its
-retries, and what counts as an answer, a refusal or a failure. Knows nothing of what is asked. Questions are PHI: they
-stand in no message and no log.
+Owns the event loop (in a thread of its own), the limit on questions in flight, the deadline over a call with all its
+retries, and what counts as a reply, a refusal or a failure. Knows nothing of what is asked. Questions are PHI: no
+message and no log holds them.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from clinaudit.audit.served.json_answer import read_json_object
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import IncompleteError
 
-#: A server that fails this often in a row is down: it is not asked thousands of times more.
+#: A server that fails this often in a row is down; no further question is sent.
 GIVE_UP_AFTER = 32
 #: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
 _LOOK_AHEAD = 4
-#: Worth asking again later; any other status below 500 is the server's answer to this question.
+#: Transient: worth asking again later. Any other status below 500 is the server's refusal of this question.
 _PASSING_STATUSES = frozenset({402, 407, 408, 409, 421, 423, 425, 429})
-#: No tokenizer's answers come near this many characters a token on the whole.
+#: Far above the characters per token of any tokenizer over a whole answer.
 _MOST_CHARS_PER_TOKEN = 32
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,18 +36,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the server said, whether or not it can be used."""
+    """A server's reply, whether or not it can be used."""
 
     #: The model's text; None with a problem.
     content: str | None
-    #: Why there is no text to read.
+    #: Why there is no text to read; None with a text.
     problem: str | None
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The server understood, and will not answer this question however often it is asked."""
+    """The server understood, and will never answer this question."""
 
     reason: str
 
@@ -84,7 +84,7 @@ class ChatEndpoint:
         self._loop.close()
 
     async def _shut(self) -> None:
-        # Whatever was begun was cancelled by `run_in_order`; it ends by itself, and what it holds with it.
+        # `run_in_order` cancelled the tasks that were begun; wait until each has ended and released what it holds.
         while begun := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(begun)
         await self._client.close()
@@ -92,7 +92,7 @@ class ChatEndpoint:
     def run_in_order(
         self, work: Callable[[Item], Coroutine[Any, Any, Result]], items: Iterable[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """Yield each item with what `work` makes of it, in order; only so many are begun ahead of the one awaited."""
+        """Yield each item with the result of `work`, in order; a bounded number is begun ahead of the one awaited."""
         waiting: deque[tuple[Item, Future[Result]]] = deque()
         remaining = iter(items)
         try:
@@ -114,7 +114,7 @@ class ChatEndpoint:
                 future.cancel()
 
     async def ask(self, question: Question) -> Reply | Refusal | Failure:
-        """Ask once, with the client's retries; raises what would fail for every question."""
+        """Ask once, with the client's retries; raises where every further question would fail too."""
         async with self._slots:
             said = await self._ask(question)
         if not isinstance(said, Failure):
@@ -169,7 +169,7 @@ class ChatEndpoint:
             return Failure("unreadable answer")
 
     def _read(self, body: bytes, question: Question) -> Reply:
-        """Take the one message out of the answer; nothing of it is believed unread."""
+        """Return the one message of the server's answer; every field is validated before it is used."""
         envelope = read_json_object(body)
         if envelope is None:
             return Reply(None, "the server's answer is not one JSON object", Usage(1, uncounted_calls=1))

@@ -1,7 +1,7 @@
-"""The client of a served model, as both the served engine and the judge set it up.
+"""The client of a served model, for completions and chat completions alike.
 
-Owns what keeps prompts where they were meant to go: the one approved address, no proxy, no redirect, no key or address
-out of the environment, silent loggers, bounded answers, keys read from a private file. Knows nothing of what is asked.
+Owns what keeps prompts from going anywhere else: the one approved address, no proxy, no redirect, no key or address
+from the environment, silent loggers, bounded answers, keys read from a private file. Knows nothing of what is asked.
 Imported lazily: it loads the `openai` client.
 """
 
@@ -19,16 +19,16 @@ import openai
 from clinaudit.audit.served.addresses import Access, require_approved
 from clinaudit.errors import BadInputError, ClinauditError, UnsafeError
 
-#: An answer of some thousand tokens is some tens of kilobytes; beyond this a server is sending something else.
+#: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.
 MAX_ANSWER_BYTES = 4 << 20
 CONNECT_TIMEOUT_S = 10.0
-#: Longer keys do not exist; a file this large is another file.
+#: No key is longer; a larger file is not a key file.
 _MAX_KEY_BYTES = 8192
 _LOGGERS = ("openai", "httpx2", "httpcore2")
-#: A connection is used once. On one that is kept, whatever a server (or a gateway) sent too much would be read as the
-#: answer to the next question: another patient's. A connection a question costs little beside an answer of seconds.
+#: A connection is used once. On a kept connection, surplus bytes of a server (or a gateway) would be read as the answer
+#: to the next question: another patient's. A new connection costs little beside an answer that takes seconds.
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=0)
-#: All that is believed of an answer's head, beside its status. The rest could only harm: a cookie, an odd charset.
+#: The only headers that are used, beside the status. The others could only do harm: a cookie, an odd charset.
 _HEADERS_READ = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
@@ -49,7 +49,7 @@ def open_client(base_url: str, access: Access) -> openai.OpenAI:
 
 
 def open_async_client(base_url: str, access: Access) -> openai.AsyncOpenAI:
-    """Return a client for one event loop, whose answers are bounded in size; else as `open_client`."""
+    """Return a client for one event loop, with answers bounded in size; else as `open_client`."""
     options = _options(base_url, access)
     with _without_openai_environment():
         return openai.AsyncOpenAI(
@@ -77,7 +77,7 @@ def _options(base_url: str, access: Access) -> dict[str, Any]:
 
 @contextmanager
 def _without_openai_environment() -> Iterator[None]:
-    """Hide OPENAI_* variables from a client's constructor: it takes keys, organizations and headers from them."""
+    """Hide OPENAI_* variables from a client's constructor: it would take keys, organizations and headers from them."""
     hidden = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OPENAI_")}
     try:
         yield
@@ -103,9 +103,9 @@ def error_for_all(status: int, *, model: str, serves: str) -> ClinauditError | N
 
 
 def read_key_file(path: Path) -> str:
-    """Return the key in a file, without the blanks around it; it stands in no message.
+    """Return the key in a file, without the blanks around it; no message holds it.
 
-    Raises `UnsafeError` for a file that its group or others may use, `BadInputError` for one that holds no key.
+    Raises `UnsafeError` for a file that its group or others can access, `BadInputError` for one that holds no key.
     """
     if not path.is_file():
         raise BadInputError(f"no such key file: {path.name}; give a file that holds the key alone")
@@ -124,7 +124,7 @@ def read_key_file(path: Path) -> str:
 
 
 class _PlainTransport(httpx2.HTTPTransport):
-    """Passes on an answer's status and body, and of its head only what is read."""
+    """Passes on an answer's status, its body, and only the headers that are used."""
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         response = super().handle_request(request)
@@ -136,8 +136,7 @@ class _PlainTransport(httpx2.HTTPTransport):
 
 
 class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    """As `_PlainTransport`, and stops an answer that grows beyond all measure; that it ends in time is the caller's
-    deadline to see to."""
+    """As `_PlainTransport`, and stops an answer that grows too large; the caller's deadline bounds its time."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -151,7 +150,7 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
 
 
 def _without_body(response: httpx2.Response) -> httpx2.Response:
-    """An error is its status: the words may quote the question, be endless or be in a code that nothing can read."""
+    """Return an error as its status alone: its body may quote the question, be endless, or have an unknown encoding."""
     return _plain(response, httpx2.ByteStream(b""))
 
 

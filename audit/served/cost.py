@@ -1,6 +1,6 @@
-"""What a served judge costs: tokens estimated before it is asked, and counted while it is; in money where priced.
+"""The cost of a served model: tokens estimated before asking, counted while asking; in money where a price is given.
 
-Owns the estimate and the count. A price is the user's to give, in any currency: it differs by contract and by day.
+Owns the estimate and the count. The user gives the price, in any currency: it differs by contract and by day.
 """
 
 import math
@@ -9,36 +9,36 @@ from typing import TypeGuard
 
 #: The usual rule of thumb for English; clinical abbreviations take somewhat more tokens.
 CHARS_PER_TOKEN = 4
-#: No answer holds more tokens; a server that says so is not counted.
+#: No call takes more tokens; a larger count of the server is ignored.
 _MAX_TOKENS_OF_A_CALL = 10_000_000
-#: What providers state their prices for.
+#: Providers state prices for this many tokens.
 _TOKENS_PRICED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of a million tokens, in the user's currency."""
+    """The price of a million tokens, in the user's currency."""
 
     prompt: float
     completion: float
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for what is no price."""
+        """Raise `ValueError` for a negative or infinite price."""
         if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
             raise ValueError("a price is two numbers, 0 or more")
 
     def of(self, *, prompt_tokens: int = 0, completion_tokens: int = 0) -> float:
-        """Return what the tokens cost."""
+        """Return the cost of the tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _TOKENS_PRICED
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is still to be asked."""
+    """The questions still to be asked, and their tokens."""
 
     questions: int
     prompt_tokens: int
-    #: Room that the answers are given, all together.
+    #: The token limits of all answers, summed.
     most_answer_tokens: int
 
     def describe(self, price: Price | None = None) -> str:
@@ -57,12 +57,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls that were answered, and the tokens that the server says they took."""
+    """Answered calls, and their tokens by the server's count."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    #: Calls whose answer did not say.
+    #: Calls whose answer gave no count.
     uncounted_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -74,7 +74,7 @@ class Usage:
         )
 
     def cost(self, price: Price) -> float:
-        """Return what the counted tokens cost; calls that were not counted are not in it."""
+        """Return the cost of the counted tokens; calls without a count are not in it."""
         return price.of(prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens)
 
     def describe(self, price: Price | None = None) -> str:
@@ -88,12 +88,12 @@ class Usage:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text is, by its characters: the judge's own tokenizer is not known here."""
+    """Return about how many tokens a text has, by its characters: the served model's tokenizer is not known here."""
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def count_usage(said: object) -> Usage:
-    """Read one answer's `usage`; what is missing or impossible counts as not said."""
+    """Read one answer's `usage`; a missing or impossible count makes an uncounted call."""
     if isinstance(said, dict):
         prompt, completion = said.get("prompt_tokens"), said.get("completion_tokens")
         if _is_count(prompt) and _is_count(completion):
@@ -106,5 +106,5 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _money(amount: float) -> str:
-    """Return an amount without its currency; cheap judges cost hundredths of a cent."""
+    """Return an amount without its currency; a cheap model costs hundredths of a cent."""
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"

@@ -1,7 +1,7 @@
-"""The text of a model's answer, read as the one JSON object that was asked for, or refused.
+"""Strict parsing of a model's answer: the one JSON object that was asked for, or the reason why it is none.
 
-Owns how strictly it is read: one document, no name twice, no type bent into another, nothing besides; a Markdown fence
-around it is taken off. Knows nothing of what the fields mean. Reasons are words of ours: an answer may quote the note.
+Owns the strictness: one document, no duplicate name, no type coerced into another, nothing besides; a Markdown fence
+around it is removed. Knows nothing of what the fields mean. Reasons are fixed words: an answer may quote the note.
 """
 
 import json
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 def read_json_object(text: str | bytes) -> dict[str, Any] | None:
-    """Return the one JSON object that the text is, or None: no doubled name, no NaN, nothing before or after it."""
+    """Return the text's one JSON object, or None: no duplicate name, no NaN, nothing before or after it."""
     try:
         document = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -33,7 +33,7 @@ def read_json_object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def read_answer(text: str, form: TypeAdapter[Answer]) -> Answer | str:
-    """Return the answer in the form asked for, or why it cannot be used."""
+    """Return the answer in the form that was asked for, or why it cannot be used."""
     document = read_json_object(_unfenced(text.strip()))
     if document is None:
         return "the answer is not one JSON object"
@@ -44,7 +44,7 @@ def read_answer(text: str, form: TypeAdapter[Answer]) -> Answer | str:
 
 
 def _unfenced(text: str) -> str:
-    """Return what a fence holds. Not one pattern over all of it: that takes quadratic time over an answer of blanks."""
+    """Return the content of a fence. One pattern over the whole would take quadratic time on an answer of blanks."""
     opening = _FENCE_OPENS.match(text)
     if opening is None or not text.endswith(_FENCE) or len(text) < opening.end() + len(_FENCE):
         return text

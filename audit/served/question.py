@@ -9,16 +9,17 @@ from typing import Any
 
 from clinaudit.priors.diagnoses import Diagnosis
 
-#: Why an answer is not used; such an answer comes of a server or a gateway that mixes up what it is asked.
+#: Why an answer is not used; a server or a gateway that mixes up its requests gives such answers.
 OF_ANOTHER_QUESTION = "the answer does not repeat the id of the question"
-#: Said when an answer could not be used; the reason is one of ours.
+#: Sent after an answer that could not be used; the reason is in fixed words.
 _AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
-#: Not of the wording that verdicts come from: what is answered is not read.
+#: No part of the hashed wording: the answer to it is not read.
 _ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
 #: Hexadecimal digits of a question's id: short enough to copy, long enough that no two that are in flight share one.
 _ID_DIGITS = 8
-#: What a chat template or a tokenizer may take for its own signs where it stands in a note: anything in angle brackets
-#: but numbers, and the bracketed words of templates that use square ones. A blank behind the first character ends that.
+#: Control tokens: text in a note that a chat template or a tokenizer may take for its own signs. Anything in angle
+#: brackets but numbers, and the bracketed words of templates that use square ones. A blank after the first character
+#: breaks them.
 _CONTROL_TOKEN = re.compile(
     r"<(?=[^\s<>\d=][^<>\n]{0,60}>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|MODEL_SETTINGS|ARGS|CALL_ID"
@@ -30,7 +31,7 @@ _OUR_BLANK = re.compile(r"([<\[\]]) ")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to ask a model, and the shape of the answer."""
+    """One question to a model, and the schema of its answer."""
 
     system: str
     user: str
@@ -39,29 +40,29 @@ class Question:
     max_answer_tokens: int
 
     def again(self, reason: str) -> "Question":
-        """Return the question to ask after an answer that could not be used for `reason` (words of ours)."""
+        """Return the question to ask after an answer that could not be used; `reason` says why, in fixed words."""
         user = f"{self.user}\n{_AGAIN.format(reason=reason)}"
         return replace(self, user=user)
 
     def without_notes(self) -> "Question":
-        """Return a question of the same form about nothing, to see whether the server answers this form at all."""
+        """Return a question of the same form without notes, to test whether the server answers this form at all."""
         return replace(self, user=_ABOUT_NOTHING)
 
 
 def question_id(texts: Sequence[str], panel: Sequence[Diagnosis]) -> str:
-    """Return what an answer must repeat, so that the answer to another question never passes for this one's."""
+    """Return the id that an answer must repeat, so that the answer to another question is never taken for its own."""
     content = json.dumps([list(texts), [diagnosis.id for diagnosis in panel]])
     # The letter: all digits would tempt a model to write a number.
     return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
 
 
 def break_control_tokens(text: str) -> str:
-    """Return the text as it is sent: what a tokenizer could take for the end of a message gets a blank into it."""
+    """Return the text as it is sent: control tokens in it are broken by a blank (prompt injection)."""
     return _CONTROL_TOKEN.sub(r"\g<0> ", text)
 
 
-def unbreak(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
-    """Return spans that were copied from what was sent of `texts` as they stand in them: without our blanks."""
+def restore_control_tokens(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """Return spans quoted from `texts` as sent, as they stand in `texts`: without the blanks that we inserted."""
     if all(any(span in text for text in texts) for span in spans):
         return tuple(spans)
     sent = [(text, broken) for text in texts if (broken := break_control_tokens(text)) != text]
@@ -74,9 +75,9 @@ def unbreak(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def fence_marker(texts: Sequence[str]) -> str:
-    """Return a marker that stands in none of the texts: made from them alone, so that equal texts are asked equally.
+    """Return a marker (delimiter) that stands in none of the texts, made from them alone: equal texts, equal questions.
 
-    Whoever wrote a note cannot close the fence early: they would have to write a digest of what they write.
+    The author of a note cannot close the fence early: the note would have to hold its own digest.
     """
     digest = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
     while any(digest[:24] in text for text in texts):

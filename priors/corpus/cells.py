@@ -1,7 +1,7 @@
-"""What one cell of an input table may hold, and what it means. Knows nothing of files and rows.
+"""Parsing of one cell of an input table: valid content and its meaning. Knows nothing of files and rows.
 
-Each function returns the meaning or raises `CellError`, whose message is in fixed words and holds no content. Blank
-(nothing, or white space alone) is the caller's to judge: required in one column, unknown in another.
+Each function returns the meaning or raises `CellError`, whose message is in fixed words and holds no content. The
+caller decides about blank cells (nothing, or white space alone): an error in one column, unknown in another.
 """
 
 import re
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 
 def as_text(value: object, kind: Kind) -> str | None:
-    """Return a raw value as text, None for a null; no type is turned into another but numbers into their digits."""
+    """Return a raw value as text, None for a null; numbers become their digits, no other type is converted."""
     match value:
         case None:
             return None
@@ -68,7 +68,7 @@ def as_text(value: object, kind: Kind) -> str | None:
 def parse_date(text: str) -> tuple[date, time]:
     """Return the date and wall-clock time (midnight where none is given) of an ISO 8601 date or date-time.
 
-    A time zone is read over: the date is the one written, as the clinic's calendar had it.
+    A time zone is ignored: the date is the one written, as in the clinic's calendar.
     """
     match = _DATE.fullmatch(text.strip())
     try:
@@ -117,7 +117,7 @@ def parse_flag(text: str) -> bool:
 
 
 def parse_split(text: str) -> Split:
-    """Return `train` or `nontrain`, exactly so written: a guess here would put a patient in the wrong arm."""
+    """Return `train` or `nontrain`, which must be written exactly so: a guess could put a patient in the wrong arm."""
     if text == "train":
         return "train"
     if text == "nontrain":
@@ -126,7 +126,7 @@ def parse_split(text: str) -> Split:
 
 
 def parse_sex(text: str) -> str:
-    """Return `female` or `male`; any other word in lower case."""
+    """Return `female` or `male`; of any other word, its lower case."""
     word = text.strip().lower()
     return _SEXES.get(word, word)
 

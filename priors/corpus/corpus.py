@@ -1,7 +1,7 @@
 """The corpus: patients, their notes in order of time, and their diagnosis labels (docs/corpus-format.md).
 
-Owns what an audit may ask of a corpus, and `read_corpus`, which reports everything wrong at once: a corpus that
-exists is valid. Knows nothing of file formats, of what a note says, or of any model.
+Owns the interface of a corpus, and `read_corpus`, which reports all problems at once: a `Corpus` is always valid.
+Knows nothing of file formats, or of what a note says.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, find_tables, r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusParts:
-    """What a corpus is made of, read and found valid."""
+    """The parts of a corpus, read and validated."""
 
     patients: Iterable[Patient]
     #: By patient id.
@@ -32,7 +32,7 @@ class CorpusParts:
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
     #: Whether a patients table with a `split` column exists; without one every patient is `train`.
     has_split: bool
-    #: SHA-256 over the tables' roles, formats and bytes, in hexadecimal; file names and places do not count.
+    #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
     texts: NoteTexts
     #: In words, without counts.
@@ -42,7 +42,7 @@ class CorpusParts:
 
 
 class Corpus:
-    """A valid corpus. Every patient in it has notes; `warnings` says in words, without counts, what it lacks."""
+    """A valid corpus. Every patient in it has notes; `warnings` name in words, without counts, what it lacks."""
 
     def __init__(self, parts: CorpusParts) -> None:
         by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
@@ -91,9 +91,9 @@ class Corpus:
 def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     """Read and validate a corpus directory, or one notes file.
 
-    The text of the notes goes to a nameless file in the directory `scratch`, or stays in memory without one. Raises
-    `BadInputError` that lists everything wrong, by file, row and column and without content, and `StorageError` where
-    the system refuses a file, a file changes meanwhile, or the texts cannot be written.
+    The text of the notes goes to a nameless file in the directory `scratch`; without one it stays in memory. Raises
+    `BadInputError` that lists all problems, by file, row and column and without content; and `StorageError` where the
+    system refuses a file, a file changes meanwhile, or the texts cannot be written.
     """
     problems = Problems()
     shown = printable(str(path))
@@ -145,7 +145,7 @@ def _warnings(
     notes: Mapping[str, tuple[Note, ...]],
     misnamed: Sequence[str],
 ) -> list[str]:
-    """Say what a reader must know; without counts, since small ones must not leave the evidence."""
+    """Return what a reader must know of the corpus; without counts, since small counts must not be published."""
     found = []
     for name in misnamed:
         found.append(f"A file named like the table {name} is in no format that is read, and was ignored.")

@@ -1,6 +1,6 @@
-"""What a corpus holds, in numbers, for `clinaudit check`; also patients and note texts shared across splits.
+"""Counts of a corpus for `clinaudit check`; also contamination across splits: patients and note texts in both.
 
-For the eyes of whoever holds the corpus: counts here are exact, and nothing of it enters a report unsuppressed.
+The counts are exact, for the corpus's owner alone; none of them enters a report unsuppressed.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
 
 
 def _digest(text: str) -> bytes:
-    """Return what stands for a text: all texts together would not fit into memory."""
+    """Return the digest of a text, compared in its place: all texts together would not fit into memory."""
     return hashlib.blake2b(normalize_newlines(text).encode("utf-8"), digest_size=16).digest()
 
 
@@ -105,7 +105,7 @@ def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
 
 
 def _shared_across_splits(held: Sequence[tuple[object, Patient]]) -> tuple[int, int]:
-    """Return how many distinct things patients of both splits hold, and how many patients hold one of them."""
+    """Return how many distinct things patients of both splits share, and how many patients have one of them."""
     splits: dict[object, set[Split]] = defaultdict(set)
     for thing, patient in held:
         splits[thing].add(patient.split)

@@ -1,8 +1,8 @@
 """Input files opened safely and read line by line, compressed or not. Knows nothing of tables or columns.
 
-Only a regular file (once links are followed) is ever opened: a FIFO would block for ever and a device never end.
-Whatever a file holds ends in lines or in a `BadInputError` whose message is in words of ours: the messages of
-the decompressors and parsers underneath are never passed on, since they quote content.
+Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end. The
+result is lines, or a `BadInputError` in fixed words: the messages of decompressors and parsers are never passed on,
+since they quote content.
 """
 
 import errno
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Format = Literal["parquet", "csv", "jsonl"]
 Compression = Literal["gz", "zst"]
-#: File name endings and what they say; Parquet compresses inside itself.
+#: File name endings and their formats; Parquet compresses internally.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".parquet": ("parquet", None),
     ".csv": ("csv", None),
@@ -47,7 +47,7 @@ _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A regular file that was there when looked at; see `find_file`."""
+    """A regular file, as `find_file` found it."""
 
     path: Path
     #: The name messages use: relative to the corpus directory.
@@ -59,7 +59,7 @@ class DataFile:
 
 
 def printable(text: str) -> str:
-    """Return `text` fit for a message of one line: what cannot be printed becomes `?`."""
+    """Return `text` for a message of one line: a character that cannot be printed becomes `?`."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -78,7 +78,7 @@ def stat_input(path: Path, name: str) -> os.stat_result:
 
 
 def unreadable(name: str, error: OSError) -> StorageError:
-    """Return the error for a file that exists but that the system does not let us read."""
+    """Return the error for a file that exists but that the system refuses to read."""
     reason = os.strerror(error.errno) if error.errno else "input/output error"
     return StorageError(f"cannot read {name}: {reason}; check its permissions and its disk, then try again")
 
@@ -115,7 +115,7 @@ def open_file(file: DataFile) -> io.BufferedReader:
 
 
 def digest_file(file: DataFile) -> str:
-    """Return the SHA-256 of the file's bytes as they lie on disk, in hexadecimal."""
+    """Return the SHA-256 of the file's bytes on the disk, in hexadecimal."""
     with open_file(file) as handle:
         try:
             return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -124,7 +124,7 @@ def digest_file(file: DataFile) -> str:
 
 
 def iter_lines(file: DataFile) -> Iterator[bytes]:
-    """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, a UTF-8 mark taken off.
+    """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
     Raises `BadInputError` on damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
@@ -162,7 +162,7 @@ def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO
 class _ZstdReader(io.RawIOBase):
     """Reads all frames of a zstd stream, and raises `EOFError` where the last is cut off.
 
-    `zstandard`'s own stream reader ends quietly there, which would drop the last records in silence.
+    `zstandard`'s own stream reader ends there without an error, which would silently drop the last records.
     """
 
     def __init__(self, handle: BinaryIO) -> None:

@@ -1,8 +1,8 @@
-"""Note texts, kept out of memory: UTF-8 laid end to end in one temporary file that has no name.
+"""Note texts outside of memory: UTF-8, concatenated in one temporary file without a name, memory-mapped.
 
 Owns where the bytes of each note lie. Knows nothing of patients, tables or what a note says. The file is mapped once
-all texts are in it, so that its pages belong to the system's cache, which drops them where memory runs short; and it
-is gone when the process ends, however it ends (docs/decisions/nameless-note-file.md).
+all texts are in it: its pages belong to the system's cache, which drops them where memory runs short. The file is gone
+when the process ends, however it ends (docs/decisions/nameless-note-file.md).
 """
 
 import io
@@ -34,7 +34,7 @@ class NoteTexts:
     """
 
     def __init__(self, scratch: Path | None = None) -> None:
-        #: Where the file goes; None keeps all in memory.
+        #: The file's directory; None keeps all texts in memory.
         self._scratch = scratch
         #: Where each text begins (bytes), then where the last one's bytes end.
         self._starts = array("q", [0])
@@ -65,7 +65,7 @@ class NoteTexts:
             if kind is None:
                 self._bytes = self._mapped(file)
         finally:
-            with suppress(OSError):  # what could not be written once is tried again here
+            with suppress(OSError):  # closing tries a failed write again
                 file.close()
 
     def append(self, text: str) -> None:

@@ -1,7 +1,7 @@
-"""Notes as the bytes that the corpus scan reads: UTF-8 with line feeds only, wherever they lie in one array.
+"""Notes as the bytes that the corpus scan reads: UTF-8 with line feeds only, at given places of one array.
 
-Owns the layout only. A text stands in a note exactly where its UTF-8 stands in the note's: the encoding synchronizes
-itself, so that bytes never match from within a character.
+Owns the layout only. A text stands in a note exactly where its UTF-8 stands in the note's: UTF-8 is self-synchronizing,
+so that a match never begins within a character.
 """
 
 from collections.abc import Iterable, Sequence

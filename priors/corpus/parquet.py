@@ -1,9 +1,9 @@
-"""Rows of a Parquet file, read by polars in a child process; columns nobody asked for are never read.
+"""Rows of a Parquet file, read by polars in a child process; only the columns that are asked for are read.
 
-A damaged Parquet file can claim to need exabytes, and polars' Rust code then ends the whole process, as no
-exception can stop. So this module, run by itself, is the child that reads the file, and hands over one row a line
-(JSON); its death is an error like any other. Its memory goes with it: polars 2.1 holds the compressed bytes of a whole
-row group, whatever part of it is asked for.
+A damaged Parquet file can claim to need exabytes; polars' Rust code then ends the whole process, and no exception can
+stop it. So this module, run as a program, is the child that reads the file and writes one row per line (JSON). Its
+death is an error like any other, and frees its memory: polars 2.1 holds the compressed bytes of a whole row group,
+whatever part of it is asked for.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A patient and a note, as the tables give them. Knows nothing of where they were read."""
+"""A patient and a note, as the tables give them. Knows nothing of file formats."""
 
 from dataclasses import dataclass, field
 from datetime import date

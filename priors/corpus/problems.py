@@ -1,7 +1,7 @@
-"""Everything found wrong in an input, collected so that all of it is reported at once (docs/corpus-format.md).
+"""The problems of an input, collected so that all of them are reported at once (docs/corpus-format.md).
 
-Owns where a problem is (file, row, column) and how that reads. What is wrong is said in fixed words of ours: a
-problem never holds content of a cell, since a cell may hold note text or a name.
+Owns the place of a problem (file, row, column) and its wording in a message. A problem is described in fixed words: it
+never holds the content of a cell, which may be note text or a name.
 """
 
 from clinaudit.errors import BadInputError
@@ -17,15 +17,15 @@ class Problems:
         return len(self._lines)
 
     def add(self, file: str, what: str, *, row: int = 0, column: str = "") -> None:
-        """Note that `what` is wrong in `file`; row counts from 1 without a header, 0 is the file as a whole."""
+        """Add the problem `what` of `file`; rows count from 1 without the header, and 0 is the file as a whole."""
         self._lines.setdefault((file, row, column), what)
 
     def overrule(self, others: "Problems") -> None:
-        """Take over what `others` holds, in place of what is known of the same cells."""
+        """Add the problems of `others`; they replace those of the same cells."""
         self._lines.update(others._lines)
 
     def listed(self) -> tuple[str, ...]:
-        """Return one line a problem, in order of file and row: `notes.csv, row 3, column text: is blank`."""
+        """Return one line for each problem, by file and row: `notes.csv, row 3, column text: is blank`."""
         lines = []
         for (file, row, column), what in sorted(self._lines.items()):
             place = [file] + ([f"row {row}"] if row else []) + ([f"column {column}"] if column else [])

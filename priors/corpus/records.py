@@ -1,11 +1,11 @@
-"""Records of a CSV, JSONL or Parquet file, one mapping a row, nothing guessed and nothing dropped.
+"""Records of a CSV, JSONL or Parquet file, one mapping for each row; nothing is guessed or dropped.
 
-Owns CSV and JSONL, and hands Parquet to its own module; knows nothing of which tables there are. The text formats
-are parsed by the standard library: polars' readers fill a short CSV row with nulls, and name no row for a malformed
-line, in a message that quotes it.
+Owns CSV and JSONL; parquet.py owns Parquet. Knows nothing of which tables there are. The standard library parses the
+text formats: polars' readers fill a short CSV row with nulls, and for a malformed line they name no row and quote the
+line.
 
-Rows count from 1 without the header; a blank line counts as a row that holds no record. What cannot be parsed is
-added to `problems`, and reading goes on where the format lets it.
+Rows count from 1 without the header; a blank line counts as a row that holds no record. A row that cannot be parsed is
+added to `problems`, and reading continues where the format allows it.
 """
 
 import csv
@@ -42,7 +42,7 @@ def iter_records(file: DataFile, *, columns: Collection[str], problems: Problems
 
 
 def _iter_csv(file: DataFile, columns: frozenset[str], problems: Problems) -> Iterator[tuple[int, Record]]:
-    # surrogateescape keeps a wrong byte in its own cell, so that row and column of each can be told.
+    # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
     lines = (line.decode("utf-8", errors="surrogateescape") for line in iter_lines(file))
     reader = csv.reader(lines, strict=True)
     row = 0
@@ -64,7 +64,7 @@ def _iter_csv(file: DataFile, columns: frozenset[str], problems: Problems) -> It
 
 
 def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:
-    """Return the next row, None at the end; `csv` keeps its field limit process-wide, so it is lent row by row."""
+    """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
     before = csv.field_size_limit(MAX_FIELD_CHARS)
     try:
         return next(reader, None)
@@ -117,7 +117,7 @@ def _iter_jsonl(file: DataFile, columns: frozenset[str], problems: Problems) -> 
 
 
 class _RepeatedKeyError(ValueError):
-    """A JSON object gives one key twice; `json` would keep the last and drop the others in silence."""
+    """A JSON object gives one key twice; `json` would silently keep the last value only."""
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:

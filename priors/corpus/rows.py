@@ -1,7 +1,7 @@
-"""From the tables' rows to notes, patients and labels, and the checks that tie one table to another.
+"""From the tables' rows to notes, patients and labels, and the checks across tables (referential integrity).
 
-Owns what a row means once its table could be read; every cell that cannot be used is added to `problems`, and the
-result is only to be used if there are none. The rules: docs/corpus-format.md, "Cells".
+Owns the meaning of a row. Every invalid cell is added to `problems`; use the results only where there are none. The
+rules: docs/corpus-format.md, "Cells".
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ _Moment = tuple[bool, date, time, int]
 
 @dataclass(frozen=True, slots=True)
 class CellReader:
-    """Reads cells of one table, noting in `problems` what cannot be used."""
+    """Reads cells of one table; adds invalid ones to `problems`."""
 
     table: Table
     problems: Problems
@@ -48,7 +48,7 @@ class CellReader:
             return None
 
     def wrong(self, row: Row, column: str, what: str) -> None:
-        """Note that a cell is wrong."""
+        """Add the problem of a cell."""
         self.problems.add(self.table.file.name, what, row=row.number, column=column)
 
 
@@ -82,7 +82,7 @@ def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[st
 
 
 def check_references(tables: Mapping[str, Table], problems: Problems) -> None:
-    """Note every row whose patient the other tables do not know, where those could be read to their end."""
+    """Add a problem for every row whose patient is in no other table, where those tables could be read to their end."""
     notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
     if notes and patients and _lists_patients(patients):
         known = _patient_ids(patients)

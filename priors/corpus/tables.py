@@ -1,8 +1,8 @@
-"""The tables of a corpus: which columns each has, which are required, and rows read as checked text.
+"""The tables of a corpus: their columns, which are required, and their rows, read as checked text.
 
-Owns the columns and the checks that need one table alone: required, blank, repeated. What a cell means (a date, an
-age) and what ties the tables together is `corpus`'s business. The rows of a table stay in memory, the text of a note
-does not: it goes to the note texts as it is read. The columns: docs/corpus-format.md.
+Owns the columns, and the checks within one table: required, blank, duplicate keys. rows.py owns the meaning of a cell
+and the checks across tables. The rows of a table stay in memory; the text of a note does not: it goes to the note texts
+when it is read. The columns: docs/corpus-format.md.
 """
 
 import sys
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One table: its name, its columns, and the columns whose values together may stand in one row only."""
+    """One table: its name, its columns, and its key (the columns whose values together are unique)."""
 
     name: str
     columns: Mapping[str, Column]
@@ -107,7 +107,7 @@ class Row:
 
 @dataclass(slots=True)
 class Table:
-    """What could be read of one table."""
+    """The part of one table that could be read."""
 
     file: DataFile
     rows: list[Row] = field(default_factory=list)
@@ -163,7 +163,7 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTe
             cells[schema.text_column] = None if text is None else ""
         table.rows.append(Row(number, tuple(cells.get(name) for name in schema.columns), places))
     if file.format == "parquet" and len(parsing):
-        # What a damaged file seemed to hold before it broke off proves nothing.
+        # The rows of a damaged file before the damage prove nothing.
         table, reading = Table(file), Problems()
     reading.overrule(parsing)  # of a cell that is not UTF-8, say that rather than what follows from it
     problems.overrule(reading)

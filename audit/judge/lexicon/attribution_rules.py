@@ -1,8 +1,9 @@
-"""The named rules that say of whom a mention is, one row each (paper, Appendix C; docs/methods.md, section 5).
+"""The named rules of assertion classification, one row each (paper, Appendix C; docs/methods.md, section 5).
 
-Owns the phrases. A rule looks at the clause before the mention, after it, or at its section; the first rule of
-`RULES` that applies decides, then negspacy's negation, then the default: a mention is the patient's, hedged or not
-("possible", "concern for", "r/o"). Knows nothing of spaCy.
+They decide whom a mention is about and what it asserts, in the manner of ConText (Harkema et al. 2009). Owns the
+phrases. A rule looks at the clause before the mention, after it, or at its section. The first rule of `RULES` that
+applies decides; then negspacy's negation; then the default: a mention is the patient's, hedged or not ("possible",
+"concern for", "r/o"). Knows nothing of spaCy.
 """
 
 import re
@@ -25,14 +26,14 @@ _RESULT_GAP = rf"(?:[\s:,/()\-–=]++|{_TEST}\b){{0,14}}"
 _PAUSE = r"\s*(?:$|[.,;)\]\n]|\band\b|\bor\b)"
 _EMPTY_BOX = r"(?:\[\s?\]|\(\s?\)|☐)"
 _TICKED_BOX = r"(?:\[x\]|\(x\)|☒|☑)"
-# What a diagnosis that was thought of came to. "Not confirmed" is none of these: the doubt stays.
+# How a suspected diagnosis was rejected. "Not confirmed" is not among these: the doubt stays.
 _TURNED_DOWN = (
     r"(?:not (?:supported|present|met|likely|felt|thought|believed|considered)|(?:did|do|does)(?:n't|n’t| not) (?:meet"
     r"|fit|support)|unlikely|unsupported|(?<!not )(?:ruled out|excluded|rejected|dismissed))\b"
 )
 #: In order; the first that applies decides.
 RULES: tuple[Rule, ...] = (
-    # A drug the patient must not take says nothing of a diagnosis.
+    # A drug that the patient must not take is no evidence of a diagnosis.
     Rule("allergy_section", "ambiguous", section=SectionKind.ALLERGIES),
     Rule(
         "allergy_phrase",
@@ -70,7 +71,7 @@ RULES: tuple[Rule, ...] = (
         r"|developing)\s+$",
     ),
     *FAMILY_RULES,
-    # A thing that was looked for, and its result.
+    # A finding that was tested for, and its result.
     Rule("undetectable_load", "positive", after=r"[^.;\n]{0,20}\b(?:viral load|vl)\b"),
     Rule("checked_box_after", "positive", after=r"\s*(?:\[x\]|☒|☑)\s*$"),
     Rule("unchecked_box_after", "negative", after=r"\s*(?:\[\s?\]|☐)\s*$"),
@@ -262,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         r"|4th|gen\w*|annual|routine)\s+){0,4}(?:screen(?:ing|er|s)?|test(?:ing|s)?|assessment tool|questionnaire"
         r"|serology|vaccine|scale|inventory|index|prevention)\b",
     ),
-    # Treated, so had: a denial of the treatment's effect, side effects or continuation is no denial of d.
+    # Treated, so present: a denial of the treatment's effect, side effects or continuation is no denial of d.
     Rule(
         "treatment_of",
         "positive",

@@ -1,7 +1,7 @@
-"""Where a mention stands: its clause and its kind of section (docs/methods.md, section 5, "Verdict").
+"""The context of a mention: its clause and its kind of section (docs/methods.md, section 5, "Verdict").
 
-Owns the cutting of a note into clauses (a negation reaches to the end of its own) and the few section kinds that
-change whom a mention is about. Knows nothing of diagnoses, negation or verdicts. All offsets in characters.
+Owns the segmentation of a note into clauses (the scope of a negation ends with its clause), and the few section kinds
+that change whom a mention is about. Knows nothing of diagnoses, negation or verdicts. All offsets are in characters.
 """
 
 import bisect
@@ -12,10 +12,10 @@ from enum import StrEnum
 
 from clinaudit.templates.spans import Span
 
-#: A line at least this long without closing punctuation was wrapped by the editor, and its clause goes on [choice]:
+#: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
 #: text wrapped at the usual 72 to 80 columns seldom breaks earlier, and an item of a list is seldom as long.
 WRAPPED_LINE_CHARS = 60
-#: Longer clauses are cut at a blank: no real clause is, and work stays linear in a text of one endless line.
+#: Longer clauses are cut at a blank. No real clause is as long, and work stays linear in a text of one endless line.
 MAX_CLAUSE_CHARS = 2000
 
 
@@ -30,7 +30,7 @@ class SectionKind(StrEnum):
 
 _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 # A full stop before a blank ends a clause, unless it belongs to an abbreviation. A run of signs is read once, from its
-# first sign on: looking again from each of its signs takes time with the square of its length.
+# first sign on: a search from each of its signs would take quadratic time.
 _CLAUSE_END = re.compile(
     r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
     # A question and its answer are one clause ("Depression? no").
@@ -52,7 +52,7 @@ _NEGATED_LIST = re.compile(
     r"(?: (?:any|all))?(?: of)?(?: the)?(?: following)?\s*:\s*$",
     re.IGNORECASE,
 )
-# Headers that open a section of a kind of its own; the past/family/social header of Table 2 is mixed, hence OTHER.
+# Headers that open a section of a special kind; the past/family/social header of Table 2 is mixed, hence OTHER.
 _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
     (
         SectionKind.FAMILY,
@@ -99,13 +99,13 @@ _BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?
 
 
 def context_tables() -> list[object]:
-    """Return what of this module decides where a mention stands, for a digest."""
+    """Return the tables of this module that decide a mention's context, for a digest."""
     patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST, _SECTION, _BARE_SECTION)
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
 class SectionMap:
-    """The kinds of a text's sections by position."""
+    """The kind of a text's section at each position."""
 
     def __init__(self, text: str) -> None:
         found: list[tuple[int, SectionKind]] = []
@@ -118,15 +118,15 @@ class SectionMap:
         self._kinds = [kind for _, kind in found]
 
     def kind_at(self, position: int) -> SectionKind:
-        """Return the kind of the section that `position` stands in; before any header it is OTHER."""
+        """Return the kind of the section around `position`; before any header it is OTHER."""
         index = bisect.bisect_right(self._starts, position) - 1
         return self._kinds[index] if index >= 0 else SectionKind.OTHER
 
 
 def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
-    """Cut `text` into clauses that cover it; no cut falls strictly inside a span of `keep`.
+    """Segment `text` into clauses that cover it; no cut falls strictly inside a span of `keep`.
 
-    A clause ends at a full stop, `;` or the end of a line that was not merely wrapped.
+    A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
     """
     cuts = {match.end() for match in _CLAUSE_END.finditer(text)} | set(_line_cuts(text))
     kept = sorted(keep)
@@ -144,7 +144,7 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
 
 
 def _line_cuts(text: str) -> list[int]:
-    """Return where lines end that end a clause."""
+    """Return the ends of the lines that end a clause."""
     cuts: list[int] = []
     start = 0
     in_negated_list = False
@@ -165,7 +165,7 @@ def _line_cuts(text: str) -> list[int]:
 
 
 def _is_wrapped(line: str, following: str) -> bool:
-    """Whether the clause of `line` goes on in the line after it."""
+    """Whether the clause of `line` continues in the line after it."""
     line = line.rstrip()
     if not line or not following.strip() or _BULLET.match(following) or _HEADER_LIKE.match(following):
         return False

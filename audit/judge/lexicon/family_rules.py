@@ -1,6 +1,6 @@
-"""The rules that tell a relative's or a partner's diagnosis from the patient's (docs/methods.md, section 5).
+"""The rules for an experiencer other than the patient: a relative or a partner (docs/methods.md, section 5).
 
-Owns the words for relatives, and for what turns a clause back to the patient. Knows nothing of the other rules.
+Owns the words for relatives, and the words that turn a clause back to the patient. Knows nothing of the other rules.
 """
 
 from clinaudit.audit.judge.lexicon.context import SectionKind
@@ -17,7 +17,7 @@ _OF_HIS = (
     r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
     r"(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
 )
-# What turns the clause back to the patient after a relative was named.
+# Words that turn a clause back to the patient after it named a relative.
 _BACK_TO_PATIENT = (
     r"\b(?:patient|pt|personally|personal)\b|(?:,|\band|\bbut|\bthat|\bwho|\bso|\bwhile|\bwhen)\s+(?:s?he"
     r"|they|i)\b"
@@ -47,7 +47,7 @@ FAMILY_RULES: tuple[Rule, ...] = (
         rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
         unless_before=r"\b(?:lives|living|stay\w*|relationship|visit\w*|moved|works?) (?:at home )?with [^.]{0,40}$",
     ),
-    # "Partner HIV positive": nothing between the two, unless the relative only brought or reported it.
+    # "Partner HIV positive": the two stand side by side, unless the relative only brought or reported it.
     Rule(
         "family_bare",
         "ambiguous",

@@ -1,6 +1,7 @@
-"""The offline judge: terms of the lexicon, negspacy's negation, and the named rules (docs/methods.md, section 5).
+"""The offline judge: lexicon terms, NegEx negation (negspacy), and the named rules (docs/methods.md, section 5).
 
-Owns the spaCy pipeline. Deterministic, no model, no network. Imported lazily: it loads spaCy. Logs nothing.
+NegEx is of Chapman et al. 2001. Owns the spaCy pipeline. Deterministic; no model, no network. Imported lazily: it
+loads spaCy. Logs nothing.
 """
 
 import bisect
@@ -26,19 +27,19 @@ from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
 LEXICON_JUDGE_VERSION = "3"
-#: How far around a mention the rules look, in characters [choice]: further than the widest gap that a rule leaves open
-#: (120 before, 60 after) with its words, so that they bound the work and no rule.
+#: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
+#: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
 _SPAN_KEY = "clinaudit_mentions"
 _NEGATED = "clinaudit_negated"
-#: In conflict positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
+#: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One term of a diagnosis in a text, what it says of the patient, and the rule that decided."""
+    """One term of a diagnosis in a text, its assertion status for the patient, and the rule that decided."""
 
     span_chars: Span
     kind: TermKind
@@ -49,7 +50,7 @@ class Mention:
 
 
 class LexiconJudge:
-    """Judges by terms and context alone; the panel is what its identity digests."""
+    """A judge by terms and context alone; its identity holds the digest of `panel`."""
 
     name = "lexicon"
 
@@ -82,7 +83,7 @@ class LexiconJudge:
                 yield Judgement(_verdict(mentions), self.name, attempts=1, invalid_reason=None)
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> list[list[Mention]]:
-        """Return for each diagnosis its mentions in `text`, by position, each attributed."""
+        """Return for each diagnosis its mentions in `text`, by position, each with its status."""
         terms = [find_terms(text, diagnosis, tuple(TermKind)) for diagnosis in diagnoses]
         spans = sorted({term.span for found in terms for term in found})
         if not spans:
@@ -118,7 +119,7 @@ class LexiconJudge:
 
 
 def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap, is_negated: bool) -> Mention:
-    """Say what one mention says of the patient."""
+    """Return one mention with its status and the rule that decided it."""
     span, kind = term
     mention = text[span.start : span.end]
     place = Surroundings(
@@ -137,7 +138,7 @@ def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:
-    """Fold a text's mentions of one diagnosis into the verdict."""
+    """Combine a text's mentions of one diagnosis into the verdict, by precedence."""
     if not mentions:
         return Verdict(False, None)
     found = {mention.status for mention in mentions}

@@ -1,12 +1,12 @@
-"""What negates a mention: negspacy's clinical term set, adjusted to notes (docs/methods.md, section 5).
+"""The NegEx terms that negate a mention: negspacy's clinical term set, adjusted to notes (docs/methods.md, section 5).
 
-Owns the phrases. The negation itself, and its reach, are negspacy's.
+Owns the phrases. The algorithm, and the scope of a negation, are negspacy's.
 """
 
 from negspacy.termsets import termset
 
-# negspacy's clinical term set, adjusted: what a note uses for a differential ("evaluate for", "r/o"), a choice
-# ("declined", "versus") or a word of its own ("free", "ro") denies nothing.
+# Terms taken out of negspacy's clinical term set: in a note, words for a differential ("evaluate for", "r/o"), for a
+# choice ("declined", "versus") or with a meaning of their own ("free", "ro") deny nothing.
 NOT_NEGATIONS: dict[str, tuple[str, ...]] = {
     "preceding_negations": (
         "declined",

@@ -1,6 +1,6 @@
-"""What a rule over a mention is: where it looks and what it then says (docs/methods.md, section 5).
+"""The form of a rule over a mention: where it looks, and the status it then gives (docs/methods.md, section 5).
 
-Owns the two records and the gap before an answer, which several rules share. Holds no rule and knows nothing of spaCy.
+Owns the two records, and the gap before an answer, which several rules share. Holds no rule; knows nothing of spaCy.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ANSWERS = r"\s*(?:\([^()\n]{0,80}\)|\))?\s*(?:[:?=]+|\s[-–])\s*"
 
 
 class Surroundings(NamedTuple):
-    """What a rule may look at: the clause before and after the mention, and the mention itself."""
+    """What a rule may look at: the mention, its clause before and after it, and its section."""
 
     before: str
     mention: str
@@ -26,7 +26,7 @@ class Surroundings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: it applies where every given part does and no exception is found before the mention."""
+    """One rule; it applies where every given part matches and no exception stands before the mention."""
 
     name: str
     status: PatientStatus
@@ -35,6 +35,6 @@ class Rule:
     #: Matched from the end of the mention on.
     after: str | None = None
     section: SectionKind | None = None
-    #: Found in the clause before the mention, it lifts the rule.
+    #: An exception: where it is found in the clause before the mention, the rule does not apply.
     unless_before: str | None = None
     kinds: tuple[TermKind, ...] = tuple(TermKind)

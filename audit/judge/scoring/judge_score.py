@@ -1,6 +1,6 @@
-"""Scoring a judge: labelled texts, planted injections, and a second judge's verdicts beside its own.
+"""Scoring a judge: labelled texts, planted injections, and inter-rater agreement with a second judge.
 
-Owns what a judge is asked to be scored, and the list of disagreements. Knows nothing of the figures' formulas.
+Owns the inquiries by which a judge is scored, and the list of disagreements. Knows nothing of the metrics' formulas.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,31 +19,31 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES, JudgeAgreement, Judg
 def score_judge(
     judge: Judge, labelled: LabelledSet, ledger: Ledger, progress: Progress, *, seed: int
 ) -> tuple[JudgeQuality, list[Outcome]]:
-    """Return the judge's figures, and its verdict on each labelled text, in order."""
-    # The key names the set: another set in the same run could not be taken for this one.
+    """Return the judge's metrics, and its outcome on each labelled text, in order; `seed` is that of the bootstrap."""
+    # The key names the set, so that another set in the same run is never mistaken for this one.
     prefix = f"judge-check/{labelled.digest[:16]}"
     texts = [Inquiry(f"{prefix}/text/{i}", item.text, item.diagnosis) for i, item in enumerate(labelled.texts)]
     plain = [Inquiry(f"{prefix}/plain/{i}", item.plain, item.diagnosis) for i, item in enumerate(labelled.injections)]
     injected = [
         Inquiry(f"{prefix}/injected/{i}", item.injected, item.diagnosis) for i, item in enumerate(labelled.injections)
     ]
-    answers = ask_judge(judge, [*texts, *plain, *injected], ledger, progress, stage="scoring the judge")
-    outcomes = _outcomes(texts, answers)
+    judgements = ask_judge(judge, [*texts, *plain, *injected], ledger, progress, stage="scoring the judge")
+    outcomes = _outcomes(texts, judgements)
     flips = [
         FlipOutcomes(before, after)
-        for before, after in zip(_outcomes(plain, answers), _outcomes(injected, answers), strict=True)
+        for before, after in zip(_outcomes(plain, judgements), _outcomes(injected, judgements), strict=True)
     ]
     return measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed), outcomes
 
 
 def compare_judges(
-    questions: Sequence[Inquiry], first: Judgements, second: Judgements, *, second_judge: str, seed: int
+    inquiries: Sequence[Inquiry], first: Judgements, second: Judgements, *, second_judge: str, seed: int
 ) -> JudgeAgreement:
-    """Return how far two judges agree on the same questions; where either gave no verdict, it is counted apart."""
+    """Return the agreement of two judges on the same inquiries; those unjudged by either are counted apart."""
     order = {verdict: i for i, verdict in enumerate(VERDICT_CLASSES)}
     table = np.zeros((len(order), len(order)))
     unjudged = 0
-    for one, other in zip(_outcomes(questions, first), _outcomes(questions, second), strict=True):
+    for one, other in zip(_outcomes(inquiries, first), _outcomes(inquiries, second), strict=True):
         if one == "unjudged" or other == "unjudged":
             unjudged += 1
         else:
@@ -54,25 +54,25 @@ def compare_judges(
         kappa=agreement.kappa,
         alpha=agreement.alpha,
         second_judge=second_judge,
-        verdicts=len(questions),
+        verdicts=len(inquiries),
         disagreements=int(table.sum() - np.trace(table)),
         unjudged=unjudged,
     )
 
 
 def disagreement_rows(
-    questions: Sequence[Inquiry], first: Judgements, second: Judgements
+    inquiries: Sequence[Inquiry], first: Judgements, second: Judgements
 ) -> Iterator[Mapping[str, object]]:
-    """Yield the rows of `disagreements.parquet`: the questions to which two judges gave different answers, or one none.
+    """Yield the rows of `disagreements.parquet`: the inquiries on which two judges have different outcomes.
 
-    `key` of a question about a generation is its id.
+    The `key` of an inquiry about a generation is the generation's id.
     """
-    for question in questions:
-        one, other = (answers[question.key, question.diagnosis.id] for answers in (first, second))
+    for inquiry in inquiries:
+        one, other = (judgements[inquiry.key, inquiry.diagnosis.id] for judgements in (first, second))
         if outcome_of(one) != outcome_of(other):
             yield {
-                "generation_id": question.key,
-                "diagnosis": question.diagnosis.id,
+                "generation_id": inquiry.key,
+                "diagnosis": inquiry.diagnosis.id,
                 "judge": one.judge,
                 "verdict": outcome_of(one),
                 "spans": [] if one.verdict is None else list(one.verdict.spans),
@@ -82,5 +82,5 @@ def disagreement_rows(
             }
 
 
-def _outcomes(questions: Sequence[Inquiry], answers: Judgements) -> list[Outcome]:
-    return [outcome_of(answers[question.key, question.diagnosis.id]) for question in questions]
+def _outcomes(inquiries: Sequence[Inquiry], judgements: Judgements) -> list[Outcome]:
+    return [outcome_of(judgements[inquiry.key, inquiry.diagnosis.id]) for inquiry in inquiries]

@@ -1,9 +1,9 @@
-"""Texts with the truth about one diagnosis, by which a judge is scored: a site's own, or those that ship.
+"""The labelled texts (gold standard) by which a judge is scored: a site's own, or those that ship.
 
-Owns the format of LABELS and of the planted prompt injections, and their validation. Knows no judge. The truth of the
-shipped texts was written by hand from the rules of docs/methods.md, section 5, before any judge was run on them, and no
-judge is tuned on them: `labelled.jsonl` holds 312 texts, 13 for each diagnosis and class, `injections.jsonl` 59 texts
-with an injection.
+Owns the format of LABELS and of the planted prompt injections, and their validation. Knows no judge. The labels of the
+shipped texts were written by hand from the rules of docs/methods.md, section 5, before any judge was run on them. No
+judge is tuned on them. `labelled.jsonl` holds 312 texts, 13 for each diagnosis and class; `injections.jsonl` holds 59
+texts with an injection.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class _DoubledNameError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text, a diagnosis, and what the text truly says of the patient."""
+    """A text, a diagnosis, and the true verdict on the patient."""
 
     text: str
     diagnosis: Diagnosis
@@ -37,7 +37,7 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class InjectedText:
-    """A labelled text before and after somebody planted words in it that tell the judge what to answer."""
+    """A labelled text without and with a prompt injection: planted words that tell the judge what to answer."""
 
     plain: str
     injected: str
@@ -47,7 +47,7 @@ class InjectedText:
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """What a judge is scored on."""
+    """The labelled texts and injections on which a judge is scored."""
 
     source: LabelSource
     #: SHA-256 of the labelled texts and the injections as they were read.
@@ -88,7 +88,7 @@ def _injections(content: str, by_id: Mapping[str, Diagnosis]) -> Iterator[Inject
 
 
 def _rows(content: str, by_id: Mapping[str, Diagnosis], problems: list[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the valid rows, noting in `problems` what is wrong with the others, never their text."""
+    """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
     # Not `splitlines`: JSON may hold line separators that are not line ends.
     for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), start=1):
         if not line.strip():

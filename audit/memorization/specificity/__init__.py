@@ -1,4 +1,5 @@
 """Patient specificity K (paper 3.2.1): in how many patients' notes a text stands verbatim.
 
-May import `cluster` and the corpus. Knows nothing of generations: it counts texts.
+K is a document frequency with patients for documents. May import `cluster` and the corpus. Knows nothing of
+generations: it counts texts.
 """

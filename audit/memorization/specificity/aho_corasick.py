@@ -1,7 +1,7 @@
-"""The reference engine: Aho-Corasick over the corpus (Aho and Corasick 1975, by pyahocorasick).
+"""The reference engine: multiple string matching by an Aho-Corasick automaton (1975; pyahocorasick) over the corpus.
 
-Right for small sets of texts and for short ones: its automaton takes 17 kB for each text of some hundred characters,
-and it reads 18 MB a second for 10,000 of them, less for more (docs/performance.md). Knows nothing of regions or models.
+Right for small sets of texts and for short texts. The automaton takes 17 kB for each text of some hundred characters.
+It reads 18 MB a second for 10,000 of them, less for more (docs/performance.md). Knows nothing of regions or models.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from clinaudit.priors.corpus.packed_notes import PackedNotes
 def count_patients_by_automaton(
     texts: Collection[str], notes: PackedNotes, *, advance: Callable[[int], None]
 ) -> Counter[str]:
-    """Return for each text the number of patients of whom at least one note holds it; calls `advance(bytes)`."""
+    """Return for each text K, the number of patients with at least one note that holds it; calls `advance(bytes)`."""
     import ahocorasick
 
     counts: Counter[str] = Counter(dict.fromkeys(texts, 0))

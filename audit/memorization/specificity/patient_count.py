@@ -1,7 +1,7 @@
 """Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
 
-Owns the choice of engine and the threads. Two engines answer alike: the automaton of aho_corasick.py, and the windows
-of window_index.py, some hundred times faster on a large corpus. Knows nothing of regions or generations.
+Owns the choice of engine and the threads. Two engines give the same counts: the automaton of aho_corasick.py, and the
+sampled index of window_index.py, some hundred times faster on a large corpus.
 """
 
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SpecificityEngine = Literal["auto", "aho-corasick", "windows"]
 Advance = Callable[[int], None]
-#: Up to so many texts and bytes of corpus the automaton is done within seconds, and nothing has to be compiled.
+#: Up to these sizes the automaton finishes within seconds, and nothing has to be compiled.
 _FEW_TEXTS = 2_000
 _SMALL_CORPUS_BYTES = 16 << 20
 #: Bytes of corpus that one thread takes at a time.
@@ -38,11 +38,12 @@ def count_patients(
     runner: ShardRunner | None = None,
     advance: Advance = lambda _bytes: None,
 ) -> dict[str, int]:
-    r"""Return for each text the number of patients of whom at least one note holds it verbatim.
+    r"""Return K for each text: the number of patients with at least one note that holds it verbatim.
 
     `texts` hold line feeds only and are not empty. Occurrences never cross from one note into the next. `advance` is
-    called with bytes of corpus, about `notes.size` of them in all; `threads` are those of the window engine, all
-    processors without it. With a `runner` that engine's work is cut into shards.
+    called with bytes of corpus, about `notes.size` of them in all. `threads` are those of the window engine; without
+    it, one for each processor. With a `runner` that engine's work is cut into shards. Raises `ValueError` for an empty
+    text.
     """
     wanted = list(dict.fromkeys(texts))
     if not wanted:
@@ -73,7 +74,7 @@ def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, adv
     del encoded
     short += [texts[long[place]] for place in crowded]
     counts = dict.fromkeys(texts, 0)
-    # Either engine reads the whole corpus; progress is of both.
+    # Each engine reads the whole corpus; progress counts both.
     share = 2 if indexes and short else 1
     if indexes:
         totals: npt.NDArray[np.uint64] = np.zeros(len(long), dtype=np.uint64)
@@ -96,7 +97,7 @@ def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, adv
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Wanted:
-    """The texts that all shards look for: those long enough for the windows, by index, and the others."""
+    """The texts that all shards search for: the indexed ones, and the short ones."""
 
     indexes: "list[WindowIndex]"
     long: int
@@ -116,12 +117,12 @@ def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, 
     for index, found in runner.map(count_in_shard, _Wanted(indexes, len(long), short), shards):
         totals += found
         advance(parts[index][1])
-    # A crowded text stands among the long ones, where it was not looked for, and again among the others.
+    # A text in no index stands among the long ones, where it was not searched for, and again among the short ones.
     return dict.fromkeys(texts, 0) | dict(zip(long + short, totals.tolist(), strict=True))
 
 
 def count_in_shard(wanted: _Wanted, notes: PackedNotes) -> npt.NDArray[np.int64]:
-    """Return how many patients of a shard hold each of the wanted texts, long ones first, in a worker."""
+    """Return how many patients of a shard hold each wanted text, long ones first, shape (texts,); runs in a worker."""
     from clinaudit.audit.memorization.specificity.window_index import count_in_range
 
     everyone = range(notes.patient_count)
@@ -131,7 +132,7 @@ def count_in_shard(wanted: _Wanted, notes: PackedNotes) -> npt.NDArray[np.int64]
 
 
 def copy_patients(notes: PackedNotes, patients: range) -> PackedNotes:
-    """Return the notes of a range of patients with bytes of their own, for a worker."""
+    """Return a copy of the notes of a range of patients, for a worker."""
     from clinaudit.audit.memorization.specificity.window_index import release_pages
 
     own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])

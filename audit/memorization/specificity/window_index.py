@@ -1,9 +1,11 @@
-"""The window engine: finds many texts in a corpus by looking at every 8th to 64th byte of it only.
+"""The window engine: multiple string matching with a sampled q-gram index, a Bloom filter and exact verification.
 
-Owns the index of a set of texts and the scan with it. For each text a *block* is chosen: as many consecutive windows as
-the stride has bytes. Any occurrence of the text puts exactly one of them at a place that the stride divides, so the
-scan hashes the windows at those places alone, asks a filter of bits that stays in the processor's cache, then the
-index, and compares what is left byte for byte, inside one note. Nothing rests on a hash. Knows nothing of regions.
+It finds many texts in a corpus by looking at every 8th to 64th byte of the corpus only (the stride). Owns the index of
+a set of texts and the scan with it. A *window* is a q-gram of bytes. For each text a *block* is chosen: as many
+consecutive windows as the stride has bytes. Any occurrence of the text puts exactly one of them at a place that the
+stride divides. So the scan hashes the windows at those places alone. A Bloom filter that stays in the processor's cache
+drops most of them, and the index looks up the rest. What is left is compared byte for byte, inside one note: no result
+rests on a hash. Knows nothing of regions.
 """
 
 import mmap
@@ -17,19 +19,19 @@ from clinaudit.audit.memorization.specificity import window_kernels as kernels
 from clinaudit.priors.corpus.packed_notes import PackedNotes
 
 _WORD_BYTES = 8
-#: Cells of the tally by which rare windows are told from boilerplate, and the bytes of the corpus it is made from.
+#: Cells of the tally that separates rare windows from boilerplate, and the bytes of the corpus it is made from.
 _TALLY_CELLS = 1 << 20
 _SAMPLE_BYTES = 16 << 20
 _SAMPLE_PARTS = 64
-#: Windows of one kind kept at most where a wider stride is a choice; more of them, and the filter leaves the cache.
+#: Most windows of one kind where a narrower stride is still a choice: with more, the filter outgrows the cache.
 _MOST_WINDOWS = 4 << 20
-#: Windows in one bucket at most where a narrower stride is a choice, and where none is. Texts that differ in few places
-#: share most windows of a wide block and few of a narrow one; what shares them still (a line of dashes with a number
-#: behind) would be compared at every dash, and is left to the other engine.
+#: Most windows in one bucket where a narrower stride is still a choice, and where none is. Texts that differ in few
+#: places share most windows of a wide block and few of a narrow one. A text that shares them still (a line of dashes
+#: before a number) would be compared at every dash, and is left to the other engine.
 _MOST_IN_BUCKET = 32
 _MOST_IN_ANY_BUCKET = 4096
-#: Bits of the filter for each window, as far as the largest filter allows (words of 64 bits): a blocked Bloom filter
-#: (Putze, Sanders and Singler 2007) that lets through 1.4% of what it does not hold.
+#: Bits of the filter for each window, up to the largest filter (words of 64 bits): a blocked Bloom filter (Putze,
+#: Sanders and Singler 2007) with a false positive rate of 1.4%.
 _FILTER_BITS = 16
 _LEAST_FILTER_WORDS = 1 << 10
 _MOST_FILTER_WORDS = 1 << 20
@@ -37,7 +39,7 @@ _MOST_FILTER_WORDS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class WindowKind:
-    """How wide the windows are and where the corpus is looked at."""
+    """The width of the windows, and the stride at which the corpus is sampled."""
 
     words: int
     #: Bytes.
@@ -45,11 +47,11 @@ class WindowKind:
 
     @property
     def least_bytes(self) -> int:
-        """Length of the shortest text that always has a whole window at a place that the stride divides."""
+        """Bytes of the shortest text that always has a whole window at a place that the stride divides."""
         return self.words * _WORD_BYTES + self.stride - 1
 
 
-#: For long texts, the widest stride first, and for short ones: windows of 32 bytes are rare in any corpus, those of
+#: For long texts, the widest stride first; and for short ones. Windows of 32 bytes are rare in any corpus; windows of
 #: eight bytes are single words.
 LONG_KINDS = (WindowKind(4, 64), WindowKind(4, 32), WindowKind(4, 16))
 SHORT_KIND = WindowKind(1, 8)
@@ -64,7 +66,7 @@ class WindowIndex:
     kind: WindowKind
     #: Place of each text among those the engine was given, shape (texts,).
     members: npt.NDArray[np.int64]
-    #: The texts end to end (bytes).
+    #: The texts, concatenated (bytes).
     text: npt.NDArray[np.uint8]
     #: Where each text begins there, and its block's first window in the text (bytes), shape (texts + 1, 2).
     places: npt.NDArray[np.int64]
@@ -76,9 +78,9 @@ class WindowIndex:
 
 
 def build_indexes(texts: Sequence[bytes], notes: PackedNotes) -> tuple[list[WindowIndex], list[int]]:
-    """Index texts of at least `LEAST_BYTES` each, by kind; `notes` tells which windows are boilerplate.
+    """Index texts of at least `LEAST_BYTES` each, by kind; a sample of `notes` shows which windows are boilerplate.
 
-    Returns the indexes and the places of the texts that are not in any, since too many others share their windows.
+    Returns the indexes, and the places of the texts in none of them: too many other texts share their windows.
     """
     lengths = np.array([len(text) for text in texts], dtype=np.int64)
     left = np.ones(len(texts), dtype=np.bool_)
@@ -115,9 +117,9 @@ def _build_index(
     *,
     is_last: bool,
 ) -> WindowIndex | None:
-    """Index those of the members whose windows are not too crowded, if there are any."""
+    """Index the members whose windows share no overfull bucket; None where there are none."""
     text, starts = _lay_out([texts[member] for member in members])
-    # The texts' own windows count, too: those that many of them share make long buckets.
+    # The texts' own windows count too: those that many texts share make long buckets.
     tally = tally.copy()
     kernels.count_windows(text, 0, len(text), kind.words, tally)
     blocks = np.zeros(len(members), dtype=np.uint32)
@@ -159,7 +161,7 @@ def count_in_range(
 ) -> npt.NDArray[np.uint32]:
     """Return for each of the engine's `texts` texts how many of a range of patients hold it, shape (texts,).
 
-    Lets go of the pages of a memory-mapped corpus that it has read, so that they do not add up.
+    Releases the pages of a memory-mapped corpus that it has read, so that they do not add up.
     """
     counts = np.zeros(texts, dtype=np.uint32)
     # "<u8": the kernels read the texts' bytes as little-endian words, too.
@@ -190,7 +192,7 @@ def count_in_range(
 
 
 def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[range, int]]:
-    """Cut the patients into ranges of about `part_bytes`; yields each with its bytes. No patient is cut."""
+    """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
     sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]
     begin = 0
     while begin < notes.patient_count:
@@ -201,7 +203,7 @@ def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[ran
 
 
 def release_pages(notes: PackedNotes, patients: range) -> None:
-    """Let go of the pages of a memory-mapped corpus in which the notes of a range of patients lie."""
+    """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
     base: object = notes.text
     while isinstance(base, np.ndarray):
         base = base.base

@@ -1,6 +1,6 @@
-"""The compiled part of the window engine: hashes of windows, the index of the texts, and the corpus scan.
+"""The compiled part of the window engine: hashes of windows (q-grams of bytes), the index, and the corpus scan.
 
-Owns arithmetic on arrays only; what the arrays mean is in window_index.py. All indices are unsigned: with signed ones
+Owns arithmetic on arrays only; window_index.py says what the arrays mean. All indices are unsigned: with signed ones
 numba tests each for being negative, which made hashing alone five times slower.
 """
 
@@ -60,7 +60,7 @@ def _hash_at(text: Bytes, place: np.uint64, words: np.uint64) -> np.uint64:
 def count_windows(text: Bytes, begin: int, end: int, words: int, tally: Ids) -> None:
     """Count the windows that begin at each byte of `text[begin:end]` by the highest bits of their hashes.
 
-    `tally` has a power of two of cells, shape (cells,); what falls into one cell is counted together.
+    `tally`, shape (cells,), has a power of two of cells; windows that share a cell are counted together.
     """
     shift = _U(64) - _U(np.log2(len(tally)))
     width = _U(words) * _WORD_BYTES
@@ -72,10 +72,10 @@ def count_windows(text: Bytes, begin: int, end: int, words: int, tally: Ids) -> 
 
 @numba.njit(cache=True, nogil=True)
 def choose_blocks(text: Bytes, starts: Places, words: int, stride: int, tally: Ids, blocks: Ids) -> None:
-    """Choose for each text the `stride` consecutive windows that the tally saw least, the first such on a tie.
+    """Choose for each text its rarest block: the `stride` consecutive windows of least tally, the first on a tie.
 
-    Text i is `text[starts[i]:starts[i + 1]]` and holds at least `stride` windows; `blocks[i]` becomes the place of the
-    first window in it (bytes).
+    Text i is `text[starts[i]:starts[i + 1]]` and holds at least `stride` windows. `blocks[i]` becomes the place in it
+    of the block's first window (bytes).
     """
     shift = _U(64) - _U(np.log2(len(tally)))
     width = _U(words) * _WORD_BYTES
@@ -96,7 +96,7 @@ def choose_blocks(text: Bytes, starts: Places, words: int, stride: int, tally: I
 
 @numba.njit(cache=True, nogil=True)
 def count_buckets(text: Bytes, starts: Places, blocks: Ids, words: int, stride: int, buckets: Ids) -> None:
-    """Count the windows of all blocks by bucket, one cell late: `buckets` has a power of two of cells, and one more."""
+    """Count the windows of all blocks by bucket, shifted by one cell; `buckets` has a power of two of cells and one."""
     shift = _U(64) - _U(np.log2(len(buckets) - 1))
     for index in range(len(blocks)):
         first = _U(starts[index]) + _U(blocks[index])
@@ -115,7 +115,7 @@ def mark_crowded(
     most: int,
     crowded: npt.NDArray[np.bool_],
 ) -> None:
-    """Mark the texts with a window in a bucket of more than `most`; `buckets` are counts, one cell late."""
+    """Mark the texts with a window in a bucket of more than `most`; `buckets` are counts, shifted by one cell."""
     shift = _U(64) - _U(np.log2(len(buckets) - 1))
     for index in range(len(blocks)):
         first = _U(starts[index]) + _U(blocks[index])
@@ -135,10 +135,10 @@ def fill_buckets(
     cells: Words,
     bloom: Words,
 ) -> None:
-    """Put each window of each block into its bucket and into the filter.
+    """Put each window of each block into its bucket and into the Bloom filter.
 
-    `next_free` are the buckets' first cells, shape (buckets,), and is used up. A cell becomes text × stride + window in
-    its upper half and a fingerprint of the window in its lower one.
+    `next_free`, shape (buckets,), holds the buckets' first cells and is changed. A cell becomes text × stride + window
+    in its upper half and a fingerprint of the window in its lower half.
     """
     shift = _U(64) - _U(np.log2(len(next_free)))
     bloom_shift = _U(64) - _U(np.log2(len(bloom)))
@@ -172,13 +172,12 @@ def scan_patients(
     last_patient: npt.NDArray[np.int32],
     counts: Ids,
 ) -> None:
-    """Count for each text the patients from `patients_begin` to `patients_end` of whom a note holds it.
+    """Count for each text the patients from `patients_begin` to `patients_end` with a note that holds it.
 
-    The corpus is looked at where `stride` divides the place, and nowhere else; of any occurrence of a text exactly one
-    window of its block begins at such a place. What the filter and the fingerprints let through is compared byte for
-    byte inside one note. `places` are (start of the text, start of its block in it), shape (texts + 1, 2), and lie
-    together because each candidate needs both. `counts` and `last_patient` (-1: none yet), shape
-    (texts,), are this scan's own.
+    The corpus is sampled where `stride` divides the place: in any occurrence of a text, exactly one window of its block
+    begins at such a place. What passes the filter and the fingerprints is compared byte for byte, inside one note.
+    `places`, shape (texts + 1, 2), are (start of the text, start of its block in it); they lie together because each
+    candidate needs both. `counts` and `last_patient` (-1: none yet), shape (texts,), are this scan's own.
     """
     bucket_shift = _U(64) - _U(np.log2(len(buckets) - 1))
     bloom_shift = _U(64) - _U(np.log2(len(bloom)))
@@ -227,7 +226,7 @@ def _find_candidates(
     candidates: Words,
     hashes: Words,
 ) -> np.uint64:
-    """Write the places (bytes) and hashes of a note's windows that the filter lets through; return how many."""
+    """Write the places (bytes) and hashes of a note's windows that pass the filter; return how many."""
     found = _ZERO
     place = (begin + step - _ONE) // step * (step // _WORD_BYTES)
     limit = end // _WORD_BYTES

@@ -1,7 +1,8 @@
-"""The repetition guard: where a generation starts to repeat itself (paper, Appendix A; docs/methods.md, section 1).
+"""The repetition guard against degenerate generations (paper, Appendix A; docs/methods.md, section 1).
 
-Works on token ids alone. Engines feed it token by token, so that decoding stops at the repeat; the tokens kept are
-those before the second occurrence begins. vLLM's own `repetition_detection` sees adjacent repeats only, hence this.
+It stops a generation at its first repeated n-gram. Works on token ids alone. Engines feed it token by token, so that
+decoding stops at the repeat. The tokens kept are those before the second occurrence. vLLM's own
+`repetition_detection` finds adjacent repeats only, hence this module.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ REPEATED_NGRAM = 20
 
 
 class RepetitionGuard:
-    """Watches one generation; occurrences may overlap. Memory: one n-gram a token."""
+    """Watches one generation; occurrences may overlap. Memory: one n-gram for each token."""
 
     def __init__(self, n: int = REPEATED_NGRAM) -> None:
         if n < 1:
@@ -22,7 +23,7 @@ class RepetitionGuard:
         self._repeat_start: int | None = None
 
     def push(self, token: int) -> bool:
-        """Take the next token; return whether an n-gram has by now occurred twice (nothing is taken after that)."""
+        """Take the next token; return whether an n-gram has occurred twice by now (later tokens are ignored)."""
         if self._repeat_start is None:
             self._tokens.append(token)
             start = len(self._tokens) - self._n
@@ -45,7 +46,7 @@ class RepetitionGuard:
 
 
 def first_repeated_ngram(token_ids: Sequence[int], n: int = REPEATED_NGRAM) -> int | None:
-    """Return where the second occurrence of the first recurring n-gram starts; None where none recurs."""
+    """Return the index where the second occurrence of the first recurring n-gram starts; None where none recurs."""
     guard = RepetitionGuard(n)
     for token in token_ids:
         if guard.push(token):

@@ -1,7 +1,7 @@
 """Greedy decoding by a served model that speaks the OpenAI completions protocol.
 
-Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and stand in no message or
-log. Token ids stay unknown, so that outputs carry text, before any repetition guard.
+Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
+them. The server gives no token ids, so outputs carry text, before any repetition guard.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ DEADLINE_S = 600.0
 
 
 class OpenAIEngine:
-    """A served model; the context's length is the server's to enforce."""
+    """A served model; the server enforces the context length."""
 
     name = "openai"
 
@@ -52,8 +52,8 @@ class OpenAIEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
-        Failed requests are raised as one `IncompleteError` after the rest has been yielded; what would fail for all of
-        them (a refused key, no such model, a redirect) stops at once with `BadInputError` or `UnsafeError`.
+        Failed requests are raised as one `IncompleteError` after the rest has been yielded. A failure that every
+        request would meet (a refused key, no such model, a redirect) raises `BadInputError` or `UnsafeError` at once.
         """
         failures: dict[str, int] = {}
         executor = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="served-model")
@@ -78,7 +78,7 @@ class OpenAIEngine:
         self._client.close()
 
     def _complete(self, request: GenerationRequest) -> GenerationOutput | str:
-        """Ask for one completion; return it, or why it failed in words of ours: the server's may quote the prompt."""
+        """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         try:
             answer: Any = self._client.completions.create(
                 model=self._model.name,
@@ -102,7 +102,7 @@ class OpenAIEngine:
 
 
 def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:
-    """Take the one choice out of the answer; the client does not validate what it was sent."""
+    """Return the one choice of the answer, or why there is none; the client does not validate answers."""
     choices = getattr(answer, "choices", None)
     if not isinstance(choices, list) or len(choices) != 1:
         return "unreadable answer"
@@ -110,6 +110,6 @@ def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:
     if not isinstance(text, str):
         return "unreadable answer"
     if finish not in ("stop", "length"):
-        # A content filter's cut would read as a model that leaks less.
+        # Text cut by a content filter would make the model look as if it leaked less.
         return "cut by the server (neither stop nor length)"
     return GenerationOutput(request.key, (), finish, text)

@@ -1,4 +1,4 @@
-"""What every engine takes and gives. Knows nothing of models, patients or where results are kept."""
+"""The interface of every engine: requests, outputs, and the protocol. Knows nothing of patients or of storage."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ class GenerationRequest:
 
     #: Names the request in the output; opaque to engines.
     key: str
-    #: The prompt on the model's own tokenizer, exactly as the model shall see it.
+    #: The ids of the prompt by the model's own tokenizer, exactly as the model is given them.
     prompt_ids: tuple[int, ...]
-    #: The prompt as text, for engines that are spoken to in text.
+    #: The prompt as text, for engines that take text.
     prompt: str
     #: At most this many tokens are decoded; at least 1.
     max_new_tokens: int
@@ -55,7 +55,7 @@ class Engine(Protocol):
 
 
 def require_fitting(requests: Sequence[GenerationRequest], *, context_length: int) -> None:
-    """Raise `ValueError` for requests that the plan should have excluded: empty, without budget, too long, double."""
+    """Raise `ValueError` for requests that the plan should have excluded: empty, no budget, too long, duplicate."""
     for position, request in enumerate(requests):
         length = len(request.prompt_ids)
         if length == 0 or request.max_new_tokens < 1:

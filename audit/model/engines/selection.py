@@ -1,4 +1,4 @@
-"""Which engine decodes, and with how many threads. Loads no library until an engine is made."""
+"""The choice of engine, and of its threads. Loads no library until an engine is made."""
 
 import importlib.util
 import os
@@ -37,7 +37,7 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
 
 
 def default_threads(model: ModelFiles) -> int:
-    """Return the threads to decode with: one for a small model, else one a core this process may use."""
+    """Return the threads to decode with: one for a small model, else one for each core that this process may use."""
     if model.weight_bytes < _SMALL_MODEL_BYTES:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
 """Greedy decoding with transformers: works wherever torch does, slower than vLLM.
 
-The one module that imports transformers' models. Its own loop over the key-value cache rather than `generate()`, so
-that a row stops at its end of sequence or repeat, leaves the batch and is yielded at once.
+The one module that imports transformers' models. It has its own decoding loop over the key-value cache, rather than
+`generate()`: a row stops at its end of sequence or repeat, leaves the batch and is yielded at once.
 """
 
 import os
@@ -29,7 +29,7 @@ class _Row:
     decoded: int = 0
 
     def take(self, token: int, stop_token_ids: frozenset[int]) -> FinishReason | None:
-        """Take the next token; return why the row is finished, None where it goes on."""
+        """Take the next token; return why the row is finished, None where it is not."""
         self.decoded += 1
         if token in stop_token_ids:
             return "stop"
@@ -90,13 +90,13 @@ class TransformersEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit."""
         require_fitting(requests, context_length=self.context_length)
-        # Longest first, so that prompts of a batch are alike in length and a memory shortage shows at once.
+        # Longest first, so that a batch's prompts have similar lengths, and a memory shortage shows at once.
         ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
         for start in range(0, len(ordered), self._batch_size):
             yield from self._decode([_Row(request) for request in ordered[start : start + self._batch_size]])
 
     def close(self) -> None:
-        """Free the model and give torch its threads back."""
+        """Free the model and restore torch's number of threads."""
         del self._model
         self._torch.set_num_threads(self._threads_before)
 

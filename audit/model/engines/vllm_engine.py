@@ -37,7 +37,7 @@ _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, Typ
 
 
 class VllmEngine:
-    """A model loaded into vLLM; one at a time in a process, and its first request may come long after."""
+    """A model loaded into vLLM; one at a time in a process."""
 
     name = "vllm"
 
@@ -148,7 +148,7 @@ class VllmEngine:
             self._abort([added[name] for name in guards if name in added])
 
     def close(self) -> None:
-        """Free the model and give torch its threads back."""
+        """Free the model and restore torch's number of threads."""
         self._engine.engine_core.shutdown()
         del self._engine
         self._restore_threads()
@@ -170,7 +170,7 @@ class VllmEngine:
         return str(self._engine.add_request(name, prompt, parameters))
 
     def _take(self, guard: RepetitionGuard, new: Any) -> Any:
-        """Feed a step's new tokens to the guard; return why the generation is finished, None where it goes on."""
+        """Feed a step's new tokens to the guard; return why the generation is finished, None where it is not."""
         for token in new.token_ids:
             if token in self._stop_token_ids:
                 return "stop"
@@ -191,7 +191,7 @@ class VllmEngine:
 
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
-    """Turn an error of vLLM's into ours; its text may quote a prompt, so that only its type is given."""
+    """Raise `IncompleteError` for an error of vLLM's; it gives the type only, since the text may quote a prompt."""
     try:
         yield
     except _STEP_ERRORS as error:
@@ -218,12 +218,12 @@ def _register_class(model: ModelFiles) -> None:
 
 
 def _kv_cache_bytes(model: ModelFiles, context_length: int) -> int:
-    """Room for two whole contexts at least, so that one request always fits with vLLM's own padding to blocks."""
+    """Return the bytes of the key-value cache: at least two whole contexts, so that any request fits in blocks."""
     return max(_MIN_KV_CACHE_BYTES, 2 * context_length * (model.kv_bytes_per_token or 0))
 
 
 def _silence_logging() -> None:
-    """Let nothing of vLLM's through: its error dumps can hold prompts."""
+    """Silence all logging of vLLM: its error dumps can hold prompts."""
     logger = logging.getLogger("vllm")
     logger.handlers[:] = [logging.NullHandler()]
     logger.setLevel(logging.CRITICAL + 1)

@@ -88,7 +88,7 @@ def test_only_what_names_a_drug_is_taken_from_all_lists(entry, piece, is_drug):
 
 def test_no_part_of_a_history_is_longer_than_the_limit(server, cache):
     judge = judge_at(server, note_tokens=100)
-    judge.remember(cache)
+    judge.use_cache(cache)
     history = PatientHistory(["old", "n" * 4000], note_start="s" * 40_000, hpi="h" * 400_000, medications=[])
     list(judge.annotate_many(lambda: [history], PANEL))
     question = server.seen[0][1]["messages"][-1]["content"]
@@ -156,7 +156,7 @@ def test_patients_are_annotated_in_order_and_an_unusable_answer_leaves_all_unkno
 
     server.faults["[note 1]\n3 (f33.1)"] = [says("no")] * 2
     judge = judge_at(server)
-    judge.remember(cache)
+    judge.use_cache(cache)
     rows = list(judge.annotate_many(histories, PANEL))
     present = [next(row.present for row in of if row.diagnosis == "depression") for of in rows]
     assert present == [False, True, False, None, False, True]

@@ -35,7 +35,7 @@ def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdic
     texts = ["cc: low mood.\nhpi: denies depression.", "plan: rest.", "current medications:\nsertraline 50 mg daily"]
     items = [(text, diagnosis) for text in texts for diagnosis in PANEL[:4]]
     with open_answer_cache(run) as cache:
-        judge.remember(cache)
+        judge.use_cache(cache)
         judgements = list(judge.judge_many(items))
         history = PatientHistory(texts, note_start=texts[0], hpi="", medications=["sertraline 50 mg daily"])
         (annotations,) = judge.annotate_many(lambda: [history], PANEL)

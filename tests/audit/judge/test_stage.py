@@ -7,7 +7,7 @@ from support.judging.word_judge import HIV, QUIET, WordJudge, small_set
 
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.judge.ledger import MemoryLedger, RunLedger
-from clinaudit.audit.judge.stage import ask_second_judge, check_judge, inquiries_about, judge_generations
+from clinaudit.audit.judge.stage import ask_second_judge, check_judge, judge_generations, make_inquiries
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.store import open_store
@@ -19,7 +19,7 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
     first, second = WordJudge(), WordJudge("other", deaf_to="negative")
-    labelled, inquiries = small_set(), inquiries_about(generations, (HIV,))
+    labelled, inquiries = small_set(), make_inquiries(generations, (HIV,))
     run_directory = RunDirectory(tmp_path / "run")
     for _ in range(2):
         with open_store(run_directory) as store:

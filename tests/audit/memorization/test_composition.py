@@ -1,6 +1,6 @@
 """Which tokens of a piece are templated, and in which section they stand."""
 
-from clinaudit.audit.memorization.attribution import Piece, region_text
+from clinaudit.audit.memorization.attribution import Piece, cut_region_text
 from clinaudit.audit.memorization.composition import compose_piece
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
@@ -18,7 +18,7 @@ def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
     # The generation holds the note from "c: " on, after a word of its own; its piece is all of that.
     text = "new " + note[1:]
     chars = [Span(0, 4), *(Span(start + 3, end + 3) for start, end in spans[1:])]
-    region = region_text(text, chars, Span(1, len(tokens)))
+    region = cut_region_text(text, chars, Span(1, len(tokens)))
     piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1, copy_forward_count=1)
     labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read("n", note))
     templated = [token for token, label in zip(tokens[1:], labels, strict=True) if label.templated]

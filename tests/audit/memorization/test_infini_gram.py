@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.memorization.matching import covered_tokens, find_matches
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.templates.sections import normalize_newlines
 
@@ -102,7 +102,7 @@ def flags_of(ends: Sequence[int], *, n: int) -> list[bool]:
 
 
 def ours(generated: Ids, notes: Sequence[Ids], *, n: int) -> list[bool]:
-    (begins,) = find_matches(lay_end_to_end([generated]), lay_end_to_end(notes), match_tokens=n)
+    (begins,) = find_matches(concatenate_sequences([generated]), concatenate_sequences(notes), match_tokens=n)
     return covered_tokens(begins, match_tokens=n).tolist()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.memorization.matching import covered_tokens, find_matches, merge_overlapping_matches
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 
 
 def begins_by_definition(generated: list[int], notes: list[list[int]], n: int) -> list[bool]:
@@ -16,7 +16,8 @@ def begins_by_definition(generated: list[int], notes: list[list[int]], n: int) -
 
 def matches(generations: list[list[int]], notes: list[list[int]], n: int) -> list[list[bool]]:
     return [
-        begins.tolist() for begins in find_matches(lay_end_to_end(generations), lay_end_to_end(notes), match_tokens=n)
+        begins.tolist()
+        for begins in find_matches(concatenate_sequences(generations), concatenate_sequences(notes), match_tokens=n)
     ]
 
 
@@ -82,8 +83,8 @@ def test_covered_tokens_and_regions(begins: str, n: int, covered: str, regions: 
 
 
 def test_sequences_laid_end_to_end() -> None:
-    sequences = lay_end_to_end([(1, 2), (), (3,)])
+    sequences = concatenate_sequences([(1, 2), (), (3,)])
     assert [sequences[index].tolist() for index in range(len(sequences))] == [[1, 2], [], [3]]
-    assert len(lay_end_to_end([])) == 0
+    assert len(concatenate_sequences([])) == 0
     assert matches([], [[1]], 1) == []
     assert matches([[], [1]], [], 1) == [[], [False]]

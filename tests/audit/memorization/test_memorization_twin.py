@@ -59,22 +59,22 @@ def test_one_generation_equals_the_twin(tokenizer, cache, notes, others, generat
     assert (text, laid) == (generated, spans)
     generation = Generation("g", "p", "train", "public", (), (), prompt, text, ids, tuple(spans), "stop")
     patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], cache, READER)
-    (located,) = attribute_generations([generation], patient, tokenizer=tokenizer, match_tokens=N)
+    (attributed,) = attribute_generations([generation], patient, tokenizer=tokenizer, match_tokens=N)
 
     twin = Twin(tokenizer, notes, N)
-    assert located.memorized == twin.memorized(ids)
-    assert located.echo == twin.echo(ids, prompt)
+    assert attributed.memorized == twin.memorized(ids)
+    assert attributed.echo == twin.echo(ids, prompt)
     regions = twin.regions(ids)
-    assert [tuple(region.span_tokens) for region in located.regions] == regions
-    for region, (start, end) in zip(located.regions, regions, strict=True):
+    assert [tuple(region.span_tokens) for region in attributed.regions] == regions
+    for region, (start, end) in zip(attributed.regions, regions, strict=True):
         pieces, dropped = twin.split(ids, start, end)
         assert {tuple(piece.span_tokens) for piece in region.pieces} == pieces
         assert region.dropped_tokens == dropped
         assert region.stitched == (pieces != {(start, end)})
     people = [notes, *others]
-    texts = {piece.piece.text for piece in located.pieces}
+    texts = {piece.piece.text for piece in attributed.pieces}
     counts = {engine: count_patients(texts, pack_notes(people), engine=engine) for engine in ENGINES}
-    for piece in located.pieces:
+    for piece in attributed.pieces:
         wanted = twin.text(ids, *piece.piece.span_tokens)
         assert piece.piece.text == wanted == lf(text[slice(*piece.span_chars)])
         holders = twin.holders(wanted)

@@ -15,7 +15,7 @@ from clinaudit.audit.memorization.near_verbatim import (
     find_near_matches,
     seed_length,
 )
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.templates.spans import Span
 
 Region = tuple[int, int, int, int]
@@ -59,7 +59,9 @@ def regions_of(matches: NearMatches) -> list[Region]:
 def found_and_wanted(
     generations: list[list[int]], notes: list[list[int]], n: int, note_of: list[int] | None = None
 ) -> tuple[list[Region], list[Region]]:
-    matches = find_near_matches(lay_end_to_end(generations), lay_end_to_end(notes), match_tokens=n, note_of=note_of)
+    matches = find_near_matches(
+        concatenate_sequences(generations), concatenate_sequences(notes), match_tokens=n, note_of=note_of
+    )
     found = regions_of(matches)
     for index, generated in enumerate(generations):
         flags = [False] * len(generated)
@@ -144,24 +146,24 @@ def test_the_edit_budget_of_thirty_tokens_is_three(edits: dict[int, list[int]], 
     # The note goes on for as long as tokens were left out, and so does the generation.
     window = (window + NOTE[35:])[:30]
     assert (edit_budget(30), seed_length(30)) == (3, 7)
-    matches = find_near_matches(lay_end_to_end([window]), lay_end_to_end([NOTE]), match_tokens=30)
+    matches = find_near_matches(concatenate_sequences([window]), concatenate_sequences([NOTE]), match_tokens=30)
     assert regions_of(matches) == ([(0, 0, 0, 30)] if is_near else [])
 
 
 def test_a_copy_with_one_edit_in_twenty_tokens_is_one_region_where_verbatim_finds_nothing() -> None:
     note = list(range(1000, 1200))
     generated = [7 if place % 20 == 10 else token for place, token in enumerate(note)]
-    matches = find_near_matches(lay_end_to_end([generated]), lay_end_to_end([note]), match_tokens=30)
+    matches = find_near_matches(concatenate_sequences([generated]), concatenate_sequences([note]), match_tokens=30)
     assert matches.regions_of(0) == [NearRegion(0, Span(0, 200))]
 
 
 def test_nothing_matches_across_two_notes_or_two_generations() -> None:
     note = list(range(30))
     assert not regions_of(
-        find_near_matches(lay_end_to_end([note]), lay_end_to_end([note[:15], note[15:]]), match_tokens=30)
+        find_near_matches(concatenate_sequences([note]), concatenate_sequences([note[:15], note[15:]]), match_tokens=30)
     )
     assert not regions_of(
-        find_near_matches(lay_end_to_end([note[:15], note[15:]]), lay_end_to_end([note]), match_tokens=30)
+        find_near_matches(concatenate_sequences([note[:15], note[15:]]), concatenate_sequences([note]), match_tokens=30)
     )
 
 
@@ -169,7 +171,7 @@ def test_the_longest_region_is_named_by_the_last_note_that_holds_it() -> None:
     long, short = list(range(100, 150)), list(range(200, 235))
     generated = [*long, 1, 2, 3, 4, 5, *short]
     notes = [long, short, long]
-    matches = find_near_matches(lay_end_to_end([[9], generated]), lay_end_to_end(notes), match_tokens=30)
+    matches = find_near_matches(concatenate_sequences([[9], generated]), concatenate_sequences(notes), match_tokens=30)
     (longest,) = matches.longest_of(1)
     # Three edits at the end are within the budget of the last windows.
     assert longest == NearRegion(2, Span(0, 53))
@@ -181,25 +183,29 @@ def test_readings_of_one_note_count_together() -> None:
     ids = list(range(100, 160))
     # Neither reading holds the whole, as where carriage returns change the ids of the first half.
     readings = [[*ids[:35], *range(25)], [*range(25, 50), *ids[25:]]]
-    matches = find_near_matches(lay_end_to_end([ids]), lay_end_to_end(readings), match_tokens=30, note_of=[0, 0])
+    matches = find_near_matches(
+        concatenate_sequences([ids]), concatenate_sequences(readings), match_tokens=30, note_of=[0, 0]
+    )
     assert matches.regions_of(0) == [NearRegion(0, Span(0, 60))]
-    apart = find_near_matches(lay_end_to_end([ids]), lay_end_to_end(readings), match_tokens=30)
+    apart = find_near_matches(concatenate_sequences([ids]), concatenate_sequences(readings), match_tokens=30)
     assert len(apart.regions_of(0)) == 2
 
 
 @pytest.mark.parametrize(("generations", "notes"), [([], [[1] * 40]), ([[1] * 40], []), ([[], [1] * 5], [[1] * 40])])
 def test_too_little_to_match_gives_no_region(generations: list[list[int]], notes: list[list[int]]) -> None:
-    assert not regions_of(find_near_matches(lay_end_to_end(generations), lay_end_to_end(notes), match_tokens=30))
+    assert not regions_of(
+        find_near_matches(concatenate_sequences(generations), concatenate_sequences(notes), match_tokens=30)
+    )
 
 
 def test_largest_ids_match() -> None:
     ids = [2**32 - 1 - place for place in range(30)]
-    matches = find_near_matches(lay_end_to_end([ids]), lay_end_to_end([ids]), match_tokens=30)
+    matches = find_near_matches(concatenate_sequences([ids]), concatenate_sequences([ids]), match_tokens=30)
     assert regions_of(matches) == [(0, 0, 0, 30)]
 
 
 def test_bad_arguments_are_refused() -> None:
-    one = lay_end_to_end([[1]])
+    one = concatenate_sequences([[1]])
     with pytest.raises(ValueError, match="at least one token"):
         find_near_matches(one, one, match_tokens=0)
     with pytest.raises(ValueError, match="reading of one note"):

@@ -9,7 +9,7 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
     summarize_near_verbatim,
 )
 from clinaudit.audit.memorization.summary import GenerationMetrics
-from clinaudit.audit.memorization.token_sequences import lay_end_to_end
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.reports.schema.memorization import LengthSummary
 from clinaudit.templates.spans import Span
 
@@ -40,7 +40,9 @@ def test_a_tier_without_generations_is_refused() -> None:
 def test_a_generation_is_reduced_to_its_counts() -> None:
     note = list(range(100, 180))
     edited = [*note[:20], 1, *note[21:60], 2, 3, 4, 5, 6]
-    matches = find_near_matches(lay_end_to_end([edited, [7] * 40]), lay_end_to_end([[8] * 40, note]), match_tokens=30)
+    matches = find_near_matches(
+        concatenate_sequences([edited, [7] * 40]), concatenate_sequences([[8] * 40, note]), match_tokens=30
+    )
     text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
     # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
     assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))

@@ -132,8 +132,8 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
         )
     notes, progress = read_back(corpus, folder), Progress(quiet=True)
     matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
-    found = analyze_attributed((item.located for item in matched), notes, progress=progress)
-    by_number = {int(item.located.generation.generation_id): item for item in found}
+    found = analyze_attributed((item.attributed for item in matched), notes, progress=progress)
+    by_number = {int(item.attributed.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 
 
@@ -145,18 +145,18 @@ def compare_generation(
     census: Counter[str],
 ) -> None:
     """Assert that the analysis of one generation is the twin's, and count what kinds it holds."""
-    ids, located = written.ids, analyzed.located
+    ids, attributed = written.ids, analyzed.attributed
     twin = Twin(tokenizer, corpus.patients[written.patient], corpus.n)
     memorized = twin.memorized(ids)
-    assert located.memorized == memorized
+    assert attributed.memorized == memorized
     echo = twin.echo(ids, written.prompt or "")
-    assert located.echo == echo
+    assert attributed.echo == echo
     regions = twin.regions(ids)
-    assert [tuple(region.span_tokens) for region in located.regions] == regions
+    assert [tuple(region.span_tokens) for region in attributed.regions] == regions
 
     pieces: list[tuple[int, tuple[int, int]]] = []
     stitched = 0
-    for number, (region, (start, end)) in enumerate(zip(located.regions, regions, strict=True)):
+    for number, (region, (start, end)) in enumerate(zip(attributed.regions, regions, strict=True)):
         spans, dropped = twin.split(ids, start, end)
         assert [tuple(piece.span_tokens) for piece in region.pieces] == sorted(spans)
         assert region.dropped_tokens == dropped
@@ -176,8 +176,8 @@ def compare_generation(
     if not corpus.train[written.patient]:
         people.append(corpus.patients[written.patient])
     sources = set()
-    assert [(piece.region_id, tuple(piece.piece.span_tokens)) for piece in located.pieces] == pieces
-    for piece, count in zip(located.pieces, analyzed.patient_counts, strict=True):
+    assert [(piece.region_id, tuple(piece.piece.span_tokens)) for piece in attributed.pieces] == pieces
+    for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True):
         text = twin.text(ids, *piece.piece.span_tokens)
         holders = twin.holders(text)
         assert piece.piece.text == text
@@ -200,7 +200,7 @@ def compare_generation(
     census["generations of several source notes"] += len(sources) > 1
     census["echoed tokens"] += sum(echo)
     census["nontrain generations with regions"] += bool(regions) and not corpus.train[written.patient]
-    census["cut characters"] += "\ufffd" in located.generation.text
+    census["cut characters"] += "\ufffd" in attributed.generation.text
     as_it_stands = Twin(tokenizer, [note for note in twin.notes if "\r" not in note], corpus.n)
     census["tokens memorized from notes with carriage returns alone"] += sum(memorized) > sum(
         as_it_stands.memorized(ids)

@@ -14,7 +14,7 @@ from support.runs.finished_run import SECRET, make_finished_run
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.publication.purge import prepare_purge
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.run.manifest import drop_manifest, refuse_purged
+from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.errors import UsageError
 
@@ -180,7 +180,7 @@ def test_at_a_terminal_it_asks(finished, answer, status, stays) -> None:
 
 
 def test_an_unfinished_run_has_nothing_to_keep(capsys, finished) -> None:
-    drop_manifest(finished)
+    remove_manifest(finished)
     assert purge(finished) == 4
     assert "--unfinished" in capsys.readouterr().err
     assert (finished.evidence / "priors.parquet").is_file()
@@ -189,7 +189,7 @@ def test_an_unfinished_run_has_nothing_to_keep(capsys, finished) -> None:
 
 
 def test_what_is_not_of_the_run_stays(finished) -> None:
-    drop_manifest(finished)
+    remove_manifest(finished)
     (finished.root / "mine.txt").write_text("x")
     assert purge(finished, "--unfinished") == 0
     assert names(finished.root) == {"mine.txt"}
@@ -246,7 +246,7 @@ def test_what_is_no_run_is_bad_input(capsys, tmp_path, make) -> None:
 
 
 def test_the_lock_is_free_after_it_was_refused(finished) -> None:
-    drop_manifest(finished)
+    remove_manifest(finished)
     assert purge(finished) == 4
     with hold_lock(finished):
         pass

@@ -15,7 +15,7 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     judge = judge_at(server)
     server.faults["b"] = [says("no")]
     server.faults["c"] = [says(json.dumps(verdict_of("c")), usage=None)]
-    judge.remember(cache, announce=estimates.append)
+    judge.use_cache(cache, announce=estimates.append)
     for _ in range(2):
         list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
     assert cache.usage() == Usage(4, 300, 30, 1)

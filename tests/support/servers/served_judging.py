@@ -34,7 +34,7 @@ def judge_at(server: Server, **options: object) -> OpenAIJudge:
 @contextmanager
 def asked(server: Server, cache: AnswerCache, texts: list[str], **options: object) -> Iterator[Iterator[Judgement]]:
     judge = judge_at(server, **options)
-    judge.remember(cache)
+    judge.use_cache(cache)
     with closing(judge.judge_many([(text, DEPRESSION) for text in texts])) as stream:  # type: ignore[type-var]
         yield stream
 
