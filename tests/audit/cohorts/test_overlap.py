@@ -9,8 +9,8 @@ from support.results.filled_results import filled, pair_from, planted_table, wil
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.statistics.intervals import upper_bound_of_none
 from clinaudit.reports.schema.groups import OverlapBin
-from clinaudit.reports.suppression.cohorts import publish_overlap
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.cohorts import suppress_overlap
+from clinaudit.reports.suppression.disclosure import suppress_pair
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 
@@ -53,7 +53,7 @@ def test_published_bins_hold_no_few_patients():
                     negative_matched=matched[1],
                 )
             )
-        bins = publish_overlap(drawn)
+        bins = suppress_overlap(drawn)
         shown += len(bins)
         if bins:
             assert (bins[0].low, bins[-1].high) == (0.0, 1.0)
@@ -83,7 +83,7 @@ def test_where_nearly_all_candidates_of_an_arm_were_matched_there_are_no_bins(
         negative_matched=100,
     )
     nontrain = train.model_copy(update={"arm": "nontrain", "positive_candidates": 300})
-    published = publish_overlap([train, nontrain], matched=matched)
+    published = suppress_overlap([train, nontrain], matched=matched)
     assert published == ([train, nontrain] if is_shown else [])
 
 
@@ -97,11 +97,11 @@ def test_upper_bounds_of_none_by_hand():
 def test_zeros_and_power_are_published_and_coarser_where_counts_are_hidden():
     tables = (planted_table(100, exposed, 20, denied=12) for exposed in (0, 30))
     open_pair = pair_from(*tables)
-    published = publish_pair(open_pair, set_count=100, prevalence=wilson(60, 150))
+    published = suppress_pair(open_pair, set_count=100, prevalence=wilson(60, 150))
     assert published.train.zero_bounds == open_pair.train.zero_bounds
     assert published.detectable_delta == 0.171
     few = pair_from(planted_table(100, 3, 20), planted_table(100, 30, 20))
-    published = publish_pair(few, set_count=100, prevalence=wilson(60, 150))
+    published = suppress_pair(few, set_count=100, prevalence=wilson(60, 150))
     assert published.train.zero_bounds == {}
     assert published.detectable_delta == pytest.approx(0.2)
 

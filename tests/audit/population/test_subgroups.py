@@ -12,8 +12,8 @@ from clinaudit.audit.population.subgroups import Groups, measure_subgroups
 from clinaudit.audit.statistics.patient_distribution import describe_distribution, tail_size
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.groups import GroupMemorization, PatientDistribution, Subgroups
-from clinaudit.reports.suppression.distribution import publish_distribution, tells_bin
-from clinaudit.reports.suppression.groups import find_hidden_groups, publish_subgroups
+from clinaudit.reports.suppression.distribution import suppress_distribution, tells_bin
+from clinaudit.reports.suppression.groups import find_hidden_groups, suppress_subgroups
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 
 GROUPS: Groups = {
@@ -148,7 +148,7 @@ def block_of(sizes: dict[str, int], touched: dict[str, int], *, share: float = 0
 
 def published(*tiers: list[GroupMemorization]) -> list[list[GroupMemorization]]:
     block = Subgroups(memorization={str(i): {"train": rows} for i, rows in enumerate(tiers)})
-    tiers = publish_subgroups(block, splits={}, hidden=find_hidden_groups(block, {})).memorization
+    tiers = suppress_subgroups(block, splits={}, hidden=find_hidden_groups(block, {})).memorization
     return [arms["train"] for arms in tiers.values()]
 
 
@@ -255,7 +255,7 @@ def spread_of(counts: list[int]) -> PatientDistribution:
 
 
 def test_bins_of_few_patients_are_hidden_together_with_a_second():
-    spread = publish_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, total=40.0, hides_patients=False)
+    spread = suppress_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [100, 30, 20, None, None]
     shares = {item.threshold: item.share for item in spread.above}
     # Both hidden bins lie above 10%, so that their sum is no secret; above 50% one of them does.
@@ -270,13 +270,13 @@ def test_bins_of_few_patients_are_hidden_together_with_a_second():
 
 def test_patients_with_any_are_a_total_that_gives_nothing_back():
     # 62 with any is shown elsewhere: the bin of none must not be the second one hidden.
-    spread = publish_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, total=40.0, hides_patients=False)
+    spread = suppress_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [20, None, 25, None, 0]
 
 
 def test_few_with_any_are_hidden_altogether():
     seen = {
-        publish_distribution(
+        suppress_distribution(
             spread_of([166 - few, few, 0, 0, 0]), patients=166, total=40.0, hides_patients=False
         ).model_dump_json()
         for few in range(1, LARGEST_HIDDEN + 1)
@@ -288,12 +288,12 @@ def test_few_with_any_are_hidden_altogether():
 
 
 def test_no_decile_or_tail_rests_on_fewer_than_eleven():
-    small = publish_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, total=40.0, hides_patients=False)
+    small = suppress_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, total=40.0, hides_patients=False)
     told = {item.share: item.fraction for item in small.deciles}
     assert told[0.1] is None
     assert told[0.9] is None
     assert told[0.5] == pytest.approx(0.01)
     assert small.worst_tenth.value is None
-    hidden = publish_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, total=40.0, hides_patients=True)
+    hidden = suppress_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, total=40.0, hides_patients=True)
     assert {item.patients for item in hidden.bins} == {None}
     assert {item.share.n for item in hidden.above} == {None}

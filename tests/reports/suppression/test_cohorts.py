@@ -13,7 +13,7 @@ from clinaudit.reports.schema.disclosure import SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.disclosure import suppress_pair
 from clinaudit.reports.suppression.results import suppress
 
 UNKNOWN, OTHER = "age or sex unknown", "no sensitive diagnosis"
@@ -192,9 +192,9 @@ def test_every_number_of_few_unmatched_candidates_is_published_alike() -> None:
 
 def test_the_size_behind_a_prevalence_cannot_be_solved_for_from_the_ppv_at_it() -> None:
     pair = pair_from(planted_table(100, 40, 20), planted_table(100, 30, 20))
-    whole = publish_pair(pair, set_count=100, prevalence=wilson(60, 150))
+    whole = suppress_pair(pair, set_count=100, prevalence=wilson(60, 150))
     assert whole.train.ppv_at_prevalence == pair.train.ppv_at_prevalence
-    coarse = publish_pair(pair, set_count=100, prevalence=Estimate(value=0.3, low=0.2, high=0.4))
+    coarse = suppress_pair(pair, set_count=100, prevalence=Estimate(value=0.3, low=0.2, high=0.4))
     # 0.4 x 0.3 / (0.4 x 0.3 + 0.2 x 0.7) = 0.4615
     assert coarse.train.ppv_at_prevalence.value == 0.46
     assert coarse.delta is not None
