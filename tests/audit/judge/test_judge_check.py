@@ -38,7 +38,7 @@ from clinaudit.reports.schema.estimate import Arm, Estimate
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionRow, CorrectedPair, JudgeQuality, Outcome
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.results import suppress
-from clinaudit.reports.tables.judge import judge_caveat
+from clinaudit.reports.tables.judge import judge_caveat_sentences
 
 HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")
 MATRIX = np.array([[65.0, 0, 1, 12], [7, 70, 1, 0], [18, 0, 58, 2], [0, 0, 1, 77]])
@@ -482,7 +482,7 @@ def test_the_report_says_on_what_the_judge_was_scored() -> None:
         results = suppress(with_corrections(filled(), scored(labels=source)))
         page = re.sub(r'<span class="option">([^<]*)</span>', r"\1", render_page(results, {}))
         pages[source] = " ".join(html.unescape(page).split())
-        assert judge_caveat(results.judge_quality) in pages[source]
+        assert judge_caveat_sentences(results.judge_quality) in pages[source]
         assert "Disclosure corrected for the judge's errors" in pages[source]
         quality = results.judge_quality
         assert quality is not None

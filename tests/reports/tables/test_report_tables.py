@@ -6,7 +6,7 @@ import pytest
 from support.results.filled_results import all_null, empty, filled, memorization_of, population
 
 from clinaudit.reports.figures.disclosure import delta_figure, roc_figure
-from clinaudit.reports.figures.drawn_ranges import Mark, drawn_interval, is_drawn, not_drawn
+from clinaudit.reports.figures.drawn_ranges import Mark, drawn_range, is_drawn, not_drawn_sentence
 from clinaudit.reports.figures.groups import distribution_figure, subgroup_figure
 from clinaudit.reports.figures.memorization import composition_figure
 from clinaudit.reports.pages.report import render_page
@@ -21,7 +21,7 @@ from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import disclosure_table
 from clinaudit.reports.tables.judge import corrected_sentence, corrected_table
 from clinaudit.reports.tables.run import completeness_table
-from clinaudit.reports.tables.table import join_hidden
+from clinaudit.reports.tables.table import join_suppressed_rows
 
 HIDDEN = Estimate(value=None, reason=REASON)
 NEARLY_ALL = Estimate(value=None, low=0.1, high=0.95, reason=REASON)
@@ -70,12 +70,12 @@ def test_rows_of_which_nothing_is_shown_are_joined_under_their_names() -> None:
         ("4", "race", "Black", "suppressed", "suppressed"),
         ("5", "race", "Asian", "suppressed", "suppressed"),
     ]
-    assert join_hidden(rows, names=2) == (
+    assert join_suppressed_rows(rows, names=2) == (
         ("4", "race", "Asian, Black", "suppressed", "suppressed"),
         ("4", "race", "White", "60", "suppressed"),
         ("5", "race", "Asian", "suppressed", "suppressed"),
     )
-    assert join_hidden([]) == ()
+    assert join_suppressed_rows([]) == ()
 
 
 def test_a_partition_of_which_nothing_is_shown_is_one_sentence() -> None:
@@ -159,11 +159,11 @@ def test_no_empty_table_is_folded_or_printed_as_data(results: Results) -> None:
 
 
 def test_a_band_that_says_almost_nothing_is_not_drawn() -> None:
-    assert not is_drawn(drawn_interval(NEARLY_ALL))
-    assert is_drawn(drawn_interval(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
-    assert is_drawn(drawn_interval(NEARLY_ALL, share=False))
-    assert not is_drawn(drawn_interval(HIDDEN))
-    assert is_drawn(drawn_interval(SHOWN))
+    assert not is_drawn(drawn_range(NEARLY_ALL))
+    assert is_drawn(drawn_range(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
+    assert is_drawn(drawn_range(NEARLY_ALL, share=False))
+    assert not is_drawn(drawn_range(HIDDEN))
+    assert is_drawn(drawn_range(SHOWN))
 
 
 def test_what_is_suppressed_and_not_drawn_is_named_by_arm() -> None:
@@ -174,12 +174,12 @@ def test_what_is_suppressed_and_not_drawn_is_named_by_arm() -> None:
         Mark("Memorized", "Sex: Female", "nontrain", SHOWN),
         Mark("Memorized", "Sex: Female", "train", Estimate(value=None, reason="nobody")),
     ]
-    assert not_drawn(marks) == (
+    assert not_drawn_sentence(marks) == (
         " Suppressed in train, and not drawn: Age 18-34/80+. Suppressed in nontrain, and not drawn: Sex Male."
     )
     marks = [Mark("Hit rate", "4 Appointment details", "train", HIDDEN), *marks[3:]]
-    assert not_drawn(marks) == " Suppressed in train, and not drawn: Hit rate of 4 Appointment details."
-    assert not_drawn(marks[1:]) == ""
+    assert not_drawn_sentence(marks) == " Suppressed in train, and not drawn: Hit rate of 4 Appointment details."
+    assert not_drawn_sentence(marks[1:]) == ""
 
 
 def test_chart_caption_and_table_of_differences_agree() -> None:
