@@ -7,9 +7,9 @@ assignment.
     python benchmarks/matchers.py [--cases 1000] [--controls 27000] [--without-psmpy]
 
 Cases are invented: older, more often female and seen more often than controls. Libraries are imported and called once
-before the clock runs. An audit never gives psmpy so many controls (audit/cohorts/cohort.py cuts the groups by lot
-first). At last a whole cohort is built by the optimal matcher, balance restored among all controls: 300 a cell of 700
-cases and 27,000 controls in each arm took 1.5 s and 237 MB in all, on two busy cores (37 s and 591 MB of one cohort
+before the clock runs. An audit never gives psmpy so many controls (audit/cohorts/cohort.py first draws from the groups
+at random). At last a whole cohort is built by the optimal matcher, balance restored among all controls: 300 a cell of
+700 cases and 27,000 controls in each arm took 1.5 s and 237 MB in all, on two busy cores (37 s and 591 MB of one cohort
 before the exchanges of a covariate were scored once a pair of values).
 """
 
