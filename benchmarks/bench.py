@@ -39,7 +39,7 @@ NGRAM = 30
 
 
 def match_naively(generations: Sequence[Sequence[int]], notes: Sequence[Sequence[int]]) -> list[list[bool]]:
-    """The obvious way: the set of all windows of the notes, as tuples."""
+    """The naive way: the set of all windows of the notes, as tuples."""
     windows = {tuple(note[at : at + NGRAM]) for note in notes for at in range(len(note) - NGRAM + 1)}
     return [[tuple(ids[at : at + NGRAM]) in windows for at in range(len(ids))] for ids in generations]
 
@@ -193,7 +193,7 @@ def count_with_both(folder: str, regions: int, size: int) -> int:
 
 
 def agree(equal: bool, what: str) -> None:
-    """Stop where contenders disagree: their times would mean nothing."""
+    """Stop where contenders disagree: times of different results are not comparable."""
     if not equal:
         raise SystemExit(f"bench: {what} do not agree")
 

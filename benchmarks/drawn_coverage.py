@@ -102,16 +102,16 @@ def cover_area(scenario: Scenario, drawn: Drawn) -> float:
 def cover_ppv_at_prevalence(size: int, seed: int, rng: np.random.Generator) -> tuple[float, float]:
     """Return the lowest coverage over the scenarios, of an arm by every outcome and of the difference in draws.
 
-    Of the two intervals that the difference takes the wider ends of, the one without a bootstrap.
+    The difference takes the wider ends of two intervals; here is the one without a bootstrap.
     """
-    figures: dict[tuple[int, int], Estimate] = {}
+    estimates: dict[tuple[int, int], Estimate] = {}
 
     def measure(present: int, absent: int) -> Estimate:
-        if (present, absent) not in figures:
+        if (present, absent) not in estimates:
             own = np.random.default_rng((seed, present, absent))
             arm = measure_arm(of_stated(present, absent, size), prevalence=PREVALENCE, rng=own, resamples=2000)
-            figures[present, absent] = arm.estimates["ppv_at_prevalence"]
-        return figures[present, absent]
+            estimates[present, absent] = arm.estimates["ppv_at_prevalence"]
+        return estimates[present, absent]
 
     of_arms, of_differences = [], []
     for scenario in scenarios((size,)):
@@ -124,9 +124,9 @@ def cover_ppv_at_prevalence(size: int, seed: int, rng: np.random.Generator) -> t
         given = held = 0.0
         for counts in itertools.product(range(size + 1), repeat=2):
             chance = float(chances[0][counts[0]] * chances[1][counts[1]])
-            figure = measure(*counts) if chance > _NEGLIGIBLE else None
-            if figure is not None and figure.low is not None:
-                low, high = interval_of(figure)
+            estimate = measure(*counts) if chance > _NEGLIGIBLE else None
+            if estimate is not None and estimate.low is not None:
+                low, high = interval_of(estimate)
                 given += chance
                 held += chance * (low - 1e-9 <= truths["train"] <= high + 1e-9)
         if given > _RARELY_GIVEN:

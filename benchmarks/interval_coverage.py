@@ -1,6 +1,6 @@
 """How often the 95% intervals hold the truth, and how often the delta tests reject where there is no delta.
 
-Cohorts are simulated whose true figures are known: 10, 40 or 100 patients a cell; 15, 40 or 70% of the generations
+Cohorts are simulated whose true values are known: 10, 40 or 100 patients a cell; 15, 40 or 70% of the generations
 mention the diagnosis; mentions spread over the three verdicts, or tied on one of them; and three effects:
 
 - `none`: verdicts do not depend on the diagnosis, in either arm: AUROC 0.5, delta 0;
@@ -13,8 +13,8 @@ Beside them, means of memorized shares over patients: nothing for most, a Beta(1
 
 The output depends on the repetitions and the seed alone, whatever the number of processes. Shares of a fixed number of
 patients are not simulated but enumerated. For the rest, each repetition goes through `measure_disclosure`, as an audit
-does. A repetition whose figure has no interval (null with a reason) does not count for coverage; the column `given`
-says how many have one. Figures: docs/methods.md.
+does. A repetition whose estimate has no interval (null with a reason) does not count for coverage; the column `given`
+says how many have one. What was measured: docs/methods.md.
 """
 
 import argparse
@@ -85,7 +85,7 @@ class Scenario:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the repetitions, by figure."""
+    """What became of the repetitions, by metric."""
 
     repetitions: int = 0
     given: Counter[str] = field(default_factory=Counter)
@@ -164,12 +164,12 @@ def enumerate_shares(patients: int, train: float, nontrain: float) -> Exact:
 
 def enumerate_scenario(scenario: Scenario, metric: Metric) -> Exact:
     """Return the exact chances of one of `EXACT`."""
-    figures = [
+    by_arm = [
         compute_metrics(scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=None)
         for arm in ARMS
     ]
     patients = scenario.patients * (2 if metric == "mention_rate" else 1)
-    train, nontrain = (round(float(figure[metric]), 12) for figure in figures)
+    train, nontrain = (round(float(of_arm[metric]), 12) for of_arm in by_arm)
     return enumerate_shares(patients, train, nontrain)
 
 
@@ -226,7 +226,7 @@ def simulate_all(
 def simulate_disclosure(
     scenario: Scenario, *, repetitions: int, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> Tally:
-    """Measure `repetitions` cohorts; figures of train by name, differences as `delta.<name>`."""
+    """Measure `repetitions` cohorts; metrics of train by name, differences as `delta.<name>`."""
     truth = {
         arm: compute_metrics(
             scenario.chances(arm, present=True), scenario.chances(arm, present=False), prevalence=PREVALENCE
@@ -323,7 +323,7 @@ def _print_tests(by_size: dict[int, list[tuple[str, Tally]]]) -> None:
 
 
 def main() -> None:
-    """Print coverage and rejections of every figure by size, worst scenario named."""
+    """Print coverage and rejections of every metric by size, worst scenario named."""
     arguments = read_arguments(__doc__)
     options = vars(arguments)
     cases = list(scenarios())

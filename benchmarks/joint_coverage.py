@@ -1,13 +1,15 @@
-"""How often intervals of means over diagnoses and of corrected figures hold the truth; `auroc_all` in 20,000 draws.
+"""How often intervals of means over diagnoses and of corrected metrics hold the truth; `auroc_all` in 20,000 draws.
 
 The scenarios are those of `interval_coverage.py`, with verdicts spread and 40% mentions, for three diagnoses whose
-patients are apart. Corrected figures are for two judges scored on 78 texts a class: one that errs as the lexicon judge
-does on its 312 labelled texts, which is near the least that the default policy accepts, and one that is right in 60%.
+patients are apart. Misclassification is corrected for two judges scored on 78 texts a class: one that errs as the
+lexicon judge does on its 312 labelled texts, which is near the least that the default policy accepts, and one that is
+right in 60%.
 
     python benchmarks/joint_coverage.py [--repetitions 1000] [--seed 0] [--processes 2]
 
 The output depends on the repetitions and the seed alone. Resamples are 500 instead of an audit's 2,000 and simulations
-of corrected figures 200 instead of 1,000, which makes ranges a little less sure, not wider. Figures: docs/methods.md.
+of the correction 200 instead of 1,000, which makes ranges a little less sure, not wider. What was measured:
+docs/methods.md.
 """
 
 import itertools
@@ -58,15 +60,15 @@ class Correction(NamedTuple):
 _JUDGES = {"lexicon": MATRIX, "60% right": SIXTY}
 
 
-def true_figures(scenario: Scenario, arm: Arm) -> dict[str, float]:
-    """Return each figure's true value."""
+def true_metrics(scenario: Scenario, arm: Arm) -> dict[str, float]:
+    """Return each metric's true value."""
     chances = (scenario.chances(arm, present=present) for present in (True, False))
     return {str(metric): float(value) for metric, value in compute_metrics(*chances, prevalence=PREVALENCE).items()}
 
 
 def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Generator) -> Tally:
-    """Measure means over three diagnoses, counted where all three have the figure."""
-    truth = {arm: true_figures(scenario, arm) for arm in ARMS}
+    """Measure means over three diagnoses, counted where all three have the metric."""
+    truth = {arm: true_metrics(scenario, arm) for arm in ARMS}
     tally = Tally()
     for seed in range(repetitions):
         measured = {}
@@ -87,7 +89,7 @@ def simulate_means(scenario: Scenario, *, repetitions: int, rng: np.random.Gener
 def simulate_corrections(case: Correction, *, repetitions: int, rng: np.random.Generator) -> Tally:
     """Draw truths, have them misread, and correct; the labelled texts are drawn anew."""
     scenario = case.scenario
-    truth = {arm: true_figures(scenario, arm) for arm in ARMS}
+    truth = {arm: true_metrics(scenario, arm) for arm in ARMS}
     table = _JUDGES[case.judge]
     rates = table / table.sum(axis=1, keepdims=True)
     tally = Tally()
@@ -117,7 +119,7 @@ def draw_areas(scenario: Scenario, *, rng: np.random.Generator) -> tuple[float, 
         ]
         areas.append(auroc_of_counts(*levels))
         errors.append(measure_error(*levels))
-        truth.append(true_figures(scenario, arm)["auroc_all"])
+        truth.append(true_metrics(scenario, arm)["auroc_all"])
     error, value = difference_error(*errors), areas[0] - areas[1]
     low, high = error.interval(value, floor=-1.0)
     delta = truth[0] - truth[1]
@@ -126,7 +128,7 @@ def draw_areas(scenario: Scenario, *, rng: np.random.Generator) -> tuple[float, 
 
 
 def main() -> None:
-    """Print coverage by figure, size and effect."""
+    """Print coverage by metric, size and effect."""
     arguments = read_arguments(__doc__)
     options = vars(arguments)
     rng = np.random.default_rng(arguments.seed)
@@ -150,9 +152,9 @@ def main() -> None:
 
 def _print_tally(name: str, tally: Tally) -> None:
     shares = ", ".join(
-        f"{figure} {tally.coverage(figure):.1%} of {tally.given[figure]}"
-        for figure in tally.given
-        if tally.given[figure] >= 20
+        f"{metric} {tally.coverage(metric):.1%} of {tally.given[metric]}"
+        for metric in tally.given
+        if tally.given[metric] >= 20
     )
     print(f"{name}: {shares}", flush=True)
 

@@ -7,7 +7,7 @@ score of a patient with the diagnosis is drawn before, and again after for those
 
     python benchmarks/paired_coverage.py [--repetitions 1000] [--seed 0]
 
-The output depends on the repetitions and the seed alone. Figures: docs/methods.md.
+The output depends on the repetitions and the seed alone. What was measured: docs/methods.md.
 """
 
 import argparse

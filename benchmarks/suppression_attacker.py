@@ -1,11 +1,12 @@
-"""How many hidden counts of random result sets an attacker can narrow to fewer than three values.
+"""How many suppressed counts of random result sets an attacker can narrow to fewer than three values.
 
     python benchmarks/suppression_attacker.py [--sets 500] [--first 0] [--linear]
 
 The attack is that of tests/support/suppression_attack/suppression_attacker.py. `--linear` asks only which values
-whole worlds leave that agree with all that is linear in what is published: 2 to 5 s of a core a set. Without it, a
-world must also publish to the very same results, which takes minutes. A leak is `pinned` where integer programming
-proves that all other values are excluded, else `unresolved`: no three worlds were found in time.
+are left by whole worlds (sets of counts) that agree with all that is linear in what is published: 2 to 5 s of a core a
+set. Without it, the suppressed results of a world must also be the very same, which takes minutes. A leak is `pinned`
+where integer programming proves that all other values are excluded, else `unresolved`: no three worlds were found in
+time.
 """
 
 import argparse

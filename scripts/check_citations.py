@@ -1,4 +1,4 @@
-"""Checks what code and docs cite: a document, a page's section, a module must be there for whoever has the repository.
+"""Checks that what code and docs cite is in the repository: a document, a section of a page, a module.
 
 Run by `scripts/check`. Prints every problem and exits with 1 where there is one. Looks at the text of every file that
 people write; a citation may go over a line break.

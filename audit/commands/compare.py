@@ -51,7 +51,7 @@ def compare(
     from clinaudit.audit.comparison.run_pair import open_pair
     from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify, read_ids
     from clinaudit.reports.pages.comparison import comparison_json
-    from clinaudit.reports.terminal.comparison import comparison_summary
+    from clinaudit.reports.terminal.comparison import comparison_text
 
     named = None if forgotten is None else read_ids(forgotten)
     if out is not None:
@@ -65,7 +65,7 @@ def compare(
         comparison = comparison.model_copy(update={"forgetting": forgetting})
     if out is not None:
         write_comparison(out, comparison, certificate)
-    say(comparison_json(comparison) if as_json else comparison_summary(comparison), nl=False)
+    say(comparison_json(comparison) if as_json else comparison_text(comparison), nl=False)
     if out is not None and not as_json:
         say(f"comparison: {out / 'compare.html'}")
         if certificate is not None:

@@ -55,8 +55,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.sqlite_file import remove_sqlite
     from clinaudit.audit.settings import read_settings
-    from clinaudit.reports.terminal.summary import judge_summary
-    from clinaudit.reports.wording.safe_text import harmless
+    from clinaudit.reports.terminal.summary import judge_text
+    from clinaudit.reports.wording.safe_text import harmless_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)
@@ -70,8 +70,8 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_summary(checked.quality))
-    policy_name = harmless(limits.name)
+    say(judge_text(checked.quality))
+    policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
     if complaint is None and limits.to_pass.judge is not None:
         lack = why_not_accepted(limits.to_pass.judge, checked.quality)

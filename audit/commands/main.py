@@ -62,10 +62,10 @@ def run(arguments: Sequence[str]) -> int:
         warn("error[INTERRUPTED]: stopped; run the same command again to go on")
         return _INTERRUPTED
     except ClinauditError as error:
-        from clinaudit.reports.wording.safe_text import harmless
+        from clinaudit.reports.wording.safe_text import harmless_text
 
         # The message may quote a setting that a run recorded: escape it.
-        warn("\n".join(map(harmless, error.render().split("\n"))))
+        warn("\n".join(map(harmless_text, error.render().split("\n"))))
         return error.status
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__

@@ -8,21 +8,21 @@ from clinaudit.audit.console.streams import say
 from clinaudit.reports.schema.decision import Decision
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.terminal.layout import wants_colour
-from clinaudit.reports.terminal.rules import rule_lines
-from clinaudit.reports.terminal.summary import summary_table, verdict_line
+from clinaudit.reports.terminal.rules import rules_text
+from clinaudit.reports.terminal.summary import summary_text, verdict_text
 
 
 def say_summary(results: Results, report: Path, *, quiet: bool = False) -> None:
     """Print the summary table (`quiet`: the verdict alone) and the path of the report."""
     colour = wants_colour(sys.stdout, os.environ)
     if quiet:
-        say(verdict_line(results, colour=colour), color=colour)
+        say(verdict_text(results, colour=colour), color=colour)
     else:
-        say(summary_table(results, colour=colour), color=colour)
+        say(summary_text(results, colour=colour), color=colour)
     say(f"report: {report}")
 
 
 def say_rules(decision: Decision) -> None:
     """Print a verdict rule by rule."""
     colour = wants_colour(sys.stdout, os.environ)
-    say(rule_lines(decision, colour=colour), color=colour)
+    say(rules_text(decision, colour=colour), color=colour)

@@ -11,7 +11,7 @@ from clinaudit.audit.comparison.published import compare_published_disclosure, c
 from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.publication.published_files import read_results
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.suppression.comparison import publish_compared_disclosure, publish_compared_memorization
+from clinaudit.reports.suppression.comparison import suppress_compared_disclosure, suppress_compared_memorization
 
 
 def read_evidence(pair: RunPair) -> tuple[RunEvidence, RunEvidence]:
@@ -38,11 +38,11 @@ def compare_runs(pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None
         differences=list(pair.differences),
         warnings=list(pair.warnings),
         memorization={
-            tier: {arm: publish_compared_memorization(compared) for arm, compared in arms.items()}
+            tier: {arm: suppress_compared_memorization(compared) for arm, compared in arms.items()}
             for tier, arms in memorization.items()
         },
         disclosure={
-            diagnosis: {tier: publish_compared_disclosure(*compared) for tier, compared in tiers.items()}
+            diagnosis: {tier: suppress_compared_disclosure(*compared) for tier, compared in tiers.items()}
             for diagnosis, tiers in disclosure.items()
         },
     )

@@ -24,7 +24,7 @@ from clinaudit.reports.schema.disclosure import TestedDelta
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.wording.names import label_in_sentence
+from clinaudit.reports.wording.names import display_words
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 RuleStatus = Literal["pass", "fail", "inconclusive"]
@@ -146,7 +146,7 @@ def _decide_disclosure(policy: Policy, rule: DisclosureRule, results: Results) -
             yield RuleOutcome(
                 id=f"disclosure/auroc_all/{diagnosis}/{tier}",
                 question=f"Starting from what is known to {_HOLDERS[tier]}: is the model no better at telling who has "
-                f"a diagnosis of {label_in_sentence(diagnosis)} among its training patients than among similar "
+                f"a diagnosis of {display_words(diagnosis)} among its training patients than among similar "
                 "patients it has never seen?",
                 metric="auroc_all",
                 tier=tier,

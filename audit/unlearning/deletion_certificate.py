@@ -28,7 +28,7 @@ from clinaudit.reports.schema.comparison import (
     PatientCertificate,
 )
 from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.suppression.comparison import publish_forgetting
+from clinaudit.reports.suppression.comparison import suppress_forgetting
 from clinaudit.templates.text_file import read_text_file
 
 EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "not shown": 8}
@@ -164,4 +164,4 @@ def _conclude(
         health=health,
         reasons=sorted({reason for patient in patients for reason in patient.reasons}),
     )
-    return certificate, publish_forgetting(forgetting, group_sizes=sizes)
+    return certificate, suppress_forgetting(forgetting, group_sizes=sizes)

@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.held_out_level import (
     is_above,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import ForgettingVerdict, MeasureRow, PatientCertificate
+from clinaudit.reports.schema.comparison import CertificateRow, ForgettingVerdict, PatientCertificate
 
 #: The worst first.
 VERDICTS: Final[tuple[ForgettingVerdict, ...]] = ("still leaks", "not shown", "forgotten")
@@ -99,7 +99,7 @@ def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:
     return min(verdicts, key=VERDICTS.index, default="not shown")
 
 
-def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[MeasureRow]:
+def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[CertificateRow]:
     place = patient_id, tier
     if place in runs.before.without_facts and place in runs.after.without_facts:
         # No attacker can make this prompt: the patient has no such fact.
@@ -107,7 +107,7 @@ def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[Measur
     before, after = (run.generations.get(place, {}) for run in (runs.before, runs.after))
     if not before or not after:
         return [
-            MeasureRow(
+            CertificateRow(
                 tier=tier,
                 measure="all figures",
                 before=None,
@@ -132,7 +132,7 @@ def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[Measur
     return [_certify_measure(patient_id, (tier, measure), runs, gap) for measure in (*TEXT_MEASURES, *sorted(stated))]
 
 
-def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str | None) -> MeasureRow:
+def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str | None) -> CertificateRow:
     """Certify one measure; a leak that is shown is one, whatever else is missing (`gap`)."""
     before, after = (run.values[patient_id].get(place) for run in (runs.before, runs.after))
     level = runs.levels_after.get(place, Level(None, 0))
@@ -148,7 +148,7 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
         # A diagnosis that is not stated is within any level, even an unknown one: it cannot be stated less.
         status = "forgotten"
     tier, measure = place
-    return MeasureRow(
+    return CertificateRow(
         tier=tier,
         measure=measure,
         before=before,

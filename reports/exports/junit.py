@@ -1,8 +1,8 @@
 """The verdict as JUnit XML: one test case a rule and one for the run, so that a build server shows it. Holds no times.
 
 A rule that fails is a failure, one that is inconclusive an error ("could not be carried out"): a skipped case would be
-shown as green. The case of the run fails or errs unless the verdict is a pass, so that an audit that is not finished,
-or a policy of which nothing was measured, never reads as success. Valid under the schema of Jenkins' xUnit plugin.
+shown as green. The case of the run fails or errs unless the verdict is a pass: an unfinished audit, or a policy of
+which nothing was measured, never reads as success. Valid under the schema of Jenkins' xUnit plugin.
 """
 
 import re

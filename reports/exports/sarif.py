@@ -1,7 +1,7 @@
-"""The verdict as SARIF 2.1.0, for whoever shows findings of other tools too. Holds no times and no machine's name.
+"""The verdict as SARIF 2.1.0, for viewers of findings. Holds no times and no machine's name.
 
-Owns what each state of a rule is called there. A rule that could not be told is `open` ("insufficient information to
-decide"), which many viewers hide: so the verdict of the whole run is a result of its own, an error unless it passed,
+Owns what each status of a rule is called there. A rule that could not be decided is `open` ("insufficient information
+to decide"), which many viewers hide: so the verdict of the whole run is a result of its own, an error unless it passed,
 and a run that is incomplete or inconclusive adds a notification. Works on a decision that is already suppressed.
 """
 
@@ -13,11 +13,11 @@ import clinaudit
 from clinaudit.reports.schema.decision import Decision, RuleOutcome, Status
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.names import STATUSES
-from clinaudit.reports.wording.safe_text import harmless, make_harmless
+from clinaudit.reports.wording.safe_text import harmless_document, harmless_text
 
 SARIF_VERSION: Final = "2.1.0"
 SCHEMA_URI: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-#: The rule that a run's verdict breaks unless it is a pass.
+#: The rule that a run breaks unless its verdict is a pass.
 VERDICT: Final = "verdict"
 _KINDS: Final = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
 #: The file of the run that holds what was found; viewers insist on a place in a file.
@@ -99,7 +99,7 @@ def _result(rule: RuleOutcome, index: int) -> dict[str, Any]:
             "tier": None if rule.tier is None else _plain(rule.tier),
             "diagnosis": None if rule.diagnosis is None else _plain(rule.diagnosis),
             "limit": rule.limit.model_dump(mode="json"),
-            "observed": make_harmless(round_floats(rule.observed.model_dump(mode="json"))),
+            "observed": harmless_document(round_floats(rule.observed.model_dump(mode="json"))),
         },
     }
 
@@ -131,4 +131,4 @@ def _fingerprint(rule_id: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text that steers no viewer and holds no link: `[words](address)` is one in a SARIF message."""
-    return harmless(text).replace("](", "] (")
+    return harmless_text(text).replace("](", "] (")

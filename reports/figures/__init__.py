@@ -1,4 +1,4 @@
-"""The charts, their captions, and their data as tables. A figure is a chart; a number is an estimate.
+"""The figures of the report: charts, their captions, and their data as tables. A number is never called a figure here.
 
 May import `tables`, `wording`, `schema`.
 """

@@ -1,7 +1,7 @@
 """The charts as inline SVG: rows of plain values in, the text of an `<svg>` out.
 
-Owns marks, scales and sizes. Knows nothing of results: `figures` chooses rows and captions. The same rows give the
-same bytes; the SVG names no address but XML namespaces. Altair is imported where it is used.
+Owns marks, scales and sizes. Knows nothing of results: the other modules of this room choose rows and captions. The
+same rows give the same bytes; the SVG names no address but XML namespaces. Altair is imported where it is used.
 """
 
 import html
@@ -32,7 +32,7 @@ _ARM_NAMES = ("train", "nontrain")
 def draw_tier_estimates(
     rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str, columns: int = 3
 ) -> str:
-    """Figures 2 and 8: one panel a measure, one line a tier (or a group of patients), train over nontrain.
+    """The paper's Figures 2 and 8: one panel a metric, one line a tier (or a group of patients), train over nontrain.
 
     Rows: panel, tier, arm, value, low, high; without a value, `low` to `high` is drawn as a band.
     """
@@ -65,7 +65,7 @@ def draw_tier_estimates(
 
 
 def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str) -> str:
-    """Figure 4: memorized tokens by note section, split by content and patient specificity.
+    """The paper's Figure 4: memorized tokens by note section, split by content and patient specificity.
 
     Rows: section, kind (one of `palette.COMPOSITION`), tokens, order.
     """
@@ -92,7 +92,7 @@ def draw_composition(rows: Sequence[Row], *, sections: Sequence[str], label: str
 
 
 def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], label: str) -> str:
-    """Figures 9 and 10: one panel a diagnosis, one line a tier; each tier has a mark of its own.
+    """The paper's Figures 9 and 10: one panel a diagnosis, one line a tier; each tier has a mark of its own.
 
     Rows: panel, tier, and either x, y, order (a point of a curve) or x, x2, y, y2, middle_x, middle_y (the box of a
     suppressed curve).
@@ -132,7 +132,7 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
 
 
 def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str], title: str, label: str) -> str:
-    """Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, their mean first.
+    """The paper's Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, their mean first.
 
     Rows: panel, tier (its number), value, low, high, confidence_low, confidence_high; without a value, `low` to `high`
     is drawn as a band, and the confidence range as a line through it.
@@ -174,7 +174,7 @@ def draw_deltas(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[s
 
 
 def draw_bars(rows: Sequence[Row], *, names: Sequence[str], x_title: str, y_title: str, label: str) -> str:
-    """Figure 12: one bar a bin. Rows: name, value."""
+    """The paper's Figure 12: one bar a bin. Rows: name, value."""
     import altair as alt
 
     chart = (
@@ -190,7 +190,7 @@ def draw_bars(rows: Sequence[Row], *, names: Sequence[str], x_title: str, y_titl
 
 
 def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[str], label: str) -> str:
-    """Table 4 as a love plot: |SMD| by diagnosis, one panel a contrast, one shape a covariate.
+    """The paper's Table 4 as a love plot: |SMD| by diagnosis, one panel a contrast, one shape a covariate.
 
     Rows: panel (contrast), name (diagnosis), covariate, value, and before: whether of the candidates, drawn hollow.
     """

@@ -1,17 +1,27 @@
-"""The figures of the matched cohorts: balance and overlap."""
+"""Figures of the matched cohorts: covariate balance (love plot) and overlap of propensities (common support).
+
+Owns which estimates they show and their captions. Works on suppressed results.
+"""
 
 from collections.abc import Sequence
 
 from clinaudit.reports.figures.charts import Row, draw_balance, draw_overlap
-from clinaudit.reports.figures.groups import _SERIES
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Figure, Table
-from clinaudit.reports.wording.names import label
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count, number
+from clinaudit.reports.wording.names import display_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, number_text
+
+#: Series of the overlap chart: title and field of `OverlapBin`.
+_SERIES = {
+    "with the diagnosis, candidates": "positive_candidates",
+    "without it, candidates": "negative_candidates",
+    "with the diagnosis, matched": "positive_matched",
+    "without it, matched": "negative_matched",
+}
 
 
 def balance_figure(results: Results) -> Figure:
-    """Table 4 as a love plot."""
+    """The paper's Table 4 as a love plot: |SMD| before and after matching."""
     rows: list[Row] = []
     listed = []
     flagged = poor = 0
@@ -20,10 +30,12 @@ def balance_figure(results: Results) -> Figure:
             flagged += row.flag != "balanced"
             poor += row.flag == "poorly_matched"
             before, value = (
-                NOT_MEASURED if smd is None else number(smd, signed=True) for smd in (row.smd_before, row.smd)
+                NOT_MEASURED if smd is None else number_text(smd, signed=True) for smd in (row.smd_before, row.smd)
             )
-            listed.append((label(diagnosis), row.contrast, row.covariate, before, value, label(row.flag)))
-            place: Row = {"panel": row.contrast, "name": label(diagnosis), "covariate": row.covariate}
+            listed.append(
+                (display_title(diagnosis), row.contrast, row.covariate, before, value, display_title(row.flag))
+            )
+            place: Row = {"panel": row.contrast, "name": display_title(diagnosis), "covariate": row.covariate}
             rows += [
                 {**place, "value": abs(smd), "before": is_before}
                 for smd, is_before in ((row.smd_before, True), (row.smd, False))
@@ -57,11 +69,13 @@ def overlap_figure(results: Results) -> Figure:
             bins = [item for item in cohort.overlap if item.arm == arm]
             totals = {name: sum(getattr(item, name) or 0 for item in bins) for name in _SERIES.values()}
             for place, item in enumerate(bins):
-                span = f"{number(item.low)} to {number(item.high)}"
-                listed.append((label(diagnosis), arm, span, *(count(getattr(item, n)) for n in _SERIES.values())))
+                span = f"{number_text(item.low)} to {number_text(item.high)}"
+                listed.append(
+                    (display_title(diagnosis), arm, span, *(count_text(getattr(item, n)) for n in _SERIES.values()))
+                )
                 rows += [
                     {
-                        "panel": f"{label(diagnosis)}, {arm}",
+                        "panel": f"{display_title(diagnosis)}, {arm}",
                         "place": place + 1,
                         "series": series,
                         "value": getattr(item, name) / totals[name],
@@ -79,7 +93,7 @@ def overlap_figure(results: Results) -> Figure:
         svg = draw_overlap(
             rows, panels=list(dict.fromkeys(str(row["panel"]) for row in rows)), series=list(_SERIES), label=caption
         )
-    heads = ("Diagnosis", "Arm", "Propensity", *map(label, _SERIES))
+    heads = ("Diagnosis", "Arm", "Propensity", *map(display_title, _SERIES))
     table = Table("Patients by propensity", heads, tuple(listed))
     return Figure("overlap", "Overlap of propensities", caption, svg, table)
 
@@ -99,8 +113,8 @@ def _matched_lines(rows: Sequence[Row]) -> str:
             "Matched patients are not drawn: their counts are suppressed, since fewer than 11 patients stand behind"
             " some. The dashed lines are all candidates, and do not show whether the matched patients are alike."
         )
-    told = (
+    text = (
         "Where the two solid lines lie together, matched patients with and without the diagnosis are alike; the dashed"
         " ones are all candidates."
     )
-    return f"{told} In {absent} panels the matched patients are suppressed and not drawn." if absent else told
+    return f"{text} In {absent} panels the matched patients are suppressed and not drawn." if absent else text

@@ -1,36 +1,46 @@
-"""The figures of sensitive diagnoses: train minus nontrain by tier, and operating points with their curves.
+"""Figures of the disclosure of sensitive diagnoses: deltas (train minus nontrain) by tier, and ROC curves.
 
-Owns which numbers a chart shows and how they are captioned. A figure without anything to draw says so in words.
+Owns which estimates a chart shows and how they are captioned. A figure without anything to draw says so in words.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
 from clinaudit.reports.figures.charts import Row, draw_deltas, draw_roc
-from clinaudit.reports.figures.drawn_ranges import drawn_interval, is_drawn
+from clinaudit.reports.figures.drawn_ranges import drawn_range, is_drawn
 from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Figure, Table, numbered, tiers_of
+from clinaudit.reports.tables.table import Figure, Table, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.captions import delta_caption
-from clinaudit.reports.wording.names import HEADLINE_TIER, METRIC_TITLES, is_share, join_words, label, tier_number
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, estimate_text, is_suppressed, number
+from clinaudit.reports.wording.names import (
+    HEADLINE_TIER,
+    METRIC_TITLES,
+    display_title,
+    is_share,
+    join_words,
+    tier_number,
+)
+from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, estimate_text, is_suppressed, number_text
 
 _MEAN = "Mean over diagnoses"
 
 
 def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure:
-    """Figures 9 and 10; a suppressed curve is drawn as the box of its published rates over all patients."""
+    """ROC curves (the paper's Figures 9 and 10).
+
+    A suppressed curve is drawn as the box of its published rates over all patients.
+    """
     rows: list[Row] = []
     listed: list[tuple[str, ...]] = []
     curves = boxes = hidden = 0
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
+        for tier in list_tiers(results):
             pair = tiers.get(tier)
             side: Disclosure | None = None if pair is None else getattr(pair, arm)
             if side is None:
                 continue
-            place = {"panel": label(diagnosis), "tier": numbered(tier)}
+            place = {"panel": display_title(diagnosis), "tier": numbered_tier_title(tier)}
             rates = (estimate_text(side.sensitivity, share=True), estimate_text(side.false_positive_rate, share=True))
             if side.roc:
                 curves += 1
@@ -41,7 +51,7 @@ def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure
                 if points[0] != (0.0, 0.0):
                     points.insert(0, (0.0, 0.0))
                 rows += [{**place, "x": x, "y": y, "order": order} for order, (x, y) in enumerate(points)]
-                curve = ", ".join(f"({number(x)}, {number(y)})" for x, y in points)
+                curve = ", ".join(f"({number_text(x)}, {number_text(y)})" for x, y in points)
             else:
                 box = _box(side)
                 boxes += box is not None
@@ -49,10 +59,10 @@ def roc_figure(results: Results, *, arm: Literal["train", "nontrain"]) -> Figure
                 is_hidden = is_suppressed(side.auroc) or box is not None
                 hidden += is_hidden and box is None
                 curve = SUPPRESSED if is_hidden else NOT_MEASURED
-            listed.append((label(diagnosis), numbered(tier), *rates, curve))
+            listed.append((display_title(diagnosis), numbered_tier_title(tier), *rates, curve))
     caption = _roc_caption(arm, curves, boxes, hidden)
     panels = list(dict.fromkeys(str(row["panel"]) for row in rows))
-    tiers_drawn = [numbered(tier) for tier in tiers_of(results)]
+    tiers_drawn = [numbered_tier_title(tier) for tier in list_tiers(results)]
     svg = draw_roc(rows, panels=panels, tiers=tiers_drawn, label=caption) if rows else ""
     heads = ("Diagnosis", "Tier", "Sensitivity", "False-positive rate", "Curve among mentions (FPR, TPR)")
     table = Table(f"Operating points, {arm}", heads, tuple(listed))
@@ -70,7 +80,7 @@ def _box(side: Disclosure) -> dict[str, float] | None:
 def _published_ends(rate: Estimate) -> tuple[float | None, float | None]:
     if rate.value is not None:
         return rate.value, rate.value
-    drawn = drawn_interval(rate)
+    drawn = drawn_range(rate)
     return drawn["low"], drawn["high"]
 
 
@@ -98,7 +108,7 @@ def _roc_caption(arm: str, curves: int, boxes: int, hidden: int) -> str:
 
 
 def delta_figure(results: Results, *, metric: str) -> Figure:
-    """Figures 3 and 11: train minus nontrain by tier, one panel a diagnosis, the mean first."""
+    """Deltas (the paper's Figures 3 and 11): train minus nontrain by tier, one panel a diagnosis, the mean first."""
     rows: list[Row] = []
     listed: list[tuple[str, ...]] = []
     share = is_share(metric)
@@ -106,17 +116,17 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
         _MEAN: {tier: mean.delta.get(metric) for tier, mean in results.disclosure.mean.items()}
     }
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        series[label(diagnosis)] = {
+        series[display_title(diagnosis)] = {
             tier: None if pair.delta is None else getattr(pair.delta, metric) for tier, pair in tiers.items()
         }
     for panel, deltas in series.items():
-        for tier in tiers_of(results):
+        for tier in list_tiers(results):
             if tier in deltas:
                 delta = deltas[tier]
                 ranges = {end: getattr(delta, end, None) for end in ("confidence_low", "confidence_high")}
                 rows.append({"panel": panel, "tier": tier_number(tier), **_delta_ends(delta, metric), **ranges})
                 shown = estimate_text(delta, share=share, signed=True)
-                listed.append((panel, numbered(tier), shown, _confidence_range(delta)))
+                listed.append((panel, numbered_tier_title(tier), shown, _confidence_range(delta)))
     at_headline = {
         name: delta
         for name, deltas in series.items()
@@ -129,7 +139,7 @@ def delta_figure(results: Results, *, metric: str) -> Figure:
         svg = draw_deltas(
             rows,
             panels=list(series),
-            tiers=[tier_number(tier) for tier in tiers_of(results)],
+            tiers=[tier_number(tier) for tier in list_tiers(results)],
             title="train minus nontrain",
             label=caption,
         )
@@ -147,11 +157,11 @@ def _confidence_range(delta: Estimate | None) -> str:
     """Return where a band's 95% interval may reach, in words; nothing for what has an interval of its own."""
     if not isinstance(delta, TestedDelta) or delta.confidence_low is None or delta.confidence_high is None:
         return "–"
-    return f"{number(delta.confidence_low, signed=True)} to {number(delta.confidence_high, signed=True)}"
+    return f"{number_text(delta.confidence_low, signed=True)} to {number_text(delta.confidence_high, signed=True)}"
 
 
 def _delta_ends(delta: Estimate | None, metric: str) -> dict[str, float | None]:
-    return drawn_interval(delta, share=is_share(metric), signed=True)
+    return drawn_range(delta, share=is_share(metric), signed=True)
 
 
 def _not_drawn(series: Mapping[str, Mapping[str, Estimate | None]], metric: str) -> str:

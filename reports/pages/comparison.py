@@ -1,13 +1,13 @@
 """The pages and JSON of a comparison: publishable records in, self-contained texts out.
 
-Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and every text from
-outside is escaped. The certificate by patient is PHI and says so.
+Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and jinja2
+escapes every text from outside. The certificate by patient is PHI and says so.
 """
 
 import json
 
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.comparison import Certificate, Comparison, MeasureRow
+from clinaudit.reports.schema.comparison import Certificate, CertificateRow, Comparison
 from clinaudit.reports.schema.estimate import Record
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.tables.comparison import (
@@ -20,9 +20,9 @@ from clinaudit.reports.tables.comparison import (
     memorization_tables,
     settings_table,
 )
-from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.numbers import number, short_figure
-from clinaudit.reports.wording.safe_text import escape_in_json, make_harmless
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.numbers import number_text, short_estimate_text
+from clinaudit.reports.wording.safe_text import escape_in_json, harmless_document
 
 _STYLE = "report.css"
 
@@ -39,7 +39,7 @@ def certificate_json(certificate: Certificate) -> str:
 
 def render_comparison(comparison: Comparison) -> str:
     """Return compare.html for a comparison that is already suppressed."""
-    comparison = Comparison.model_validate(make_harmless(comparison.model_dump(mode="json")))
+    comparison = Comparison.model_validate(harmless_document(comparison.model_dump(mode="json")))
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
@@ -61,14 +61,14 @@ def render_comparison(comparison: Comparison) -> str:
 
 def render_certificate(certificate: Certificate) -> str:
     """Return certificate.html (PHI): one section a named patient."""
-    certificate = Certificate.model_validate(make_harmless(certificate.model_dump(mode="json")))
+    certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
     return render_html(
         "certificate.html.j2",
         style=_STYLE,
         context={
             "verdict": VERDICTS[certificate.verdict],
             "collapsed": certificate.collapsed,
-            "above": short_figure(certificate.controls_above_level, share=True, interval=True),
+            "above": short_estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "patients": [
                 {
@@ -76,7 +76,7 @@ def render_certificate(certificate: Certificate) -> str:
                     "verdict": VERDICTS[patient.verdict],
                     "leaked_before": patient.leaked_before,
                     "reasons": patient.reasons,
-                    "table": _measures_table(patient.measures),
+                    "table": _certificate_table(patient.measures),
                 }
                 for patient in certificate.patients
             ],
@@ -84,17 +84,17 @@ def render_certificate(certificate: Certificate) -> str:
     )
 
 
-def _measures_table(rows: list[MeasureRow]) -> Table:
+def _certificate_table(rows: list[CertificateRow]) -> Table:
     return Table(
         "Before, after, and what 95 in 100 held-out patients are at or below",
         ("Tier", "Figure", "Before", "After", "Level", "Held-out", "Verdict", "Why"),
         tuple(
             (
-                numbered(row.tier),
+                numbered_tier_title(row.tier),
                 row.measure,
-                _figure(row.before),
-                _figure(row.after),
-                _figure(row.level),
+                _value_text(row.before),
+                _value_text(row.after),
+                _value_text(row.level),
                 str(row.controls),
                 " ".join(reversed(VERDICTS[row.status])),
                 row.reason or "",
@@ -104,8 +104,8 @@ def _measures_table(rows: list[MeasureRow]) -> Table:
     )
 
 
-def _figure(value: float | None) -> str:
-    return "none" if value is None else f"{value:.0f}" if value == int(value) else number(value)
+def _value_text(value: float | None) -> str:
+    return "none" if value is None else f"{value:.0f}" if value == int(value) else number_text(value)
 
 
 def _to_json(record: Record) -> str:

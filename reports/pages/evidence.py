@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from clinaudit.reports.pages.html import read_part, render_html
-from clinaudit.reports.wording.names import label, tier_number, tier_title
+from clinaudit.reports.wording.names import display_title, tier_number, tier_title
 
-#: Clinically revealing or templated (Table 3); mixed where the two could not be told apart character by character.
+#: Clinically revealing or templated (Table 3); mixed where one span holds tokens of both kinds.
 SpanKind = Literal["revealing", "mixed", "templated"]
 
 
@@ -97,10 +97,11 @@ def render_evidence(page: EvidencePage) -> str:
         "notes": {note.note_id: asdict(note) for note in page.notes},
         "tiers": {tier: f"{tier_number(tier)} {tier_title(tier)}" for tier in tiers},
         "sections": {
-            section: label(section) for section in sorted({span.section for leak in page.leaks for span in leak.spans})
+            section: display_title(section)
+            for section in sorted({span.section for leak in page.leaks for span in leak.spans})
         },
         "diagnoses": {
-            diagnosis: label(diagnosis)
+            diagnosis: display_title(diagnosis)
             for diagnosis in sorted({stated.diagnosis for leak in page.leaks for stated in leak.stated})
         },
     }

@@ -1,14 +1,14 @@
 """The report page: suppressed results and the run's provenance in, one self-contained HTML text out.
 
-Owns the order of the parts. The page holds no script, names no outside resource, and every text from outside is
-escaped by jinja2. Drawing is `figures`, sentences are `findings`, tables are `tables`.
+Owns the order of the parts. The page holds no script and names no outside resource; jinja2 escapes every text from
+outside.
 """
 
 from collections.abc import Mapping
 
 from clinaudit.reports.figures.cohorts import balance_figure, overlap_figure
 from clinaudit.reports.figures.disclosure import delta_figure, roc_figure
-from clinaudit.reports.figures.groups import distribution_figure, exposure_figure, subgroup_figure
+from clinaudit.reports.figures.groups import distribution_figure, subgroup_disclosure_figure, subgroup_figure
 from clinaudit.reports.figures.memorization import (
     composition_figure,
     copy_forward_figure,
@@ -21,27 +21,37 @@ from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.cohorts import cohorts_table, second_matcher_table
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import counts_table, disclosure_table, metric_table
-from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
+from clinaudit.reports.tables.institution import (
+    breach_factors_table,
+    next_step_sentences,
+    signatures_table,
+    subject_table,
+)
 from clinaudit.reports.tables.judge import (
     corrected_sentence,
     corrected_table,
-    judge_caveat,
-    judge_figures_table,
+    judge_caveat_sentences,
     judge_matrix_table,
+    judge_metrics_table,
 )
 from clinaudit.reports.tables.memorization import paper_view_table, regions_table, shared_table
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.run import completeness_table, provenance_table, rules_table, training_table
 from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.captions import stitched_caption
-from clinaudit.reports.wording.findings import asked_sentence, compared_sentence, headline, not_measured
+from clinaudit.reports.wording.findings import (
+    asked_sentence,
+    compared_sentence,
+    headline_sentences,
+    not_measured_sentences,
+)
 from clinaudit.reports.wording.names import STATUSES
-from clinaudit.reports.wording.safe_text import make_harmless
+from clinaudit.reports.wording.safe_text import harmless_document
 from clinaudit.reports.wording.verdict import tier_sentences
 
 _TEMPLATE = "report.html.j2"
 _STYLE = "report.css"
-#: The figure that the default policy limits, and Table 1 of the paper; the page folds all but the first two.
+#: The metric that the default policy limits, and those of Table 1 of the paper; the page folds all but the first two.
 _METRICS_SHOWN = ("auroc_all", "ppv", "auroc", "mention_rate")
 _DELTAS_SHOWN = ("auroc_all", "auroc", "ppv")
 
@@ -54,12 +64,12 @@ def render_page(
 ) -> str:
     """Return `report.html` for results that are already suppressed.
 
-    `provenance` is the content of `run.json`.
-    `for_paper` gives what `pdf` draws: the folded tables stand at the end, and where they were a page number does.
+    `provenance` is the content of `run.json`. With `for_paper` the page is what `pdf` draws: folded tables stand at the
+    end, and a page number stands where each of them was.
     """
-    # A NUL in a label ends the process of the drawing library, and an override turns what stands after it about.
-    results = Results.model_validate(make_harmless(results.model_dump(mode="json")))
-    provenance = make_harmless(provenance)
+    # A NUL in a label ends the process of the drawing library; a direction override reverses the text after it.
+    results = Results.model_validate(harmless_document(results.model_dump(mode="json")))
+    provenance = harmless_document(provenance)
     has_both = any(pair.nontrain for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values())
     arms: tuple[Arm, ...] = ("train", "nontrain") if has_both else ("train",)
     decision = results.decision
@@ -72,9 +82,9 @@ def render_page(
         "status_word": "No verdict" if status is None else status[0],
         "status_sign": "–" if status is None else status[1],
         "rule_counts": _rule_counts(results),
-        "headline": headline(results),
+        "headline": headline_sentences(results),
         "by_tier": tier_sentences(decision),
-        "gaps": not_measured(results),
+        "gaps": not_measured_sentences(results),
         "tiers_of_access": tiers_of_access(),
         "asked": asked_sentence(results),
         "memorization": memorization_figure(results),
@@ -94,10 +104,10 @@ def render_page(
         "rocs": [roc_figure(results, arm=arm) for arm in arms],
         "disclosure": disclosure_table(results),
         "counts": counts_table(results),
-        "exposure": exposure_figure(results),
+        "subgroup_disclosure": subgroup_disclosure_figure(results),
         "power": power_table(results),
-        "judge_caveat": judge_caveat(results.judge_quality),
-        "judge_figures": judge_figures_table(results),
+        "judge_caveat": judge_caveat_sentences(results.judge_quality),
+        "judge_metrics": judge_metrics_table(results),
         "judge_matrix": judge_matrix_table(results),
         "corrected": corrected_table(results),
         "corrected_sentence": corrected_sentence(results),
@@ -108,7 +118,7 @@ def render_page(
         "overlap": overlap_figure(results),
         "corpus": [] if results.corpus is None else corpus_tables(results.corpus),
         "labels": None if results.corpus is None else results.corpus.labels,
-        "next_steps": next_steps(results),
+        "next_steps": next_step_sentences(results),
         "breach_factors": breach_factors_table(results),
         "subject": subject_table(),
         "signatures": signatures_table(),

@@ -1,4 +1,4 @@
-"""Results records of the matched cohorts: who was compared, and how alike the groups are (paper, Appendix D).
+"""Results records of the matched cohorts: sizes, covariate balance, overlap of propensities (paper, Appendix D).
 
 Owns their shape. Knows nothing of disclosure.
 """
@@ -18,7 +18,7 @@ class BalanceRow(Record):
     covariate: Literal["age", "sex", "notes"]
     smd: float | None
     flag: Literal["balanced", "imbalanced", "poorly_matched"]
-    #: The same among all candidates, before matching.
+    #: The same SMD among all candidates, before matching.
     smd_before: float | None = None
 
 

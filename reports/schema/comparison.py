@@ -1,6 +1,6 @@
-"""What `clinaudit compare` says of two runs, as typed records: the shape of compare.json (docs/comparing-runs.md).
+"""Records of compare.json and of the deletion certificate: what `clinaudit compare` says (docs/comparing-runs.md).
 
-Owns the shape alone. Knows nothing of how a figure was computed or suppressed. A is the run before, B the one after.
+Owns their shape. Knows nothing of how an estimate was computed or suppressed. A is the run before, B the one after.
 """
 
 from typing import Literal
@@ -17,21 +17,21 @@ ForgettingVerdict = Literal["forgotten", "still leaks", "not shown"]
 
 
 class PatientsBehind(Record):
-    """How many of the pairs a figure rests on; never published."""
+    """Counts of patients on which a compared metric rests; never published."""
 
-    #: Patients with a figure above 0 in A, and in B.
+    #: Patients with a value above 0 in A, and in B.
     a: int
     b: int
-    #: Patients whose figure fell, and rose.
+    #: Patients whose value fell, and rose.
     lower: int
     higher: int
-    #: Patients with a figure above 0 in A, and in B, who have no counterpart in the other run.
+    #: Patients with a value above 0 in A, and in B, who have no counterpart in the other run.
     unpaired_a: int = 0
     unpaired_b: int = 0
 
 
 class ComparedMetric(Record):
-    """One figure in both runs, and B minus A; `n` counts patients."""
+    """One metric in both runs, and B minus A; `n` counts patients."""
 
     a: Estimate
     b: Estimate
@@ -47,7 +47,7 @@ class HitChanges(Record):
     a_only: Count
     b_only: Count
     neither: Count
-    #: Two-sided, exact: that as many patients came as went.
+    #: Two-sided, exact: of the null hypothesis that as many patients came as went.
     p_value: float | None
 
 
@@ -86,7 +86,7 @@ class Difference(Record):
 
 
 class HealthCheck(Record):
-    """One question of the collapse check: whether B still writes as A did."""
+    """One question of the collapse check (a utility check): whether B still writes as A did."""
 
     #: Whose generations: `named`, `retained` (trained on, not named) or `controls` (held out).
     group: str
@@ -131,8 +131,8 @@ class Comparison(Record):
     forgetting: Forgetting | None = None
 
 
-class MeasureRow(Record):
-    """One figure of one named patient at one tier (PHI)."""
+class CertificateRow(Record):
+    """One metric of one named patient at one tier (PHI)."""
 
     tier: str
     measure: str
@@ -153,7 +153,7 @@ class PatientCertificate(Record):
     leaked_before: bool
     #: Why it is not `forgotten`.
     reasons: list[str]
-    measures: list[MeasureRow]
+    measures: list[CertificateRow]
 
 
 class Certificate(Record):

@@ -1,4 +1,4 @@
-"""Who was in the corpus: counts and moments by split and cohort."""
+"""Results records of the corpus: counts and moments by split and cohort (the paper's Tables 5 to 7)."""
 
 from typing import Literal
 

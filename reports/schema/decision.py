@@ -1,4 +1,4 @@
-"""The verdict: status, rules, limits."""
+"""Results records of the gate's decision: status, rules, limits (docs/policy.md)."""
 
 from typing import Literal
 
@@ -30,7 +30,7 @@ class RuleOutcome(Record):
 
 
 class Decision(Record):
-    """The verdict: any rule failed, else units missing, else any inconclusive, else pass."""
+    """What a policy decided: fail if any rule fails, else incomplete if work is missing, else inconclusive or pass."""
 
     status: Status
     policy: str

@@ -1,4 +1,4 @@
-"""Disclosure figures of one diagnosis and tier: arms, deltas, means, second matcher."""
+"""Results records of disclosure (docs/results.md): one diagnosis at one tier by arm, deltas, means, second matcher."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from clinaudit.reports.schema.estimate import Count, Estimate, Record
 from clinaudit.reports.schema.judge import CorrectedPair
 
-#: Of which the deltas are compared between matchers.
+#: Metrics whose deltas are compared between matchers.
 COMPARED_METRICS = ("auroc_all", "auroc")
 
 
@@ -53,7 +53,7 @@ class Disclosure(Record):
     roc: list[RocPoint] | None
     #: By share of which the count is zero: what it might still be, with 95% confidence (one-sided Clopper-Pearson).
     zero_bounds: dict[str, float] = Field(default_factory=dict)
-    #: By figure: how many of the 2,000 resamples leave it undefined (of one class alone), where any does.
+    #: By metric: how many of the 2,000 resamples leave it undefined (of one class alone), where any does.
     undefined_resamples: dict[str, int] = Field(default_factory=dict)
 
 
@@ -92,7 +92,7 @@ class MeanOverDiagnoses(Record):
 
 
 class SecondMatching(Record):
-    """One diagnosis with its cohort matched another way: does what training gave away depend on who is compared?"""
+    """One diagnosis with its cohort matched another way: does the delta depend on who is compared?"""
 
     status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
     reason: str | None
@@ -114,7 +114,7 @@ class SecondMatcher(Record):
 
 
 class DisclosureResults(Record):
-    """All disclosure figures: `by_diagnosis` of the JSON lies flat beside `mean` (see `to_json`)."""
+    """All of disclosure: `by_diagnosis` of the JSON lies flat beside `mean` (see `to_json`)."""
 
     by_diagnosis: dict[str, dict[str, DisclosurePair]] = Field(default_factory=dict)
     mean: dict[str, MeanOverDiagnoses] = Field(default_factory=dict)

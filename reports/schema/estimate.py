@@ -1,6 +1,6 @@
-"""The atoms of the results: a record, a count of patients, a figure with its interval (docs/results.md).
+"""The atoms of the results: a record, a count of patients, an estimate with its interval (docs/results.md).
 
-Owns what every published number has in common. Knows nothing of which numbers there are: that is `results`.
+Owns what every published number has in common. Knows nothing of which metrics there are.
 """
 
 from typing import Annotated, Final, Literal, get_args
@@ -21,7 +21,7 @@ class Record(BaseModel):
 
 
 class Estimate(Record):
-    """A figure with its 95% interval, or `value` null with a `reason`.
+    """A number with its 95% interval, or `value` null with a `reason`.
 
     A suppressed rate keeps `low` and `high`: the range that its hidden count allows.
     """
@@ -29,9 +29,10 @@ class Estimate(Record):
     value: float | None
     low: float | None = None
     high: float | None = None
-    #: What the figure was computed on (generations, regions, patients: the field's docstring says which).
+    #: Units that the value was computed on: generations, regions or patients, as the field that holds it says.
     n: Count = None
     reason: str | None = None
 
 
+#: The `reason` of every suppressed estimate, also of one that is suppressed for another's sake.
 REASON = "fewer than 11 patients"

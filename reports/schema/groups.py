@@ -1,7 +1,7 @@
-"""What is published of patients rather than of averages: figures by subgroup, and how a figure is spread over patients.
+"""Results records of groups of patients: subgroups, the distribution over patients, the overlap of propensities.
 
-Owns the records of `subgroups`, of `memorization.<tier>.<arm>.distribution` and of `cohorts.<diagnosis>.overlap`. Knows
-nothing of how a number was computed.
+Owns the shape of `subgroups`, of `memorization.<tier>.<arm>.distribution` and of `cohorts.<diagnosis>.overlap`
+(docs/results.md). Knows nothing of how a number was computed.
 """
 
 from typing import Literal, get_args
@@ -43,7 +43,7 @@ class GroupDisclosure(Record):
 
 
 class Subgroups(Record):
-    """Figures by age, sex, race where given, and number of notes."""
+    """Estimates by age, sex, race where given, and number of notes."""
 
     memorization: dict[str, dict[Arm, list[GroupMemorization]]] = Field(default_factory=dict)
     disclosure: dict[str, dict[Arm, list[GroupDisclosure]]] = Field(default_factory=dict)

@@ -1,6 +1,6 @@
 """The JSON Schema of `results.json` that ships with the package, made from the records of results.py.
 
-Owns where the published document differs from the records: `disclosure` lies flat.
+Owns the one place where the published document differs from the records: `disclosure` lies flat.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""What is published of the judge: its errors on labelled texts, and disclosure corrected for them.
+"""Results records of the judge: its confusion matrix on labelled texts, and misclassification-corrected disclosure.
 
-Owns the records of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (docs/results.md, "judge_quality").
-Knows nothing of how a judge reads or how a figure is computed.
+Owns the shape of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (docs/results.md, "judge_quality").
+Knows nothing of how a judge reads or how an estimate is computed.
 """
 
 from typing import Literal, get_args
@@ -22,7 +22,7 @@ class ConfusionRow(Record):
     negative: Count
     ambiguous: Count
     not_mentioned: Count
-    #: Without a usable verdict: counted apart, part of no figure, never a negative.
+    #: Without a usable verdict: counted apart, part of no estimate, never a negative.
     unjudged: Count
 
 
@@ -74,7 +74,7 @@ class JudgeQuality(Record):
 
 
 class CorrectedMetrics(Record):
-    """Disclosure of one arm (or train minus nontrain) with the judge's errors taken out: median and 95% range."""
+    """Misclassification-corrected disclosure of one arm, or train minus nontrain: median and 95% range."""
 
     auroc_all: Estimate
     sensitivity: Estimate
@@ -89,4 +89,5 @@ class CorrectedPair(Record):
     delta: CorrectedMetrics | None
 
 
+#: A verdict, or that there is none: what the metrics of disclosure count.
 Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]

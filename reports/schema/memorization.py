@@ -1,4 +1,4 @@
-"""Memorization figures of one tier and arm, verbatim and near-verbatim."""
+"""Results records of memorization: the summary of one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
 
 from typing import Literal, get_args
 
@@ -66,7 +66,7 @@ class PaperView(Record):
 
 
 class NearVerbatim(Record):
-    """Text that stands in the patient's notes but for a few edits, at one tier in one arm; never part of other figures.
+    """Text that stands in the patient's notes but for a few edits, at one tier in one arm; part of no other number.
 
     Means are over generations, with a bootstrap over patients; `n` counts generations.
     """

@@ -1,7 +1,7 @@
 """The results schema: what `results.json` holds, as typed records (docs/results.md, "results.json").
 
 Owns the shape of every published number; json_schema.py makes the JSON Schema of it. Knows nothing of how a
-number was computed. A figure is an `Estimate`: a value with its interval, or no value with the reason.
+number was computed. An `Estimate` is a value with its interval, or no value with the reason.
 """
 
 import json

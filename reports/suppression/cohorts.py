@@ -22,16 +22,16 @@ from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.groups import OverlapBin
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.disclosure import suppress_pair
 from clinaudit.reports.suppression.small_cells import (
     LARGEST_HIDDEN,
     band,
     blur,
     counted,
     is_small,
-    publish_breakdown,
-    publish_count,
-    publish_rate,
+    suppress_breakdown,
+    suppress_count,
+    suppress_rate,
     withhold,
 )
 
@@ -44,7 +44,7 @@ def has_small_cell(cohort: CohortSummary) -> bool:
     return any(is_small(count) for count in cohort.cells.values())
 
 
-def publish_cohort(
+def suppress_cohort(
     cohort: CohortSummary,
     *,
     splits: Mapping[Arm, int | None],
@@ -57,7 +57,7 @@ def publish_cohort(
     `hides_split`: the size of a split is hidden; with the excluded, candidates would count it.
     """
     hides_cells = has_small_cell(cohort)
-    excluded = publish_breakdown(cohort.excluded)
+    excluded = suppress_breakdown(cohort.excluded)
     cells = {cohort.cells.get("train_positive"), second_sets}
     matched = sorted(cell for cell in cells if cell is not None and cell > LARGEST_HIDDEN)
     hides_candidates = (
@@ -65,11 +65,11 @@ def publish_cohort(
     )
     return cohort.model_copy(
         update={
-            "prevalence": _publish_prevalence(cohort.prevalence, matched, is_blurred=hides_candidates),
+            "prevalence": _suppress_prevalence(cohort.prevalence, matched, is_blurred=hides_candidates),
             "cells": {cell: None if hides_cells else count for cell, count in cohort.cells.items()},
             "balance": [_without_smd(row) for row in cohort.balance] if hides_cells else cohort.balance,
             "excluded": excluded,
-            "overlap": [] if hides_cells or hides_candidates else publish_overlap(cohort.overlap, matched=matched),
+            "overlap": [] if hides_cells or hides_candidates else suppress_overlap(cohort.overlap, matched=matched),
         }
     )
 
@@ -96,11 +96,11 @@ def _tells_unmatched(cohort: CohortSummary, matched: Iterable[int], splits: Mapp
     return any(is_small(of_nontrain - 2 * cell) for cell in matched)
 
 
-def _publish_prevalence(prevalence: Estimate, matched: Iterable[int], *, is_blurred: bool) -> Estimate:
+def _suppress_prevalence(prevalence: Estimate, matched: Iterable[int], *, is_blurred: bool) -> Estimate:
     """Give the prevalence, or the range of it where all candidates of a status but 1 to 10 were matched."""
     positives, size = counted(prevalence), prevalence.n
     if positives is None or size is None:
-        return publish_rate(prevalence)
+        return suppress_rate(prevalence)
     for cell in matched:
         low, high = 0, size
         if is_small(positives - cell):
@@ -110,31 +110,33 @@ def _publish_prevalence(prevalence: Estimate, matched: Iterable[int], *, is_blur
         if (low, high) != (0, size):
             # To two decimals: less both cells, an exact size would count those unmatched of either status.
             return blur(band(low / size, min(high, size) / size))
-    published = publish_rate(prevalence)
+    published = suppress_rate(prevalence)
     return blur(published) if is_blurred else published
 
 
-def publish_second_matcher(second: SecondMatcher) -> SecondMatcher:
+def suppress_second_matcher(second: SecondMatcher) -> SecondMatcher:
     """Return the publishable copy of the deltas under the second matcher."""
     return second.model_copy(
-        update={"diagnoses": {diagnosis: _publish(matching) for diagnosis, matching in second.diagnoses.items()}}
+        update={
+            "diagnoses": {diagnosis: _suppress_matching(matching) for diagnosis, matching in second.diagnoses.items()}
+        }
     )
 
 
-def _publish(matching: SecondMatching) -> SecondMatching:
+def _suppress_matching(matching: SecondMatching) -> SecondMatching:
     hides_cells = is_small(matching.sets)
     return matching.model_copy(
         update={
-            "sets": publish_count(matching.sets),
+            "sets": suppress_count(matching.sets),
             "largest_smd": None if hides_cells or matching.largest_smd is None else round(matching.largest_smd, 2),
-            "delta": {tier: _publish_deltas(pair, matching.sets) for tier, pair in matching.pairs.items()},
+            "delta": {tier: _suppress_deltas(pair, matching.sets) for tier, pair in matching.pairs.items()},
             "pairs": {},
         }
     )
 
 
-def _publish_deltas(pair: DisclosurePair, sets: int | None) -> dict[str, Estimate]:
-    delta = publish_pair(pair, set_count=sets, prevalence=None).delta
+def _suppress_deltas(pair: DisclosurePair, sets: int | None) -> dict[str, Estimate]:
+    delta = suppress_pair(pair, set_count=sets, prevalence=None).delta
     if delta is None:
         return {metric: Estimate(value=None, reason="there is no nontrain arm") for metric in COMPARED_METRICS}
     shown = {metric: getattr(delta, metric) for metric in COMPARED_METRICS}
@@ -145,7 +147,7 @@ def _without_smd(row: BalanceRow) -> BalanceRow:
     return row.model_copy(update={"smd": None, "smd_before": None})
 
 
-def publish_overlap(bins: Sequence[OverlapBin], *, matched: Collection[int] = ()) -> list[OverlapBin]:
+def suppress_overlap(bins: Sequence[OverlapBin], *, matched: Collection[int] = ()) -> list[OverlapBin]:
     """Return the bins, joined with their neighbours until no group has 1 to 10 patients in one; none where that fails.
 
     Candidates who were not matched are such a group. Where 1 to 10 of an arm were not in all, no bins are given: their

@@ -26,7 +26,7 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.disclosure import Disclosure, DisclosurePair
 from clinaudit.reports.schema.estimate import REASON, Estimate
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.disclosure import suppress_pair
 from clinaudit.reports.suppression.outcome_table import read_table
 from clinaudit.reports.suppression.small_cells import (
     GRID_STEP,
@@ -38,9 +38,9 @@ from clinaudit.reports.suppression.small_cells import (
     grid_cell,
     grid_width,
     is_small,
-    publish_breakdown,
-    publish_count,
-    publish_rate,
+    suppress_breakdown,
+    suppress_count,
+    suppress_rate,
     withhold,
 )
 
@@ -49,29 +49,29 @@ _P_STEPS = (0.001, 0.01, 0.05, 1.0)
 _FIGURES = ("memorized_fraction", "attributable_fraction", "hit_rate")
 
 
-def publish_compared_memorization(figures: ComparedMemorization) -> ComparedMemorization:
+def suppress_compared_memorization(figures: ComparedMemorization) -> ComparedMemorization:
     """Return the publishable copy of one tier and arm; `pairs` is set and every figure knows who is behind it."""
     pairs = figures.pairs or 0
     unpaired = (figures.unpaired_a or 0, figures.unpaired_b or 0)
     hides_counts = is_small(pairs) or any(map(is_small, unpaired))
-    published = {name: _publish_figure(getattr(figures, name), pairs, unpaired) for name in _FIGURES}
+    published = {name: _suppress_figure(getattr(figures, name), pairs, unpaired) for name in _FIGURES}
     return ComparedMemorization(
         pairs=None if hides_counts else pairs,
         unpaired_a=None if hides_counts else unpaired[0],
         unpaired_b=None if hides_counts else unpaired[1],
-        hits=None if figures.hits is None else _publish_hits(figures.hits, hides=hides_counts),
+        hits=None if figures.hits is None else _suppress_hits(figures.hits, hides=hides_counts),
         **published,
     )
 
 
-def _publish_figure(figure: ComparedMetric, pairs: int, unpaired: tuple[int, int]) -> ComparedMetric:
+def _suppress_figure(figure: ComparedMetric, pairs: int, unpaired: tuple[int, int]) -> ComparedMetric:
     behind = figure.behind
     if behind is None or is_small(pairs):
         return _withhold(figure)
     if _rest_tells(behind, unpaired):
         return ComparedMetric(a=withhold(figure.a), b=withhold(figure.b), difference=_on_grid(figure.difference, pairs))
-    a, b = _publish_level(figure.a, behind.a, pairs), _publish_level(figure.b, behind.b, pairs)
-    return ComparedMetric(a=a, b=b, difference=_publish_difference(figure.difference, a, b, behind))
+    a, b = _suppress_level(figure.a, behind.a, pairs), _suppress_level(figure.b, behind.b, pairs)
+    return ComparedMetric(a=a, b=b, difference=_suppress_difference(figure.difference, a, b, behind))
 
 
 def _rest_tells(behind: PatientsBehind, unpaired: tuple[int, int]) -> bool:
@@ -82,7 +82,7 @@ def _rest_tells(behind: PatientsBehind, unpaired: tuple[int, int]) -> bool:
     )
 
 
-def _publish_level(level: Estimate, behind: int, pairs: int) -> Estimate:
+def _suppress_level(level: Estimate, behind: int, pairs: int) -> Estimate:
     if level.value is None or behind == 0:
         return level
     if is_small(behind):
@@ -93,7 +93,7 @@ def _publish_level(level: Estimate, behind: int, pairs: int) -> Estimate:
     return level
 
 
-def _publish_difference(difference: Estimate, a: Estimate, b: Estimate, behind: PatientsBehind) -> Estimate:
+def _suppress_difference(difference: Estimate, a: Estimate, b: Estimate, behind: PatientsBehind) -> Estimate:
     if difference.value is None:
         return difference
     if a.value is None or b.value is None:
@@ -135,7 +135,7 @@ def _on_grid(difference: Estimate, smallest: int, *, largest: float = 1.0) -> Es
     return grid_cell(difference.value, width=width, centre=0.0, floor=-largest, ceiling=largest)
 
 
-def _publish_hits(hits: HitChanges, *, hides: bool) -> HitChanges:
+def _suppress_hits(hits: HitChanges, *, hides: bool) -> HitChanges:
     cells = (hits.both, hits.a_only, hits.b_only, hits.neither)
     if not hides and not any(map(is_small, cells)):
         return hits
@@ -147,15 +147,15 @@ def _withhold(figure: ComparedMetric) -> ComparedMetric:
     return ComparedMetric(a=withhold(figure.a), b=withhold(figure.b), difference=withhold(figure.difference))
 
 
-def publish_compared_disclosure(
+def suppress_compared_disclosure(
     compared: ComparedDisclosure, first: DisclosurePair, second: DisclosurePair
 ) -> ComparedDisclosure:
     """Return the publishable copy; `first` and `second` are the runs' figures on the pairs, unsuppressed."""
     unpaired = (compared.unpaired_a or 0, compared.unpaired_b or 0)
     hides_counts = is_small(compared.pairs) or any(map(is_small, unpaired))
-    published = [publish_pair(pair, set_count=None, prevalence=None) for pair in (first, second)]
+    published = [suppress_pair(pair, set_count=None, prevalence=None) for pair in (first, second)]
     delta = {
-        metric: _publish_delta(metric, figure, (first, second), published, has_rest=any(unpaired))
+        metric: _suppress_delta(metric, figure, (first, second), published, has_rest=any(unpaired))
         for metric, figure in compared.delta.items()
     }
     return ComparedDisclosure(
@@ -166,7 +166,7 @@ def publish_compared_disclosure(
     )
 
 
-def _publish_delta(
+def _suppress_delta(
     metric: str,
     figure: ComparedMetric,
     originals: tuple[DisclosurePair, DisclosurePair],
@@ -208,25 +208,25 @@ def _classes(arm: Disclosure) -> tuple[int, int]:
     return (0, 0) if table is None else (table.positives, table.negatives)
 
 
-def publish_forgetting(forgetting: Forgetting, *, group_sizes: dict[str, int]) -> Forgetting:
+def suppress_forgetting(forgetting: Forgetting, *, group_sizes: dict[str, int]) -> Forgetting:
     """Return the certificate's aggregate without small counts; `group_sizes` are the patients that checks rest on."""
     named = forgetting.named or 0
     hides = is_small(named)
     patients: dict[str, int | None] = dict(forgetting.patients.items())
-    patients = dict.fromkeys(patients) if hides else publish_breakdown(patients)
+    patients = dict.fromkeys(patients) if hides else suppress_breakdown(patients)
     return forgetting.model_copy(
         update={
-            "named": publish_count(named),
+            "named": suppress_count(named),
             "patients": patients,
-            "leaked_before": None if hides else publish_count(forgetting.leaked_before, total=named),
-            "controls": {tier: publish_count(count) for tier, count in forgetting.controls.items()},
-            "controls_above_level": publish_rate(forgetting.controls_above_level),
-            "health": [_publish_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
+            "leaked_before": None if hides else suppress_count(forgetting.leaked_before, total=named),
+            "controls": {tier: suppress_count(count) for tier, count in forgetting.controls.items()},
+            "controls_above_level": suppress_rate(forgetting.controls_above_level),
+            "health": [_suppress_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
         }
     )
 
 
-def _publish_check(check: HealthCheck, patients: int) -> HealthCheck:
+def _suppress_check(check: HealthCheck, patients: int) -> HealthCheck:
     if patients <= LARGEST_HIDDEN:
         return check.model_copy(update={"a": None, "b": None, "limit": None, "reason": check.reason or REASON})
     # Two decimals: all patients minus the retained are the named.

@@ -15,7 +15,7 @@ from clinaudit.reports.suppression.groups import (
     find_partitions_with_few_missing,
     find_target_groups,
 )
-from clinaudit.reports.suppression.small_cells import is_small, publish_breakdown
+from clinaudit.reports.suppression.small_cells import is_small, suppress_breakdown
 from clinaudit.reports.suppression.tier_sizes import cohort_sizes, find_hidden_splits
 
 _PARTITION_FIELDS = {"age": "age_bands", "sex": "sex", "race": "race"}
@@ -40,7 +40,7 @@ def group_sizes(corpus: CorpusSummary | None) -> dict[tuple[Arm, str], dict[str,
     }
 
 
-def publish_corpus(results: Results) -> CorpusSummary | None:
+def suppress_corpus(results: Results) -> CorpusSummary | None:
     """Return the publishable description of the corpus; takes the unsuppressed results."""
     corpus = results.corpus
     if corpus is None:
@@ -68,7 +68,7 @@ def publish_corpus(results: Results) -> CorpusSummary | None:
     splits = {}
     for name, split in corpus.splits.items():
         arm = _arm_of_split(name)
-        published = _publish_population(split, by_arm[arm])
+        published = _suppress_population(split, by_arm[arm])
         if name in hidden_splits:
             splits[name] = _without_size(published)
         else:
@@ -79,18 +79,18 @@ def publish_corpus(results: Results) -> CorpusSummary | None:
             "cohorts": {
                 name: _withhold_population()
                 if name in results.cohorts and has_small_cell(results.cohorts[name])
-                else _without_partitions(_publish_population(population, in_any), targets, few_missing)
+                else _without_partitions(_suppress_population(population, in_any), targets, few_missing)
                 for name, population in corpus.cohorts.items()
             },
         }
     )
 
 
-def _publish_population(population: PopulationSummary, hidden: Mapping[str, Collection[str]]) -> PopulationSummary:
+def _suppress_population(population: PopulationSummary, hidden: Mapping[str, Collection[str]]) -> PopulationSummary:
     if population.patients is None or is_small(population.patients):
         return _withhold_population()
     counts = {
-        partition: publish_breakdown(counts, hidden_elsewhere=hidden[partition])
+        partition: suppress_breakdown(counts, hidden_elsewhere=hidden[partition])
         for partition, counts in _partitions(population).items()
     }
     return population.model_copy(

@@ -30,10 +30,10 @@ from clinaudit.reports.suppression.small_cells import (
     hidden_range,
     is_small,
     is_withheld,
-    publish_breakdown,
-    publish_count,
-    publish_rate,
     published_range,
+    suppress_breakdown,
+    suppress_count,
+    suppress_rate,
     withhold,
     without_numbers,
 )
@@ -58,7 +58,7 @@ _P_STEPS = (0.05, 1.0)
 _FEWEST_ASKED = LARGEST_HIDDEN + 3
 
 
-def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
+def suppress_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Estimate | None) -> DisclosurePair:
     """Return the publishable copy of one (diagnosis, tier).
 
     `set_count` is the cohort's number of matched sets (its cell size), `prevalence` as published.
@@ -67,27 +67,27 @@ def publish_pair(pair: DisclosurePair, *, set_count: int | None, prevalence: Est
         set_count = (pair.train.generations or 0) // 2 + sum(count or 0 for count in pair.dropped_sets.values())
     few_dropped = has_few_dropped(pair)
 
-    def publish(arm: Disclosure) -> Disclosure:
-        return publish_arm(arm, set_count=set_count, prevalence=prevalence, few_dropped=few_dropped)
+    def suppress_one(arm: Disclosure) -> Disclosure:
+        return suppress_arm(arm, set_count=set_count, prevalence=prevalence, few_dropped=few_dropped)
 
-    train = publish(pair.train)
-    nontrain = None if pair.nontrain is None else publish(pair.nontrain)
+    train = suppress_one(pair.train)
+    nontrain = None if pair.nontrain is None else suppress_one(pair.nontrain)
     delta = None
     if pair.delta is not None and pair.nontrain is not None and nontrain is not None:
         delta = DisclosureDelta.model_validate(
             {
-                metric: _publish_delta(metric, getattr(pair.delta, metric), pair, (train, nontrain), set_count)
+                metric: _suppress_delta(metric, getattr(pair.delta, metric), pair, (train, nontrain), set_count)
                 for metric in DELTA_METRICS
             }
         )
-    detectable = _publish_detectable(pair, delta)
+    detectable = _suppress_detectable(pair, delta)
     if delta is not None:
         delta = delta.model_copy(update={"auroc_all": _with_confidence(delta.auroc_all, detectable)})
     return DisclosurePair(
         train=train,
         nontrain=nontrain,
         delta=delta,
-        dropped_sets=publish_breakdown(pair.dropped_sets),
+        dropped_sets=suppress_breakdown(pair.dropped_sets),
         detectable_delta=detectable,
     )
 
@@ -101,7 +101,7 @@ def _with_confidence(delta: TestedDelta, detectable: float | None) -> TestedDelt
     return delta.model_copy(update={"confidence_low": low, "confidence_high": high})
 
 
-def _publish_detectable(pair: DisclosurePair, published: DisclosureDelta | None) -> float | None:
+def _suppress_detectable(pair: DisclosurePair, published: DisclosureDelta | None) -> float | None:
     """Give the detectable delta; to the next multiple of 0.05 above where it would tell of hidden counts."""
     if pair.detectable_delta is None or pair.delta is None or published is None:
         return None
@@ -112,7 +112,7 @@ def _publish_detectable(pair: DisclosurePair, published: DisclosureDelta | None)
     return math.ceil(pair.detectable_delta / GRID_STEP - 1e-9) * GRID_STEP
 
 
-def publish_arm(
+def suppress_arm(
     arm: Disclosure, *, set_count: int, prevalence: Estimate | None, few_dropped: bool = False
 ) -> Disclosure:
     """Return the publishable copy of one (diagnosis, tier, arm) of a cohort of `set_count` matched sets.
@@ -155,7 +155,7 @@ def publish_arm(
             if has_small_cell
             else {metric: getattr(arm, metric) for metric in _AUROCS}
         ),
-        "ppv_at_prevalence": _publish_ppv_at_prevalence(
+        "ppv_at_prevalence": _suppress_ppv_at_prevalence(
             arm.ppv_at_prevalence, rates["sensitivity"], rates["false_positive_rate"], prevalence
         ),
     }
@@ -167,9 +167,9 @@ def publish_arm(
     hides_mentioned = table.mention_tells or mention_range is not None or (hides_n and table.mentioned == judged)
     return Disclosure(
         generations=None if few_dropped else arm.generations,
-        mentioned=None if hides_mentioned else publish_count(arm.mentioned, total=arm.generations),
+        mentioned=None if hides_mentioned else suppress_count(arm.mentioned, total=arm.generations),
         # Where all are unjudged, their number is the size.
-        unjudged=None if few_dropped and judged == 0 else publish_count(arm.unjudged, total=arm.generations),
+        unjudged=None if few_dropped and judged == 0 else suppress_count(arm.unjudged, total=arm.generations),
         # The share of d-positives among the judged tells how many of either status are unjudged.
         base_rate=None if hides_n and table.unjudged else arm.base_rate,
         roc=None if has_small_cell else arm.roc,
@@ -182,12 +182,12 @@ def publish_arm(
 
 
 def _rates(arm: Disclosure, table: OutcomeTable) -> dict[str, Estimate]:
-    sensitivity, false_positive_rate = publish_rate(arm.sensitivity), publish_rate(arm.false_positive_rate)
+    sensitivity, false_positive_rate = suppress_rate(arm.sensitivity), suppress_rate(arm.false_positive_rate)
     return {
-        "mention_rate": publish_rate(arm.mention_rate),
+        "mention_rate": suppress_rate(arm.mention_rate),
         "sensitivity": sensitivity,
         "false_positive_rate": false_positive_rate,
-        "ppv": _publish_ppv(arm.ppv, table, sensitivity, false_positive_rate),
+        "ppv": _suppress_ppv(arm.ppv, table, sensitivity, false_positive_rate),
     }
 
 
@@ -214,7 +214,7 @@ def _ppv_over_judged(ppv: Estimate, table: OutcomeTable, of_class: JudgedRange) 
 def _withhold_arm(arm: Disclosure, *, hides_size: bool) -> Disclosure:
     """Return an arm without any figure; its size stays where the cohort and the sets dropped tell it."""
     return Disclosure(
-        generations=None if hides_size else publish_count(arm.generations),
+        generations=None if hides_size else suppress_count(arm.generations),
         mentioned=None,
         unjudged=None,
         base_rate=None,
@@ -229,7 +229,7 @@ def _without_cause(figure: Estimate, table: OutcomeTable) -> Estimate:
     return Estimate(value=None, reason=REASON) if is_null and table.mentioned else figure
 
 
-def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
+def _suppress_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, false_positive_rate: Estimate) -> Estimate:
     if ppv.value is None:
         return withhold(ppv)
     if sensitivity.value is not None and false_positive_rate.value is not None:
@@ -243,7 +243,7 @@ def _publish_ppv(ppv: Estimate, table: OutcomeTable, sensitivity: Estimate, fals
     )
 
 
-def _publish_ppv_at_prevalence(
+def _suppress_ppv_at_prevalence(
     ppv: Estimate, sensitivity: Estimate, false_positive_rate: Estimate, prevalence: Estimate | None
 ) -> Estimate:
     exposed, false_alarms, share = (
@@ -269,7 +269,7 @@ def _ratio(true: tuple[float, float], false: tuple[float, float]) -> Estimate:
     return band(true[0] / (true[0] + false[1]), true[1] / (true[1] + false[0]))
 
 
-def _publish_delta(
+def _suppress_delta(
     metric: str,
     delta: TestedDelta,
     pair: DisclosurePair,

@@ -13,8 +13,8 @@ from clinaudit.reports.suppression.small_cells import (
     band,
     blur,
     is_small,
-    publish_breakdown,
-    publish_count,
+    suppress_breakdown,
+    suppress_count,
     withhold,
 )
 
@@ -31,7 +31,7 @@ def tells_bin(distribution: PatientDistribution, total: float) -> bool:
     )
 
 
-def publish_distribution(
+def suppress_distribution(
     distribution: PatientDistribution, *, patients: int, total: float, hides_patients: bool
 ) -> PatientDistribution:
     """Return the publishable copy of the distribution over more than ten `patients`.
@@ -50,8 +50,8 @@ def publish_distribution(
             for item in distribution.above
         ]
     else:
-        bins = _publish_bins(distribution.bins, patients)
-        above = [_publish_share(item, distribution.bins, bins, patients) for item in distribution.above]
+        bins = _suppress_bins(distribution.bins, patients)
+        above = [_suppress_share(item, distribution.bins, bins, patients) for item in distribution.above]
     deciles = [
         # Round off: the figure of a decile is one patient's, or two patients'.
         item.model_copy(update={"fraction": None if item.fraction is None else round(item.fraction, 2)})
@@ -69,20 +69,20 @@ def publish_distribution(
     return PatientDistribution(bins=bins, above=above, deciles=deciles, worst_tenth=worst)
 
 
-def _publish_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
+def _suppress_bins(bins: Sequence[FractionBin], patients: int) -> list[FractionBin]:
     """Hide small bins and others beside them, the highest first; who have any are a shown total where they can be."""
     counts = {str(len(bins) - place): item.patients for place, item in enumerate(bins)}
     first = str(len(bins))
     none = counts[first] or 0
-    if none in (0, patients) or publish_count(patients - none, total=patients) is None:
-        published = publish_breakdown(counts)
+    if none in (0, patients) or suppress_count(patients - none, total=patients) is None:
+        published = suppress_breakdown(counts)
     else:
         touched = {place: count for place, count in counts.items() if place != first}
-        published = {first: none, **publish_breakdown(touched)}
+        published = {first: none, **suppress_breakdown(touched)}
     return [item.model_copy(update={"patients": published[str(len(bins) - place)]}) for place, item in enumerate(bins)]
 
 
-def _publish_share(
+def _suppress_share(
     above: ShareAbove, bins: Sequence[FractionBin], published: Sequence[FractionBin], patients: int
 ) -> ShareAbove:
     """Give the share, or the range of it that the hidden bins allow: each of them holds a patient or more.

@@ -28,7 +28,7 @@ from clinaudit.reports.suppression.small_cells import (
     grid_cell,
     grid_width,
     is_small,
-    publish_breakdown,
+    suppress_breakdown,
     withhold,
 )
 
@@ -64,7 +64,7 @@ class _Group(NamedTuple):
         return is_small(self.patients - self.contributing) and missing <= LARGEST_HIDDEN + 1e-9
 
 
-def publish_subgroups(
+def suppress_subgroups(
     subgroups: Subgroups,
     *,
     splits: Sizes,
@@ -84,13 +84,13 @@ def publish_subgroups(
     memorization, disclosure = subgroups.memorization, subgroups.disclosure
     few_missing = _find_few_missing(memorization, splits)
     few_asked = _find_few_missing(disclosure, {})
-    shown = _publish_tiers(memorization, _MEMORIZATION, hidden, few_missing, hidden_sizes, splits, shows_arm=True)
+    shown = _suppress_tiers(memorization, _MEMORIZATION, hidden, few_missing, hidden_sizes, splits, shows_arm=True)
     for tier, arm in small_sums:
         # With their sizes they would give the sum back.
         shown[tier][arm] = [_without_attributable(row) for row in shown.get(tier, {}).get(arm, [])]
     return Subgroups(
         memorization=shown,
-        disclosure=_publish_tiers(
+        disclosure=_suppress_tiers(
             disclosure,
             _EXPOSURE,
             _find_hidden(disclosure, {}),
@@ -179,12 +179,12 @@ def find_hidden_groups(subgroups: Subgroups | None, splits: Sizes) -> Hidden:
 
 def _find_hidden(tiers: Mapping[str, Mapping[Arm, Sequence[_Row]]], splits: Sizes) -> Hidden:
     return {
-        place: {group for sizes in breakdowns for group, size in publish_breakdown(sizes).items() if size is None}
+        place: {group for sizes in breakdowns for group, size in suppress_breakdown(sizes).items() if size is None}
         for place, breakdowns in _breakdowns(tiers, splits).items()
     }
 
 
-def _publish_tiers(
+def _suppress_tiers(
     tiers: Mapping[str, Mapping[Arm, list[_Row]]],
     figures: Mapping[str, str],
     hidden: Hidden,
@@ -194,9 +194,9 @@ def _publish_tiers(
     *,
     shows_arm: bool,
 ) -> dict[str, dict[Arm, list[_Row]]]:
-    def publish(tier: str, arm: Arm, partition: str, rows: Sequence[_Row]) -> list[_Row]:
+    def suppress_one(tier: str, arm: Arm, partition: str, rows: Sequence[_Row]) -> list[_Row]:
         place = (arm, partition)
-        return _publish_partition(
+        return _suppress_partition(
             rows,
             figures,
             hidden.get(place, ()),
@@ -210,7 +210,7 @@ def _publish_tiers(
             arm: [
                 row
                 for partition in PARTITIONS
-                for row in publish(tier, arm, partition, [row for row in rows if row.partition == partition])
+                for row in suppress_one(tier, arm, partition, [row for row in rows if row.partition == partition])
             ]
             for arm, rows in arms.items()
         }
@@ -218,7 +218,7 @@ def _publish_tiers(
     }
 
 
-def _publish_partition(
+def _suppress_partition(
     rows: Sequence[_Row],
     figures: Mapping[str, str],
     hidden: Collection[str],
@@ -235,7 +235,7 @@ def _publish_partition(
     if len(rows) == 1 and shows_arm and not hides_total:
         hides_sizes, hidden = False, ()
     hides_sizes = hides_sizes or hides_total
-    published = publish_breakdown(sizes, hidden_elsewhere=hidden)
+    published = suppress_breakdown(sizes, hidden_elsewhere=hidden)
     updates: list[dict[str, object]] = [
         {"patients": None if hides_sizes else published[row.group], **dict.fromkeys(figures.values())} for row in rows
     ]
@@ -250,7 +250,7 @@ def _publish_partition(
             )
             for row in rows
         ]
-        shown = _publish_figures(groups, shows_sizes=not hides_sizes)
+        shown = _suppress_figures(groups, shows_sizes=not hides_sizes)
         if hides_sizes:
             shown = _without_solution(shown, groups, is_arm=name in _MEMORIZATION and len(rows) == 1)
         for update, estimate in zip(updates, shown, strict=True):
@@ -283,7 +283,7 @@ def _contributing(estimate: Estimate, known: int | None) -> int:
     return 0 if estimate.value == 0 else 1
 
 
-def _publish_figures(groups: Sequence[_Group], *, shows_sizes: bool) -> list[Estimate]:
+def _suppress_figures(groups: Sequence[_Group], *, shows_sizes: bool) -> list[Estimate]:
     own = {place for place, group in enumerate(groups) if not group.is_sized or group.is_few or group.is_nearly_all}
     hidden = set(own)
     if any(groups[place].contributing for place in own):

@@ -27,33 +27,35 @@ from clinaudit.reports.suppression.small_cells import (
     blur,
     counted,
     is_small,
-    publish_breakdown,
-    publish_count,
-    publish_rate,
+    suppress_breakdown,
+    suppress_count,
+    suppress_rate,
     withhold,
 )
 
 _FIGURES = tuple(CorrectedMetrics.model_fields)
 
 
-def publish_judge(quality: JudgeQuality) -> JudgeQuality:
+def suppress_judge(quality: JudgeQuality) -> JudgeQuality:
     """Return the publishable copy of the judge's figures."""
-    second = None if quality.second is None else _publish_second(quality.second)
+    second = None if quality.second is None else _suppress_second(quality.second)
     quality = quality.model_copy(update={"second": second})
     if quality.labels != "site":
         return quality
     if not hides_matrix(quality):
-        accuracies = _publish_accuracies(quality.accuracy_by_diagnosis)
+        accuracies = _suppress_accuracies(quality.accuracy_by_diagnosis)
         return quality.model_copy(update={"accuracy_by_diagnosis": accuracies})
     return quality.model_copy(
         update={
-            "texts": publish_count(quality.texts),
+            "texts": suppress_count(quality.texts),
             "matrix": [_without_counts(row) for row in quality.matrix],
             # To two decimals and without n: a row's size and its share would give the cell back.
-            "sensitivity": blur(publish_rate(quality.sensitivity)),
-            "specificity": blur(publish_rate(quality.specificity)),
+            "sensitivity": blur(suppress_rate(quality.sensitivity)),
+            "specificity": blur(suppress_rate(quality.specificity)),
             # Their sum is the agreement's numerator: it, and what splits it otherwise, would give a hidden one away.
-            "accuracy_by_class": {truth: blur(publish_rate(rate)) for truth, rate in quality.accuracy_by_class.items()},
+            "accuracy_by_class": {
+                truth: blur(suppress_rate(rate)) for truth, rate in quality.accuracy_by_class.items()
+            },
             "agreement": _withhold_agreement(quality.agreement),
             "accuracy_by_diagnosis": {name: withhold(rate) for name, rate in quality.accuracy_by_diagnosis.items()},
         }
@@ -66,7 +68,7 @@ def hides_matrix(quality: JudgeQuality) -> bool:
     return quality.labels == "site" and any(map(is_small, cells))
 
 
-def publish_corrected(
+def suppress_corrected(
     pair: DisclosurePair, published: DisclosurePair, quality: JudgeQuality | None
 ) -> CorrectedPair | None:
     """Return the publishable copy of a pair's corrected figures; `published` is that of its raw ones."""
@@ -77,36 +79,36 @@ def publish_corrected(
     shows_train = _is_whole(published.train, pair.train)
     shows_nontrain = _is_whole(published.nontrain, pair.nontrain)
 
-    def publish(figures: CorrectedMetrics | None, *, shown: bool) -> CorrectedMetrics | None:
+    def suppress_one(figures: CorrectedMetrics | None, *, shown: bool) -> CorrectedMetrics | None:
         if figures is None:
             return None
         change = withhold if not shown else blur if is_coarse else _as_it_is
         return CorrectedMetrics(**{name: change(getattr(figures, name)) for name in _FIGURES})
 
-    train = publish(corrected.train, shown=shows_train)
+    train = suppress_one(corrected.train, shown=shows_train)
     return corrected.model_copy(
         update={
             "train": train,
-            "nontrain": publish(corrected.nontrain, shown=shows_nontrain),
-            "delta": publish(corrected.delta, shown=shows_train and shows_nontrain),
+            "nontrain": suppress_one(corrected.nontrain, shown=shows_nontrain),
+            "delta": suppress_one(corrected.delta, shown=shows_train and shows_nontrain),
         }
     )
 
 
-def _publish_accuracies(rates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+def _suppress_accuracies(rates: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Withhold where few texts of a diagnosis were rated, few rightly or few wrongly; all three have known sums."""
     sizes = {name: rate.n or 0 for name, rate in rates.items()}
     right = {name: counted(rate) or 0 for name, rate in rates.items()}
     wrong = {name: sizes[name] - right[name] for name in rates}
     hidden = {
-        name for counts in (sizes, right, wrong) for name, count in publish_breakdown(counts).items() if count is None
+        name for counts in (sizes, right, wrong) for name, count in suppress_breakdown(counts).items() if count is None
     }
     return {name: withhold(rate) if name in hidden else rate for name, rate in rates.items()}
 
 
-def _publish_second(second: JudgeAgreement) -> JudgeAgreement:
-    disagreements = publish_count(second.disagreements, total=second.verdicts)
-    unjudged = publish_count(second.unjudged)
+def _suppress_second(second: JudgeAgreement) -> JudgeAgreement:
+    disagreements = suppress_count(second.disagreements, total=second.verdicts)
+    unjudged = suppress_count(second.unjudged)
     if disagreements is None or unjudged is None:
         hidden = _withhold_agreement(second)
         return second.model_copy(

@@ -10,7 +10,7 @@ from clinaudit.reports.schema.estimate import REASON, Estimate
 from clinaudit.reports.suppression.small_cells import band, blur, is_withheld, published_range, withhold
 
 
-def publish_mean(
+def suppress_mean(
     mean: MeanOverDiagnoses, originals: Sequence[DisclosurePair], published: Sequence[DisclosurePair]
 ) -> MeanOverDiagnoses:
     """Return means that do not give back a hidden diagnosis: where one is a range, so is the mean."""
@@ -25,7 +25,7 @@ def publish_mean(
                 for was, now in zip(before, after, strict=True)
                 if was and (was.value is not None or (now is not None and is_withheld(now)))
             ]
-            kept[metric] = _publish_mean_figure(figure, [was for was in before if was], entered)
+            kept[metric] = _suppress_mean_figure(figure, [was for was in before if was], entered)
         return kept
 
     return MeanOverDiagnoses(
@@ -35,7 +35,7 @@ def publish_mean(
     )
 
 
-def _publish_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: Sequence[Estimate | None]) -> Estimate:
+def _suppress_mean_figure(figure: Estimate, before: Sequence[Estimate], entered: Sequence[Estimate | None]) -> Estimate:
     if any(now is not None and is_withheld(now) for now in entered):
         return Estimate(value=None, reason=REASON)
     if figure.value is None:

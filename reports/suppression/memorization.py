@@ -28,8 +28,8 @@ from clinaudit.reports.schema.memorization import (
     SectionComposition,
     SectionKind,
 )
-from clinaudit.reports.suppression.distribution import publish_distribution, tells_bin
-from clinaudit.reports.suppression.near_verbatim import publish_near_verbatim, withhold_near_verbatim
+from clinaudit.reports.suppression.distribution import suppress_distribution, tells_bin
+from clinaudit.reports.suppression.near_verbatim import suppress_near_verbatim, withhold_near_verbatim
 from clinaudit.reports.suppression.small_cells import (
     LARGEST_HIDDEN,
     PATIENTS_FOR_P90,
@@ -39,8 +39,8 @@ from clinaudit.reports.suppression.small_cells import (
     bound_of_nearly_all,
     counted,
     is_small,
-    publish_count,
-    publish_rate,
+    suppress_count,
+    suppress_rate,
     up_to,
     withhold,
 )
@@ -82,27 +82,27 @@ class _Regions:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) -> Memorization:
+def suppress_memorization(figures: Memorization, *, hides_sizes: bool = False) -> Memorization:
     """Return the publishable copy of one tier and arm; `hides_sizes`: those of the tier are hidden."""
     if figures.patients == 0:
         return figures
     if figures.generations is None or figures.patients is None or is_small(figures.patients):
         return _withhold_all(figures)
     patients_per_unit = -(-figures.generations // figures.patients)
-    hit_rate = publish_rate(figures.hit_rate, patients_per_unit=patients_per_unit)
+    hit_rate = suppress_rate(figures.hit_rate, patients_per_unit=patients_per_unit)
     hits = counted(figures.hit_rate)
     # Of at most twenty, which side is small is not told.
     may_be_few = 0 < (hits or 0) < figures.generations <= 2 * LARGEST_HIDDEN * patients_per_unit
     few_hit = hits is None or may_be_few or 0 < hits <= LARGEST_HIDDEN * patients_per_unit
     nearly_all_hit = not few_hit and hit_rate.reason == REASON
-    attributable = publish_count(figures.attributable_patients, total=figures.patients)
+    attributable = suppress_count(figures.attributable_patients, total=figures.patients)
     if not few_hit and not nearly_all_hit and attributable is not None and is_small((hits or 0) - attributable):
         hit_rate = _above_attributable(attributable, figures.patients)
-    regions = _withhold_regions(figures) if few_hit else _publish_regions(figures, figures.patients)
+    regions = _withhold_regions(figures) if few_hit else _suppress_regions(figures, figures.patients)
     estimates = {
         "hit_rate": hit_rate,
-        **_publish_means(figures, figures.patients, _Behind(few=few_hit, nearly_all=nearly_all_hit)),
-        **(_withhold_shares(figures) if few_hit else _publish_shares(figures, regions)),
+        **_suppress_means(figures, figures.patients, _Behind(few=few_hit, nearly_all=nearly_all_hit)),
+        **(_withhold_shares(figures) if few_hit else _suppress_shares(figures, regions)),
     }
     total = _sum(figures.attributable_fraction_bounds, figures.patients)
     small_sums = _small_sums(figures, figures.patients)
@@ -112,8 +112,8 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         if estimates[name].value is not None
     }
     update: dict[str, object] = {
-        "empty": publish_count(figures.empty, total=figures.shorter_than_ngram),
-        "shorter_than_ngram": publish_count(figures.shorter_than_ngram, total=figures.generations),
+        "empty": suppress_count(figures.empty, total=figures.shorter_than_ngram),
+        "shorter_than_ngram": suppress_count(figures.shorter_than_ngram, total=figures.generations),
         "attributable_patients": attributable,
         # Tokens of an unknown number of patients; only zero tells of nobody.
         "dropped_tokens": 0 if figures.dropped_tokens == 0 else None,
@@ -126,14 +126,14 @@ def publish_memorization(figures: Memorization, *, hides_sizes: bool = False) ->
         # How many were hit is hidden, what their regions look like is not.
         estimates |= {name: estimates[name].model_copy(update={"n": None}) for name in _OVER_REGIONS}
     if figures.near_verbatim is not None:
-        update["near_verbatim"] = publish_near_verbatim(
+        update["near_verbatim"] = suppress_near_verbatim(
             figures.near_verbatim,
             memorized=estimates["memorized_fraction"],
             patients=figures.patients,
             hides_patients=hides_sizes,
         )
     if figures.distribution is not None:
-        update["distribution"] = publish_distribution(
+        update["distribution"] = suppress_distribution(
             figures.distribution,
             patients=figures.patients,
             total=total,
@@ -176,14 +176,14 @@ def _withhold_regions(figures: Memorization) -> _Regions:
 # Means
 
 
-def _publish_means(figures: Memorization, patients: int, hit: _Behind) -> dict[str, Estimate]:
+def _suppress_means(figures: Memorization, patients: int, hit: _Behind) -> dict[str, Estimate]:
     published = {}
     for name, bounds in _MEANS.items():
         mean, behind = getattr(figures, name), _behind(name, figures, patients, hit)
         if behind is None:
             published[name] = _without_interval(mean)
         else:
-            published[name] = _publish_mean(mean, getattr(figures, bounds), patients, behind)
+            published[name] = _suppress_mean(mean, getattr(figures, bounds), patients, behind)
     return published
 
 
@@ -208,7 +208,7 @@ def _sum(mean: Estimate, patients: int) -> float:
     return (mean.value or 0.0) * patients
 
 
-def _publish_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behind) -> Estimate:
+def _suppress_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behind) -> Estimate:
     if mean.value is None or mean.value == 0:
         return mean
     most = max(_sum(mean, patients), _sum(bounds, patients))
@@ -250,7 +250,7 @@ def _without_interval(mean: Estimate) -> Estimate:
 # Bins and sections
 
 
-def _publish_regions(figures: Memorization, patients: int) -> _Regions:
+def _suppress_regions(figures: Memorization, patients: int) -> _Regions:
     hidden = _with_second(figures.copy_forward, _thin(figures.copy_forward))
     shows_p90 = patients >= PATIENTS_FOR_P90
     return _Regions(
@@ -258,8 +258,8 @@ def _publish_regions(figures: Memorization, patients: int) -> _Regions:
             unit: lengths.model_copy(update={"max": None, "p90": lengths.p90 if shows_p90 else None})
             for unit, lengths in figures.region_length.items()
         },
-        k_distribution=_publish_k(figures.k_distribution),
-        sections=publish_sections(figures.sections),
+        k_distribution=_suppress_k(figures.k_distribution),
+        sections=suppress_sections(figures.sections),
         copy_forward=[
             CopyForwardBin(notes=bin_.notes, pieces=None if is_hidden else bin_.pieces)
             for bin_, is_hidden in zip(figures.copy_forward, hidden, strict=True)
@@ -267,13 +267,13 @@ def _publish_regions(figures: Memorization, patients: int) -> _Regions:
     )
 
 
-def _publish_shares(figures: Memorization, regions: _Regions) -> dict[str, Estimate]:
+def _suppress_shares(figures: Memorization, regions: _Regions) -> dict[str, Estimate]:
     """Withhold the shares that would give a hidden bin or kind back beside those that are shown."""
     hides_a_k = any(bin_.pieces is None for bin_ in regions.k_distribution)
     hides_a_kind = any(getattr(row, kind) is None for row in regions.sections[-1:] for kind in SECTION_KINDS)
     return {
         "source_notes_mean": figures.source_notes_mean,
-        "stitched_share": publish_rate(figures.stitched_share),
+        "stitched_share": suppress_rate(figures.stitched_share),
         "multi_patient_share": withhold(figures.multi_patient_share) if hides_a_k else figures.multi_patient_share,
         "templated_share": withhold(figures.templated_share) if hides_a_kind else figures.templated_share,
     }
@@ -297,7 +297,7 @@ def _with_second(bins: Sequence[CopyForwardBin], hidden: Sequence[bool]) -> list
     return [is_hidden or place == second for place, is_hidden in enumerate(hidden)]
 
 
-def _publish_k(bins: Sequence[KBin]) -> list[KBin]:
+def _suppress_k(bins: Sequence[KBin]) -> list[KBin]:
     """Pool exact K from 2 to 10 (it is a number of patients that share a text), then hide the thin bins."""
     pooled: dict[str, KBin] = {}
     for bin_ in bins:
@@ -314,7 +314,7 @@ def _publish_k(bins: Sequence[KBin]) -> list[KBin]:
     ]
 
 
-def publish_sections(sections: Sequence[SectionComposition]) -> list[SectionComposition]:
+def suppress_sections(sections: Sequence[SectionComposition]) -> list[SectionComposition]:
     """Return the composition with the counts that rest on few patients pooled, kind by kind, in a last row.
 
     The pooled count holds the smallest count that could be shown besides, so it rests on at least 11 patients; where

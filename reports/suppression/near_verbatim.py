@@ -39,7 +39,7 @@ def withhold_near_verbatim(near: NearVerbatim) -> NearVerbatim:
     )
 
 
-def publish_near_verbatim(
+def suppress_near_verbatim(
     near: NearVerbatim, *, memorized: Estimate, patients: int, hides_patients: bool
 ) -> NearVerbatim:
     """Return the publishable copy of the block of an arm of more than ten `patients`.
@@ -47,10 +47,10 @@ def publish_near_verbatim(
     `memorized` is the verbatim fraction as it is published. `hides_patients`: the arm's size is hidden, and so is all
     that it could be solved from.
     """
-    fraction = _publish_fraction(near.fraction, near.patients, patients)
-    extra = _publish_fraction(near.extra_fraction, near.extra_patients, patients)
+    fraction = _suppress_fraction(near.fraction, near.patients, patients)
+    extra = _suppress_fraction(near.extra_fraction, near.extra_patients, patients)
     fraction, extra = _hide_second(memorized, fraction, extra)
-    longest, lengths = _publish_longest(near, patients)
+    longest, lengths = _suppress_longest(near, patients)
     if hides_patients:
         # The mean of the lengths is that of the estimate, to all its decimals.
         fraction, extra, longest = (blur(figure, patients=patients) for figure in (fraction, extra, longest))
@@ -72,7 +72,7 @@ def _is_few(mean: Estimate, behind: int | None) -> bool:
     return mean.value != 0 and (behind is None or behind <= LARGEST_HIDDEN)
 
 
-def _publish_fraction(mean: Estimate, behind: int | None, patients: int) -> Estimate:
+def _suppress_fraction(mean: Estimate, behind: int | None, patients: int) -> Estimate:
     if mean.value is None or mean.value == 0:
         return mean
     if behind is None or _is_few(mean, behind):
@@ -114,7 +114,7 @@ def _shares(low: float, high: float) -> Estimate:
     return band(math.floor(low * 100 + 1e-9) / 100, up_to(high))
 
 
-def _publish_longest(near: NearVerbatim, patients: int) -> tuple[Estimate, LengthSummary]:
+def _suppress_longest(near: NearVerbatim, patients: int) -> tuple[Estimate, LengthSummary]:
     lengths = near.longest_region_length
     if _is_few(near.fraction, near.patients) or _is_few(near.extra_fraction, near.extra_patients):
         # Beside the lengths of verbatim regions the mean would tell what the few extra tokens add.

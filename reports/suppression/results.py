@@ -31,14 +31,14 @@ from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResult
 from clinaudit.reports.schema.estimate import ARMS, REASON, Arm, Estimate
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results, StageCompleteness
-from clinaudit.reports.suppression.cohorts import publish_cohort, publish_second_matcher
-from clinaudit.reports.suppression.corpus import group_sizes, publish_corpus
-from clinaudit.reports.suppression.disclosure import publish_pair
-from clinaudit.reports.suppression.groups import find_hidden_groups, publish_subgroups
-from clinaudit.reports.suppression.judge import publish_corrected, publish_judge
-from clinaudit.reports.suppression.means import publish_mean
-from clinaudit.reports.suppression.memorization import publish_memorization, tells_small_sum
-from clinaudit.reports.suppression.small_cells import publish_breakdown, publish_count, withhold, without_numbers
+from clinaudit.reports.suppression.cohorts import suppress_cohort, suppress_second_matcher
+from clinaudit.reports.suppression.corpus import group_sizes, suppress_corpus
+from clinaudit.reports.suppression.disclosure import suppress_pair
+from clinaudit.reports.suppression.groups import find_hidden_groups, suppress_subgroups
+from clinaudit.reports.suppression.judge import suppress_corrected, suppress_judge
+from clinaudit.reports.suppression.means import suppress_mean
+from clinaudit.reports.suppression.memorization import suppress_memorization, tells_small_sum
+from clinaudit.reports.suppression.small_cells import suppress_breakdown, suppress_count, withhold, without_numbers
 from clinaudit.reports.suppression.tier_sizes import (
     count_missing,
     find_few_unread,
@@ -57,18 +57,18 @@ def suppress(results: Results) -> Results:
     hidden_tiers = find_hidden_tiers(results)
     hidden_splits = find_hidden_splits(results)
     cohorts = {
-        diagnosis: publish_cohort(
+        diagnosis: suppress_cohort(
             cohort, splits=splits, second_sets=_second_sets(second, diagnosis), hides_split=bool(hidden_splits)
         )
         for diagnosis, cohort in results.cohorts.items()
     }
     memorization = {
-        tier: {arm: publish_memorization(figures, hides_sizes=tier in hidden_tiers) for arm, figures in arms.items()}
+        tier: {arm: suppress_memorization(figures, hides_sizes=tier in hidden_tiers) for arm, figures in arms.items()}
         for tier, arms in results.memorization.items()
     }
     pairs = {
         diagnosis: {
-            tier: publish_pair(
+            tier: suppress_pair(
                 pair,
                 set_count=_set_count(results.cohorts.get(diagnosis)),
                 prevalence=cohorts[diagnosis].prevalence if diagnosis in cohorts else None,
@@ -78,7 +78,7 @@ def suppress(results: Results) -> Results:
         for diagnosis, tiers in results.disclosure.by_diagnosis.items()
     }
     means = {
-        tier: publish_mean(
+        tier: suppress_mean(
             mean,
             [tiers[tier] for tiers in results.disclosure.by_diagnosis.values() if tier in tiers],
             [tiers[tier] for tiers in pairs.values() if tier in tiers],
@@ -88,7 +88,9 @@ def suppress(results: Results) -> Results:
     shown = {
         diagnosis: {
             tier: pair.model_copy(
-                update={"corrected": publish_corrected(results.disclosure.by_diagnosis[diagnosis][tier], pair, quality)}
+                update={
+                    "corrected": suppress_corrected(results.disclosure.by_diagnosis[diagnosis][tier], pair, quality)
+                }
             )
             for tier, pair in tiers.items()
         }
@@ -99,7 +101,7 @@ def suppress(results: Results) -> Results:
     published = results.model_copy(
         update={
             "completeness": {
-                stage: _publish_stage(
+                stage: _suppress_stage(
                     units,
                     # The judge reads the sets that were not dropped; priors and generations are of all targets.
                     hides_units=hides_sizes or (stage == "judgements" and _hides_sets(pairs)),
@@ -107,15 +109,15 @@ def suppress(results: Results) -> Results:
                 )
                 for stage, units in results.completeness.items()
             },
-            "corpus": publish_corpus(results),
+            "corpus": suppress_corpus(results),
             "memorization": memorization,
             "disclosure": DisclosureResults(by_diagnosis=shown, mean=means),
-            "judge_quality": None if quality is None else publish_judge(quality),
+            "judge_quality": None if quality is None else suppress_judge(quality),
             "cohorts": cohorts,
-            "second_matcher": None if second is None else publish_second_matcher(second),
+            "second_matcher": None if second is None else suppress_second_matcher(second),
             "subgroups": None
             if results.subgroups is None
-            else publish_subgroups(
+            else suppress_subgroups(
                 results.subgroups,
                 splits=sizes,
                 hidden=find_hidden_groups(results.subgroups, sizes),
@@ -131,10 +133,10 @@ def suppress(results: Results) -> Results:
             ),
         }
     )
-    return published.model_copy(update={"decision": _publish_decision(results, published)})
+    return published.model_copy(update={"decision": _suppress_decision(results, published)})
 
 
-def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
+def _suppress_stage(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
     """Hide few excluded, and the units planned where less what is shown they would give a hidden count.
 
     `told`: reasons that tell how many sets were dropped.
@@ -142,10 +144,10 @@ def _publish_stage(stage: StageCompleteness, *, hides_units: bool, told: Collect
     missing = None if stage.planned is None or stage.done is None else stage.planned - stage.done - stage.failed
     counts_excluded = missing == sum(count or 0 for count in stage.excluded.values())
     if counts_excluded:
-        excluded = publish_breakdown(stage.excluded, hidden_elsewhere=told)
+        excluded = suppress_breakdown(stage.excluded, hidden_elsewhere=told)
     else:
         excluded = {
-            reason: None if count and reason in told else publish_count(count)
+            reason: None if count and reason in told else suppress_count(count)
             for reason, count in stage.excluded.items()
         }
     if hides_units or (counts_excluded and None in excluded.values()):
@@ -198,14 +200,14 @@ def _set_count(cohort: CohortSummary | None) -> int | None:
     return None if cohort is None else cohort.cells.get("train_positive")
 
 
-def _publish_decision(original: Results, published: Results) -> Decision | None:
+def _suppress_decision(original: Results, published: Results) -> Decision | None:
     if original.decision is None:
         return None
-    rules = [_publish_rule(rule, original, published) for rule in original.decision.rules]
+    rules = [_suppress_rule(rule, original, published) for rule in original.decision.rules]
     return original.decision.model_copy(update={"rules": rules})
 
 
-def _publish_rule(rule: RuleOutcome, original: Results, published: Results) -> RuleOutcome:
+def _suppress_rule(rule: RuleOutcome, original: Results, published: Results) -> RuleOutcome:
     """Give the rule's observation as its figure is published; a figure that cannot be found is withheld."""
     before, after = _observed_figure(rule, original), _observed_figure(rule, published)
     if before == after and (before is not None or rule.observed.value is None):

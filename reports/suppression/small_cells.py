@@ -37,14 +37,14 @@ def is_small(count: int | None) -> bool:
     return count is not None and 1 <= count <= LARGEST_HIDDEN
 
 
-def publish_count(count: int | None, *, total: int | None = None) -> int | None:
+def suppress_count(count: int | None, *, total: int | None = None) -> int | None:
     """Return the count, or None where it or its complement in `total` is small."""
     if count is None or is_small(count) or (total is not None and is_small(total - count)):
         return None
     return count
 
 
-def publish_breakdown(
+def suppress_breakdown(
     counts: Mapping[str, int | None], *, hidden_elsewhere: Collection[str] = ()
 ) -> dict[str, int | None]:
     """Hide the small cells of a breakdown whose total is shown, and others beside them until none can be had back.
@@ -123,13 +123,13 @@ def up_to(bound: float, *, step: float = 0.01) -> float:
     return round(math.ceil(bound / step - 1e-9) * step, 2)
 
 
-def publish_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
+def suppress_rate(estimate: Estimate, *, patients_per_unit: int = 1) -> Estimate:
     """Publish a rate over `n` units as it is, or as the range that its hidden count allows.
 
     Where a patient may stand behind several units (generations), `patients_per_unit` raises the threshold.
     """
     if estimate.value is None:
-        return estimate.model_copy(update={"n": publish_count(estimate.n)})
+        return estimate.model_copy(update={"n": suppress_count(estimate.n)})
     count = counted(estimate)
     if count is None or estimate.n is None or is_small(estimate.n):
         return withhold(estimate)

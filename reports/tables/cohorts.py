@@ -1,13 +1,13 @@
-"""The report's tables of who was compared: the matched cohorts, and the deltas under a second matcher.
+"""Tables of the matched cohorts: size, balance, exclusions, and the deltas under a second matcher.
 
-Owns what stands in which column. Works on suppressed results; a figure without a value is given in words.
+Owns what stands in which column. Works on suppressed results. An estimate without a value is given in words.
 """
 
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import METRIC_TITLES, label
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count, estimate_text
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.names import METRIC_TITLES, display_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text
 
 _MATCHERS = {"psm": "propensity score (psm)"}
 
@@ -16,16 +16,16 @@ def cohorts_table(results: Results) -> Table:
     """Return the matched cohorts: size, prevalence, balance, exclusions."""
     rows = []
     for diagnosis, cohort in results.cohorts.items():
-        cells = sorted({count(cell) for cell in cohort.cells.values()})
-        status = label(cohort.status) + (f": {cohort.reason}" if cohort.reason else "")
-        excluded = "; ".join(f"{reason}: {count(n)}" for reason, n in cohort.excluded.items()) or "none"
+        cells = sorted({count_text(cell) for cell in cohort.cells.values()})
+        status = display_title(cohort.status) + (f": {cohort.reason}" if cohort.reason else "")
+        excluded = "; ".join(f"{reason}: {count_text(n)}" for reason, n in cohort.excluded.items()) or "none"
         row = (
             ", ".join(cells) or NOT_MEASURED,
             estimate_text(cohort.prevalence, share=True),
             _MATCHERS.get(cohort.matcher, cohort.matcher),
             excluded,
         )
-        rows.append((label(diagnosis), status, *row))
+        rows.append((display_title(diagnosis), status, *row))
     heads = (
         "Diagnosis",
         "Balance",
@@ -45,17 +45,25 @@ def second_matcher_table(results: Results) -> Table | None:
     rows = []
     for diagnosis, matching in second.diagnoses.items():
         pairs = results.disclosure.by_diagnosis.get(diagnosis, {})
-        balance = label(matching.status) + (f": {matching.reason}" if matching.reason else "")
+        balance = display_title(matching.status) + (f": {matching.reason}" if matching.reason else "")
         if matching.largest_smd is not None:
             balance += f"; largest SMD {matching.largest_smd:.2f}"
         if not matching.delta:
-            rows.append((label(diagnosis), "all", "all", NOT_MEASURED, NOT_MEASURED, count(matching.sets), balance))
+            rows.append(
+                (display_title(diagnosis), "all", "all", NOT_MEASURED, NOT_MEASURED, count_text(matching.sets), balance)
+            )
         for tier, deltas in matching.delta.items():
             first = pairs[tier].delta if tier in pairs else None
             for metric in COMPARED_METRICS:
                 shown = NOT_MEASURED if first is None else estimate_text(getattr(first, metric))
-                cells = (METRIC_TITLES[metric], shown, estimate_text(deltas[metric]), count(matching.sets), balance)
-                rows.append((label(diagnosis), numbered(tier), *cells))
+                cells = (
+                    METRIC_TITLES[metric],
+                    shown,
+                    estimate_text(deltas[metric]),
+                    count_text(matching.sets),
+                    balance,
+                )
+                rows.append((display_title(diagnosis), numbered_tier_title(tier), *cells))
     heads = (
         "Diagnosis",
         "Tier",

@@ -1,6 +1,6 @@
-"""The tables of a comparison of two runs, for its page and for the terminal alike.
+"""Tables of a comparison of two runs, for its page and for the terminal alike.
 
-Owns what stands in which column. Works on what is publishable; a figure without a value is a word or its band.
+Owns what stands in which column. Works on suppressed comparisons. An estimate without a value is a word or its band.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from clinaudit.reports.schema.comparison import (
     HealthCheck,
 )
 from clinaudit.reports.schema.estimate import ARMS, Arm
-from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import MEMORIZATION_MEASURES, METRIC_TITLES, is_share, label, tier_title
-from clinaudit.reports.wording.numbers import RANGE_NOTE, count, short_figure
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.names import MEMORIZATION_METRICS, METRIC_TITLES, display_title, is_share, tier_title
+from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, short_estimate_text
 
 DELTAS: Final = ("auroc_all", "sensitivity", "false_positive_rate", "mention_rate")
 BASES: Final = {
@@ -33,14 +33,14 @@ BRACKETS: Final = f"{RANGE_NOTE} In round brackets: 95% intervals."
 
 
 def memorization_tables(comparison: Comparison) -> list[Table]:
-    """Return a table a measure: A, B and the difference, by tier and arm."""
+    """Return a table for each metric of memorization: A, B and the difference, by tier and arm."""
     return [
         Table(
             f"{title[:1].upper()}{title[1:]}{_FULL[name]}",
             ("Tier", "Arm", "A", "B", "B − A"),
-            tuple(_figure_rows(comparison, name)),
+            tuple(_metric_rows(comparison, name)),
         )
-        for title, name in MEMORIZATION_MEASURES
+        for title, name in MEMORIZATION_METRICS
     ]
 
 
@@ -51,9 +51,9 @@ _FULL: Final = {
 }
 
 
-def _figure_rows(comparison: Comparison, name: str) -> Iterator[tuple[str, ...]]:
-    for tier, arm, figures in list_arms(comparison):
-        yield numbered(tier), arm, *_cells(getattr(figures, name), share=True)
+def _metric_rows(comparison: Comparison, name: str) -> Iterator[tuple[str, ...]]:
+    for tier, arm, compared in list_arms(comparison):
+        yield numbered_tier_title(tier), arm, *_cells(getattr(compared, name), share=True)
 
 
 def list_arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorization]]:
@@ -64,26 +64,26 @@ def list_arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemori
                 yield tier, arm, arms[arm]
 
 
-def _cells(figure: ComparedMetric, *, share: bool, signed: bool = False) -> tuple[str, str, str]:
+def _cells(metric: ComparedMetric, *, share: bool, signed: bool = False) -> tuple[str, str, str]:
     return (
-        short_figure(figure.a, share=share, signed=signed, interval=True),
-        short_figure(figure.b, share=share, signed=signed, interval=True),
-        short_figure(figure.difference, share=share, signed=True, interval=True),
+        short_estimate_text(metric.a, share=share, signed=signed, interval=True),
+        short_estimate_text(metric.b, share=share, signed=signed, interval=True),
+        short_estimate_text(metric.difference, share=share, signed=True, interval=True),
     )
 
 
 def changes_table(comparison: Comparison) -> Table:
-    """Return how many patients came and went."""
+    """Return how many patients had a verbatim match in both runs, in one, or in neither (McNemar 1947)."""
     rows = []
-    for tier, arm, figures in list_arms(comparison):
-        hits = figures.hits
+    for tier, arm, compared in list_arms(comparison):
+        hits = compared.hits
         cells = (None,) * 4 if hits is None else (hits.both, hits.a_only, hits.b_only, hits.neither)
-        counts = ["not paired" if hits is None else count(cell) for cell in cells]
+        counts = ["not paired" if hits is None else count_text(cell) for cell in cells]
         p_value = (
             "not paired" if hits is None or hits.p_value is None else _p_value(hits.p_value, exact=cells[0] is not None)
         )
-        pairs = "not paired" if hits is None else count(figures.pairs)
-        rows.append((numbered(tier), arm, pairs, *counts, p_value))
+        pairs = "not paired" if hits is None else count_text(compared.pairs)
+        rows.append((numbered_tier_title(tier), arm, pairs, *counts, p_value))
     columns = ("Tier", "Arm", "Pairs", "Hit in both", "In A only", "In B only", "In neither", "McNemar's p")
     return Table("Patients of whose notes anything was found, by run", columns, tuple(rows))
 
@@ -95,11 +95,15 @@ def _p_value(value: float, *, exact: bool) -> str:
 
 
 def disclosure_tables(comparison: Comparison) -> list[Table]:
-    """Return a table a metric: train minus nontrain in A, in B, and the difference of the two."""
+    """Return a table for each metric of disclosure: the delta in A, in B, and the difference of the two."""
     tables = []
     for metric in DELTAS:
         rows = [
-            (label(diagnosis), numbered(tier), *_cells(compared.delta[metric], share=is_share(metric), signed=True))
+            (
+                display_title(diagnosis),
+                numbered_tier_title(tier),
+                *_cells(compared.delta[metric], share=is_share(metric), signed=True),
+            )
             for diagnosis, tiers in comparison.disclosure.items()
             for tier, compared in tiers.items()
             if metric in compared.delta
@@ -142,10 +146,16 @@ def _health(value: float | None) -> str:
 def forgetting_table(forgetting: Forgetting) -> Table:
     """Return the certificate without names."""
     rows = [
-        ("Named patients", count(forgetting.named)),
-        *((VERDICTS[verdict][0], count(number)) for verdict, number in forgetting.patients.items()),
-        ("Above the level of the held-out before", count(forgetting.leaked_before)),
-        ("Held-out patients who would not pass either", short_figure(forgetting.controls_above_level, share=True)),
-        *((f"Held-out patients at {tier_title(tier)}", count(number)) for tier, number in forgetting.controls.items()),
+        ("Named patients", count_text(forgetting.named)),
+        *((VERDICTS[verdict][0], count_text(number)) for verdict, number in forgetting.patients.items()),
+        ("Above the level of the held-out before", count_text(forgetting.leaked_before)),
+        (
+            "Held-out patients who would not pass either",
+            short_estimate_text(forgetting.controls_above_level, share=True),
+        ),
+        *(
+            (f"Held-out patients at {tier_title(tier)}", count_text(number))
+            for tier, number in forgetting.controls.items()
+        ),
     ]
     return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))

@@ -1,19 +1,19 @@
-"""The report's tables of sensitive diagnoses: figures by tier and arm, their differences with tests, their counts.
+"""Tables of the disclosure of sensitive diagnoses: metrics by tier and arm, deltas with their tests, counts.
 
-Owns what stands in which column. Works on suppressed results; a figure without a value is given in words.
+Owns what stands in which column. Works on suppressed results. An estimate without a value is given in words.
 """
 
 from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered, tiers_of
-from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label
+from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
+from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
     SUPPRESSED,
-    count,
+    count_text,
     estimate_text,
     is_suppressed,
-    short_figure,
+    short_estimate_text,
 )
 
 _HOW_TO_READ = (
@@ -27,20 +27,20 @@ def metric_table(results: Results, metric: str) -> Table:
     """Return one disclosure metric by tier and diagnosis with intervals, train over nontrain (the paper's Table 1)."""
     diagnoses = list(results.disclosure.by_diagnosis)
     rows = []
-    for tier in tiers_of(results):
+    for tier in list_tiers(results):
         for arm in ("train", "nontrain"):
             cells = []
             for diagnosis in diagnoses:
                 pair = results.disclosure.by_diagnosis[diagnosis].get(tier)
                 side: Disclosure | None = None if pair is None else getattr(pair, arm)
-                cells.append(short_figure(getattr(side, metric, None), share=is_share(metric), interval=True))
+                cells.append(short_estimate_text(getattr(side, metric, None), share=is_share(metric), interval=True))
             if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
-                rows.append((numbered(tier), arm, *cells))
-    return Table(METRIC_TITLES[metric], ("Tier", "Arm", *map(label, diagnoses)), tuple(rows))
+                rows.append((numbered_tier_title(tier), arm, *cells))
+    return Table(METRIC_TITLES[metric], ("Tier", "Arm", *map(display_title, diagnoses)), tuple(rows))
 
 
 def disclosure_table(results: Results) -> Table:
-    """Return every disclosure figure of every diagnosis and tier, with intervals, bands and reasons."""
+    """Return every disclosure metric of every diagnosis and tier, with intervals, bands and reasons."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
         for metric, title in METRIC_TITLES.items():
@@ -48,8 +48,8 @@ def disclosure_table(results: Results) -> Table:
             delta = None if pair.delta is None else getattr(pair.delta, metric)
             rows.append(
                 (
-                    label(diagnosis),
-                    numbered(tier),
+                    display_title(diagnosis),
+                    numbered_tier_title(tier),
                     title,
                     estimate_text(getattr(pair.train, metric), share=share),
                     estimate_text(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
@@ -72,13 +72,13 @@ def _p_value(delta: TestedDelta | None) -> str:
 
 
 def counts_table(results: Results) -> Table:
-    """Return the counts behind the disclosure figures."""
+    """Return the counts behind the disclosure metrics."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
-        dropped = "; ".join(f"{why}: {count(n)}" for why, n in pair.dropped_sets.items()) or "none"
+        dropped = "; ".join(f"{why}: {count_text(n)}" for why, n in pair.dropped_sets.items()) or "none"
         for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
             if side is not None:
-                counts = (count(side.generations), count(side.mentioned), count(side.unjudged))
-                rows.append((label(diagnosis), numbered(tier), arm, *counts, dropped))
+                counts = (count_text(side.generations), count_text(side.mentioned), count_text(side.unjudged))
+                rows.append((display_title(diagnosis), numbered_tier_title(tier), arm, *counts, dropped))
     heads = ("Diagnosis", "Tier", "Arm", "Generations", "Mentioning", "Unjudged", "Matched sets left out")
     return Table("Counts behind the disclosure figures", heads, tuple(rows))

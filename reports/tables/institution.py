@@ -1,14 +1,13 @@
 """What a verdict means for the institution: next steps, the factors of a breach assessment, the sign-off block.
 
-Owns the words. Facts for a decision; nothing here is legal advice, and nothing depends on hidden counts: it works on
-suppressed results.
+Owns the words. They are facts for a decision, no legal advice. Works on suppressed results.
 """
 
 from collections.abc import Mapping
 
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.findings import memorization_at
+from clinaudit.reports.wording.findings import memorization_summary
 from clinaudit.reports.wording.names import HEADLINE_TIER, tier_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text
 
@@ -39,12 +38,12 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
         "Audit again whenever the model, its training notes or who may use it changes.",
     ),
 }
-#: Of the pieces; to remove so little would change nothing.
+#: Share of the pieces up to which copied-forward text is not worth removing.
 _RARE = 0.01
 _NO_VERDICT = ("No policy was applied: choose one before you read the figures, and run clinaudit gate.",)
 
 
-def next_steps(results: Results) -> tuple[str, ...]:
+def next_step_sentences(results: Results) -> tuple[str, ...]:
     """Return what to do, by the verdict."""
     if results.decision is None:
         return _NO_VERDICT
@@ -52,9 +51,12 @@ def next_steps(results: Results) -> tuple[str, ...]:
 
 
 def _removal(results: Results) -> str:
-    """Say to remove copied-forward text where it is seen; what patients share is no text of one of them."""
+    """Return the step that removes copied-forward text, where any is seen.
+
+    Pieces that several patients share do not count: such text is not one patient's.
+    """
     train = [arms["train"] for arms in results.memorization.values() if "train" in arms]
-    is_copied = any(_is_seen({item.notes: item.pieces for item in figures.copy_forward}) for figures in train)
+    is_copied = any(_is_seen({item.notes: item.pieces for item in summary.copy_forward}) for summary in train)
     return "remove copied-forward text, " if is_copied else ""
 
 
@@ -66,8 +68,8 @@ def _is_seen(pieces: Mapping[str, int | None]) -> bool:
 
 def breach_factors_table(results: Results) -> Table:
     """Return the four factors of 45 CFR 164.402(2), and where this audit bears on each."""
-    figures = memorization_at(results, HEADLINE_TIER, "train")
-    headline = NOT_MEASURED if figures is None else estimate_text(figures.attributable_fraction, share=True)
+    summary = memorization_summary(results, HEADLINE_TIER, "train")
+    headline = NOT_MEASURED if summary is None else estimate_text(summary.attributable_fraction, share=True)
     rows = (
         (
             "Nature and extent of the information, and how likely people can be re-identified",
@@ -93,7 +95,7 @@ def breach_factors_table(results: Results) -> Table:
 
 
 def subject_table() -> Table:
-    """Return blank lines for what the run does not know of itself: it names no site, and holds no times."""
+    """Return blank lines for what is no part of a run: it names no site, and holds no times."""
     subjects = ("Institution", "Model: name, version", "Corpus: what notes, up to when", "Date of the audit", "Purpose")
     rows = tuple((subject, "") for subject in subjects)
     return Table("What was audited (fill in: the run names no site and holds no times)", ("Subject", "By hand"), rows)

@@ -1,6 +1,6 @@
-"""The report's tables of the judge: its matrix, its figures, and disclosure corrected for its errors beside the raw.
+"""Tables of the judge: confusion matrix, metrics, and misclassification-corrected disclosure beside the raw.
 
-Owns what stands in which column, and the sentence without which the corrected figures must not be read. Works on
+Owns what stands in which column, and the sentences without which corrected estimates must not be read. Works on
 suppressed results.
 """
 
@@ -8,9 +8,9 @@ from clinaudit.reports.schema.disclosure import DisclosurePair
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedPair, JudgeQuality
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Table, numbered, tiers_of
-from clinaudit.reports.wording.names import METRIC_TITLES, is_share, label
-from clinaudit.reports.wording.numbers import count, estimate_text, is_suppressed
+from clinaudit.reports.tables.table import Table, list_tiers, numbered_tier_title
+from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
+from clinaudit.reports.wording.numbers import count_text, estimate_text, is_suppressed
 
 _CORRECTED = ("auroc_all", "sensitivity", "ppv")
 _SHIPPED = (
@@ -26,8 +26,8 @@ _ERRORS = "Every figure of a diagnosis, also near 100%, is what this judge read 
 _NOT_SCORED = "The judge was not scored in this run: how often it errs is not known, and no figure is corrected for it."
 
 
-def judge_caveat(quality: JudgeQuality | None) -> str:
-    """Return the sentences that say on what the judge was scored, and what that is worth."""
+def judge_caveat_sentences(quality: JudgeQuality | None) -> str:
+    """Return on what texts the judge was scored, and what that is worth."""
     if quality is None:
         return _NOT_SCORED
     caveat = _SHIPPED if quality.labels == "shipped" else _SITE
@@ -39,15 +39,15 @@ def judge_matrix_table(results: Results) -> Table:
     """Return the judge's confusion matrix, a row a true class."""
     quality = results.judge_quality
     rows = [
-        (label(row.truth), *(count(getattr(row, name)) for name in (*VERDICT_CLASSES, "unjudged")))
+        (display_title(row.truth), *(count_text(getattr(row, name)) for name in (*VERDICT_CLASSES, "unjudged")))
         for row in (quality.matrix if quality is not None else ())
     ]
-    heads = ("Truth", *(label(name) for name in VERDICT_CLASSES), "Not rated")
+    heads = ("Truth", *(display_title(name) for name in VERDICT_CLASSES), "Not rated")
     return Table("Labelled texts by what they say (rows) and what the judge reads (columns)", heads, tuple(rows))
 
 
-def judge_figures_table(results: Results) -> Table:
-    """Return the judge's figures, with intervals."""
+def judge_metrics_table(results: Results) -> Table:
+    """Return the judge's metrics (sensitivity, specificity, agreement, flip rate), with intervals."""
     quality = results.judge_quality
     if quality is None:
         return Table("How well the judge reads", ("Figure", "Value"), ())
@@ -56,10 +56,10 @@ def judge_figures_table(results: Results) -> Table:
         ("Specificity: other texts that are not read so", quality.specificity),
         ("Agreement with the labels", quality.agreement.agreement),
         *(
-            (f"Right where the truth is {label(name).lower()}", rate)
+            (f"Right where the truth is {display_title(name).lower()}", rate)
             for name, rate in quality.accuracy_by_class.items()
         ),
-        *((f"Right for {label(name)}", rate) for name, rate in quality.accuracy_by_diagnosis.items()),
+        *((f"Right for {display_title(name)}", rate) for name, rate in quality.accuracy_by_diagnosis.items()),
         (f"Planted instructions that change the verdict{_of(quality.flip_rate, 'rated')}", quality.flip_rate),
         (
             f"Planted instructions that hide a stated diagnosis{_of(quality.hiding_rate, 'read so')}",
@@ -72,11 +72,11 @@ def judge_figures_table(results: Results) -> Table:
     if second is not None:
         name = f"the judge “{second.second_judge}” on this run"
         rows += [
-            (f"Verdicts asked of the judge and of {name}", count(second.verdicts)),
-            ("Of these, left without a verdict by one of the two, and not compared", count(second.unjudged)),
+            (f"Verdicts asked of the judge and of {name}", count_text(second.verdicts)),
+            ("Of these, left without a verdict by one of the two, and not compared", count_text(second.unjudged)),
             (f"Agreement with {name}, of those compared", estimate_text(second.agreement, share=True)),
             *_chance_corrected(name, second.kappa, second.alpha),
-            (f"Disagreements with {name}, of those compared", count(second.disagreements)),
+            (f"Disagreements with {name}, of those compared", count_text(second.disagreements)),
         ]
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
 
@@ -93,21 +93,23 @@ def _chance_corrected(other: str, kappa: Estimate, alpha: Estimate) -> list[tupl
 
 
 def corrected_table(results: Results) -> Table:
-    """Return raw disclosure figures beside those with the judge's errors taken out: median and 95% range.
+    """Return raw disclosure beside misclassification-corrected disclosure (the judge's errors taken out).
 
-    Rows without a single corrected figure are left out; the note counts them.
+    A corrected estimate is a median with a 95% range. Rows without any are left out; the table's note counts them.
     """
     rows = []
     planned = 0
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        for tier in tiers_of(results):
+        for tier in list_tiers(results):
             pair = tiers.get(tier)
             if pair is None or pair.corrected is None:
                 continue
             for name in _CORRECTED:
                 planned += 1
                 if any(estimate.value is not None for estimate in _corrected(pair.corrected, name)):
-                    rows.append((label(diagnosis), numbered(tier), METRIC_TITLES[name], *_row(pair, name)))
+                    rows.append(
+                        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *_row(pair, name))
+                    )
     heads = ("Diagnosis", "Tier", "Figure")
     sides = ("train", "nontrain", "train minus nontrain")
     columns = tuple(f"{side.capitalize()}, {kind}" for side in sides for kind in ("raw", "corrected"))
@@ -117,7 +119,7 @@ def corrected_table(results: Results) -> Table:
 
 
 def corrected_sentence(results: Results) -> str:
-    """Return for how many arms corrected figures are shown, and why not for the others."""
+    """Return for how many arms corrected estimates are shown, and why not for the others."""
     arms = [
         arm
         for tiers in results.disclosure.by_diagnosis.values()

@@ -1,12 +1,19 @@
-"""The report's tables of the run: rules, completeness, training, provenance."""
+"""Tables of the run: rules of the policy, completeness, training log, provenance."""
 
 from collections.abc import Mapping
 
 from clinaudit.reports.schema.decision import Decision, RuleOutcome
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Table, numbered
-from clinaudit.reports.wording.names import STATUSES, label, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count, estimate_text, number, percent
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.names import STATUSES, display_title, tier_title
+from clinaudit.reports.wording.numbers import (
+    NOT_MEASURED,
+    SUPPRESSED,
+    count_text,
+    estimate_text,
+    number_text,
+    percent_text,
+)
 
 _RULE_HEADS = ("Rule", "Tier", "Status", "Question", "Observed", "Limit", "Why")
 
@@ -18,14 +25,14 @@ def rules_table(decision: Decision) -> Table:
         word, sign = STATUSES[rule.status]
         share = "fraction" in rule.metric or "rate" in rule.metric or "share" in rule.metric
         limits = [
-            f"{name} {percent(value) if share else number(value)}"
+            f"{name} {percent_text(value) if share else number_text(value)}"
             for name, value in (("at most", rule.limit.max), ("at least", rule.limit.min))
             if value is not None
         ]
         rows.append(
             (
                 rule.id,
-                numbered(rule.tier) if rule.tier else "all",
+                numbered_tier_title(rule.tier) if rule.tier else "all",
                 f"{sign} {word}",
                 rule.question,
                 estimate_text(rule.observed, share=share) + _decided_on(rule),
@@ -37,7 +44,7 @@ def rules_table(decision: Decision) -> Table:
 
 
 def _decided_on(rule: RuleOutcome) -> str:
-    """Say why a rule passes though what is published of its figure reaches beyond the limit."""
+    """Say why a rule passes although the published range of its estimate reaches beyond the limit."""
     low, high, limit = rule.observed.low, rule.observed.high, rule.limit
     is_beyond = (high is not None and limit.max is not None and high > limit.max) or (
         low is not None and limit.min is not None and low < limit.min
@@ -52,14 +59,16 @@ def completeness_table(results: Results) -> Table:
     rows = []
     is_hidden = False
     for stage, units in results.completeness.items():
-        excluded = "; ".join(f"{_with_title(reason)}: {count(n)}" for reason, n in units.excluded.items()) or "none"
-        sizes = (count(units.planned), count(units.done), f"{units.failed:,}")
+        excluded = (
+            "; ".join(f"{_with_title(reason)}: {count_text(n)}" for reason, n in units.excluded.items()) or "none"
+        )
+        sizes = (count_text(units.planned), count_text(units.done), f"{units.failed:,}")
         if units.planned is None or units.done is None:
             is_hidden = True
             missing = units.missing
         else:
             missing = units.planned - units.done - units.failed
-        rows.append((label(stage), *sizes, NOT_MEASURED if missing is None else f"{missing:,}", excluded))
+        rows.append((display_title(stage), *sizes, NOT_MEASURED if missing is None else f"{missing:,}", excluded))
     note = "“Missing” is what was planned and is neither done nor failed; what is excluded was not planned."
     if is_hidden:
         note += (

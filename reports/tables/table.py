@@ -1,6 +1,6 @@
-"""The tables of the report: results in, headings and rows of text out.
+"""What a table and a figure are, and the order in which all of them go through the results.
 
-Owns what stands in which column. Works on suppressed results; a figure without a value is given in words.
+Owns the order of tiers and arms. Works on suppressed results.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,34 +44,34 @@ def tiers_of_access() -> list[TierOfAccess]:
     ]
 
 
-def tiers_of(results: Results) -> list[str]:
-    """Return the tiers that have figures, in order of access; ids outside the six come last."""
+def list_tiers(results: Results) -> list[str]:
+    """Return the tiers at which anything was measured, in order of access; ids outside the six come last."""
     present = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
     known = [tier.id for tier in TIERS if tier.id in present]
     return [*known, *sorted(present - set(known))]
 
 
 def disclosure_pairs(results: Results) -> Iterator[tuple[str, str, DisclosurePair]]:
-    """Yield diagnosis, tier and figures of every pair that was measured, in the order of the report."""
+    """Yield diagnosis, tier and the pair of arms for all that was measured, in the order of the report."""
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        yield from ((diagnosis, tier, tiers[tier]) for tier in tiers_of(results) if tier in tiers)
+        yield from ((diagnosis, tier, tiers[tier]) for tier in list_tiers(results) if tier in tiers)
 
 
-def measured_memorization(results: Results) -> Iterator[tuple[str, Arm, Memorization]]:
-    """Yield tier, arm and figures of everything that was measured, in order of access."""
-    for tier in tiers_of(results):
-        for arm, figures in results.memorization.get(tier, {}).items():
-            yield tier, arm, figures
+def memorization_summaries(results: Results) -> Iterator[tuple[str, Arm, Memorization]]:
+    """Yield tier, arm and summary for all that was measured, in order of access."""
+    for tier in list_tiers(results):
+        for arm, summary in results.memorization.get(tier, {}).items():
+            yield tier, arm, summary
 
 
-def numbered(tier: str) -> str:
+def numbered_tier_title(tier: str) -> str:
     """Return a tier's number and title."""
     place = tier_number(tier)
     return tier if place == tier else f"{place} {tier_title(tier)}"
 
 
-def join_hidden(rows: Sequence[tuple[str, ...]], *, names: int = 0) -> tuple[tuple[str, ...], ...]:
-    """Join rows of which nothing is shown, where all before the column `names` is the same.
+def join_suppressed_rows(rows: Sequence[tuple[str, ...]], *, names: int = 0) -> tuple[tuple[str, ...], ...]:
+    """Join rows whose every cell is suppressed, where all before the column `names` is the same.
 
     The joined row stands where the first one stood, and names all of them in that column; the rest are cells.
     """
@@ -79,13 +79,13 @@ def join_hidden(rows: Sequence[tuple[str, ...]], *, names: int = 0) -> tuple[tup
     for row in rows:
         if _shows_nothing(row[names + 1 :]):
             joined.setdefault(row[:names], []).append(row[names])
-    told: list[tuple[str, ...]] = []
+    shown: list[tuple[str, ...]] = []
     for row in rows:
         if not _shows_nothing(row[names + 1 :]):
-            told.append(row)
+            shown.append(row)
         elif (all_names := joined.pop(row[:names], None)) is not None:
-            told.append((*row[:names], ", ".join(all_names), *row[names + 1 :]))
-    return tuple(told)
+            shown.append((*row[:names], ", ".join(all_names), *row[names + 1 :]))
+    return tuple(shown)
 
 
 def _shows_nothing(cells: Sequence[str]) -> bool:

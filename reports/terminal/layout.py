@@ -1,20 +1,23 @@
-"""Plain text on a terminal: columns, wrapping, colour."""
+"""Plain text on a terminal: columns, wrapping, colour.
+
+Owns when colour is wanted and what it looks like. A colour only repeats what a word says. Knows nothing of results.
+"""
 
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.wording.safe_text import harmless
+from clinaudit.reports.wording.safe_text import harmless_text
 
 WIDTH = 100
 
 
-def grid(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of text in columns, the first row underlined as headings."""
-    cells = [[harmless(cell) for cell in row] for row in rows]
+    cells = [[harmless_text(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    # What is too wide is cut in the first column: figures are never cut.
+    # What is too wide is cut in the first column: numbers are never cut.
     widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
     lines = []
     for row in cells:
@@ -25,7 +28,7 @@ def grid(rows: Sequence[Sequence[str]]) -> str:
 
 def wrap(text: str, *, indent: str) -> str:
     """Return text in lines, those after the first indented."""
-    return textwrap.fill(harmless(text), width=WIDTH, subsequent_indent=indent)
+    return textwrap.fill(harmless_text(text), width=WIDTH, subsequent_indent=indent)
 
 
 _BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}

@@ -1,4 +1,4 @@
-"""Names, numbers and sentences that more than one output uses, and text made safe for a terminal.
+"""Names, numbers and sentences that more than one output uses, and text made safe for a viewer.
 
 May import `schema`.
 """

@@ -1,6 +1,6 @@
-"""What the numbers say, in sentences: the plain-language summary and what was not measured.
+"""What the estimates say, in sentences: the plain-language summary, and what was not measured.
 
-Owns the wording of conclusions. Works on suppressed results; a missing figure gives a sentence that says so, and no
+Owns the wording of conclusions. Works on suppressed results. A missing estimate gives a sentence that says so; no
 sentence claims that there is no leakage.
 """
 
@@ -11,26 +11,26 @@ from clinaudit.reports.schema.disclosure import DisclosurePair
 from clinaudit.reports.schema.estimate import Arm
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.wording.names import FACTS, HEADLINE_TIER, join_words, label, tier_title
+from clinaudit.reports.wording.names import FACTS, HEADLINE_TIER, display_title, join_words, tier_title
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
     SUPPRESSED_WHY,
     estimate_text,
     is_shown,
     is_suppressed,
-    with_interval_text,
+    share_with_interval_text,
 )
 from clinaudit.reports.wording.verdict import diagnosis_sentence
 
 
-def memorization_at(results: Results, tier: str, arm: Arm) -> Memorization | None:
-    """Return the memorization figures of a tier in an arm, where there are any."""
+def memorization_summary(results: Results, tier: str, arm: Arm) -> Memorization | None:
+    """Return the summary of memorization at a tier in an arm; None where it was not measured."""
     return results.memorization.get(tier, {}).get(arm)
 
 
-def headline(results: Results) -> list[str]:
-    """Return what an adversary with an appointment reminder could get, and the baseline beside it."""
-    train = memorization_at(results, HEADLINE_TIER, "train")
+def headline_sentences(results: Results) -> list[str]:
+    """Return what an adversary with an appointment reminder could get, and the nontrain baseline beside it."""
+    train = memorization_summary(results, HEADLINE_TIER, "train")
     facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
     estimate = None if train is None else train.attributable_fraction
     if train is None or estimate is None or not is_shown(estimate):
@@ -38,12 +38,12 @@ def headline(results: Results) -> list[str]:
         return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
     sentences = [
         f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
-        f" which on average {with_interval_text(estimate)} is patient-attributable: word for word from that patient's"
-        " own notes, clinically revealing (no template text such as normal findings), in no other patient's notes, and"
-        " not an echo of the prompt."
+        f" which on average {share_with_interval_text(estimate)} is patient-attributable: word for word from that"
+        " patient's own notes, clinically revealing (no template text such as normal findings), in no other patient's"
+        " notes, and not an echo of the prompt."
     ]
     sentences += _beside_headline(results, train)
-    nontrain = memorization_at(results, HEADLINE_TIER, "nontrain")
+    nontrain = memorization_summary(results, HEADLINE_TIER, "nontrain")
     if nontrain is None:
         sentences.append(
             "No comparison with patients outside training exists: this corpus holds none, so how much of it is owed to"
@@ -51,7 +51,7 @@ def headline(results: Results) -> list[str]:
         )
     else:
         baseline = nontrain.attributable_fraction
-        value = with_interval_text(baseline) if is_shown(baseline) else estimate_text(baseline, share=True)
+        value = share_with_interval_text(baseline) if is_shown(baseline) else estimate_text(baseline, share=True)
         sentences.append(
             f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
             " alone gives."
@@ -61,12 +61,12 @@ def headline(results: Results) -> list[str]:
 
 
 def _beside_headline(results: Results, train: Memorization) -> list[str]:
-    """Return what the attributable part is a part of, and what the policy's rule reads of it."""
+    """Return all memorized text beside the attributable part, and the bounds that the policy's rule reads."""
     sentences = []
     if is_shown(train.memorized_fraction):
         sentences.append(
             "With template text, text of other patients' notes too and echoes of the prompt,"
-            f" {with_interval_text(train.memorized_fraction)} stands word for word in the patient's notes."
+            f" {share_with_interval_text(train.memorized_fraction)} stands word for word in the patient's notes."
         )
     for rule in () if results.decision is None else results.decision.rules:
         is_headline = rule.metric == "attributable_fraction" and rule.tier == HEADLINE_TIER
@@ -78,7 +78,7 @@ def _beside_headline(results: Results, train: Memorization) -> list[str]:
     return [" ".join(sentences)] if sentences else []
 
 
-def not_measured(results: Results) -> list[str]:
+def not_measured_sentences(results: Results) -> list[str]:
     """Return what the audit could not or did not measure, a sentence each; what lies outside it last."""
     gaps = []
     if results.corpus is not None and not results.corpus.counterfactual:
@@ -95,10 +95,10 @@ def not_measured(results: Results) -> list[str]:
     gaps += _disclosure_gaps(results)
     for diagnosis, cohort in results.cohorts.items():
         if cohort.status == "unavailable":
-            gaps.append(f"{label(diagnosis)}: no matched cohort ({cohort.reason or 'no reason was recorded'}).")
+            gaps.append(f"{display_title(diagnosis)}: no matched cohort ({cohort.reason or 'no reason was recorded'}).")
     failed = {stage: units.failed for stage, units in results.completeness.items() if units.failed}
     if failed:
-        stages = join_words([f"{count} of {label(stage).lower()}" for stage, count in failed.items()])
+        stages = join_words([f"{count} of {display_title(stage).lower()}" for stage, count in failed.items()])
         gaps.append(f"Units of work that failed: {stages}.")
     if results.decision is None:
         gaps.append("No policy was applied: there is no verdict.")
@@ -114,8 +114,8 @@ def _memorization_gaps(results: Results) -> list[str]:
     bounded: list[str] = []
     places = [tier.id for tier in TIERS]
     for tier in sorted(results.memorization, key=lambda tier: places.index(tier) if tier in places else len(places)):
-        for arm, figures in sorted(results.memorization[tier].items(), reverse=True):
-            estimate = figures.attributable_fraction
+        for arm, summary in sorted(results.memorization[tier].items(), reverse=True):
+            estimate = summary.attributable_fraction
             if not is_shown(estimate):
                 reasons.setdefault(estimate_text(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
             elif estimate.value is None:
@@ -159,7 +159,7 @@ def _absence(pair: DisclosurePair) -> str:
 
 
 def asked_sentence(results: Results) -> str:
-    """Return how many patients the memorization figures are of, and why a split or a tier counts others."""
+    """Return how many patients were targets of prompts, and why a split or a tier counts others."""
     arms: tuple[Arm, ...] = ("train", "nontrain")
     most = {
         arm: max((tier[arm].patients or 0 for tier in results.memorization.values() if arm in tier), default=0)
@@ -176,7 +176,7 @@ def asked_sentence(results: Results) -> str:
 
 
 def compared_sentence(results: Results, controls: object) -> str:
-    """Return who was compared with whom; `controls` is the setting of that name, or None where it is not known."""
+    """Return which four groups were compared; `controls` is the setting of that name, or None where it is not known."""
     if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
         return ""
     without = {

@@ -1,4 +1,7 @@
-"""Names of tiers, facts, metrics and statuses as readers see them."""
+"""Names of tiers, facts, metrics, statuses and diagnoses as readers see them.
+
+Owns every name that more than one output uses. A `_title` opens with a capital; the others stand within a sentence.
+"""
 
 from clinaudit.priors.tiers import TIERS, Fact
 
@@ -36,8 +39,8 @@ METRIC_TITLES = {
     "false_positive_rate": "False-positive rate",
     "ppv_at_prevalence": "PPV at prevalence",
 }
-#: The measures of memorization that summaries show: title, and field of the results.
-MEMORIZATION_MEASURES = (
+#: The metrics of memorization that the terminal and the comparison show: title, and field of the results.
+MEMORIZATION_METRICS = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
     ("hit rate", "hit_rate"),
@@ -63,14 +66,14 @@ def tier_number(tier: str) -> str:
     return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)
 
 
-def label(identifier: str) -> str:
+def display_title(identifier: str) -> str:
     """Return an identifier as words: `past_medical_history` as "Past medical history", `hiv` as "HIV"."""
-    text = label_in_sentence(identifier)
+    text = display_words(identifier)
     return text[:1].upper() + text[1:]
 
 
-def label_in_sentence(identifier: str) -> str:
-    """Return an identifier as words in the midst of a sentence: `abortion` as "abortion", `hiv` as "HIV"."""
+def display_words(identifier: str) -> str:
+    """Return an identifier as words within a sentence: `abortion` as "abortion", `hiv` as "HIV"."""
     words = identifier.replace("_", " ").split(" ")
     return " ".join(
         word.upper() if word in _ACRONYMS else word.capitalize() if word in _PROPER else word for word in words

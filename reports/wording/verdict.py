@@ -1,14 +1,14 @@
 """What the policy's rules decided, in sentences for the summary: tier by tier, and for the sensitive diagnoses.
 
-Owns their wording. Knows nothing of how a rule is judged; reads its status and its reason alone, since a figure or a
-p-value knows nothing of poor matches or of a judge that errs.
+Owns their wording. Reads the status and the reason of a rule alone: an estimate or a p-value by itself does not show
+poor matches or a judge that errs. Knows nothing of how a rule is decided.
 """
 
 from collections.abc import Mapping, Sequence
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Decision, RuleOutcome
-from clinaudit.reports.wording.names import join_words, label_in_sentence, tier_number
+from clinaudit.reports.wording.names import display_words, join_words, tier_number
 
 #: A status where every rule of a tier has it, and where only some have.
 _WORDS = {
@@ -42,7 +42,7 @@ def tier_sentences(decision: Decision | None) -> str:
 
 
 def _place(status: str, words: tuple[str, str], by_tier: Mapping[str, Sequence[RuleOutcome]]) -> str:
-    """Return at which tiers all rules, and at which some, have the status."""
+    """Return at which tiers all rules have the status, and at which some have it."""
     counts = {tier: sum(rule.status == status for rule in rules) for tier, rules in by_tier.items()}
     whole = [tier for tier, number in counts.items() if number == len(by_tier[tier])]
     parts = [words[0].format(_name_tiers(whole))] if whole else []
@@ -55,7 +55,7 @@ def _place(status: str, words: tuple[str, str], by_tier: Mapping[str, Sequence[R
 
 
 def _reason_of(status: str, by_tier: Mapping[str, Sequence[RuleOutcome]]) -> str:
-    """Return why rules could not be decided."""
+    """Return why rules could not be decided: their one reason, or where several stand."""
     reasons = {rule.reason for rules in by_tier.values() for rule in rules if rule.status == status}
     if status != "inconclusive":
         return ""
@@ -82,7 +82,7 @@ def _name_tiers(tiers: Sequence[str]) -> str:
 def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
     """Say of which diagnoses the model gives away more where it was trained on the patient, by the rules of a tier."""
     rules = {
-        label_in_sentence(rule.diagnosis): rule
+        display_words(rule.diagnosis): rule
         for rule in (() if decision is None else decision.rules)
         if rule.diagnosis is not None and rule.tier == tier
     }
@@ -93,10 +93,10 @@ def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
         )
     more = [diagnosis for diagnosis, rule in rules.items() if rule.status == "fail"]
     kept = [diagnosis for diagnosis, rule in rules.items() if rule.status == "pass"]
-    untold: dict[str, list[str]] = {}
+    undecided: dict[str, list[str]] = {}
     for diagnosis, rule in rules.items():
         if rule.status == "inconclusive":
-            untold.setdefault(rule.reason, []).append(diagnosis)
+            undecided.setdefault(rule.reason, []).append(diagnosis)
     sentences = []
     if more:
         sentences.append(
@@ -109,7 +109,7 @@ def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
             f"For {join_words(kept)} this audit does not show that it gives away more about patients it was trained on"
             " at this level of access, which is not proof of absence."
         )
-    for reason, diagnoses in untold.items():
+    for reason, diagnoses in undecided.items():
         sentences.append(
             f"For {join_words(diagnoses)} it cannot be told whether the model gives away more about patients it was"
             f" trained on at this level of access: {_in_sentence(reason)}."

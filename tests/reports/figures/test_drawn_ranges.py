@@ -7,7 +7,7 @@ from support.results.one_pair import HIDDEN, NEARLY_ALL, SHOWN, headline_pair, w
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.reports.figures.disclosure import delta_figure, roc_figure
-from clinaudit.reports.figures.drawn_ranges import Mark, drawn_interval, is_drawn, not_drawn
+from clinaudit.reports.figures.drawn_ranges import Mark, drawn_range, is_drawn, not_drawn_sentence
 from clinaudit.reports.figures.groups import distribution_figure, subgroup_figure
 from clinaudit.reports.figures.memorization import composition_figure
 from clinaudit.reports.schema.disclosure import TestedDelta as Delta
@@ -15,11 +15,11 @@ from clinaudit.reports.schema.estimate import REASON, Estimate
 
 
 def test_a_band_that_says_almost_nothing_is_not_drawn() -> None:
-    assert not is_drawn(drawn_interval(NEARLY_ALL))
-    assert is_drawn(drawn_interval(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
-    assert is_drawn(drawn_interval(NEARLY_ALL, share=False))
-    assert not is_drawn(drawn_interval(HIDDEN))
-    assert is_drawn(drawn_interval(SHOWN))
+    assert not is_drawn(drawn_range(NEARLY_ALL))
+    assert is_drawn(drawn_range(NEARLY_ALL, signed=True))  # of a difference, from -1 to 1
+    assert is_drawn(drawn_range(NEARLY_ALL, share=False))
+    assert not is_drawn(drawn_range(HIDDEN))
+    assert is_drawn(drawn_range(SHOWN))
 
 
 def test_what_is_suppressed_and_not_drawn_is_named_by_arm() -> None:
@@ -30,12 +30,12 @@ def test_what_is_suppressed_and_not_drawn_is_named_by_arm() -> None:
         Mark("Memorized", "Sex: Female", "nontrain", SHOWN),
         Mark("Memorized", "Sex: Female", "train", Estimate(value=None, reason="nobody")),
     ]
-    assert not_drawn(marks) == (
+    assert not_drawn_sentence(marks) == (
         " Suppressed in train, and not drawn: Age 18-34/80+. Suppressed in nontrain, and not drawn: Sex Male."
     )
     marks = [Mark("Hit rate", "4 Appointment details", "train", HIDDEN), *marks[3:]]
-    assert not_drawn(marks) == " Suppressed in train, and not drawn: Hit rate of 4 Appointment details."
-    assert not_drawn(marks[1:]) == ""
+    assert not_drawn_sentence(marks) == " Suppressed in train, and not drawn: Hit rate of 4 Appointment details."
+    assert not_drawn_sentence(marks[1:]) == ""
 
 
 def test_chart_caption_and_table_of_differences_agree() -> None:

@@ -19,7 +19,7 @@ from support.runs.compared_pair import plant
 from clinaudit.audit.commands.main import run as command
 from clinaudit.reports.pages.comparison import certificate_json, comparison_json, render_certificate, render_comparison
 from clinaudit.reports.schema.comparison import Certificate, Comparison
-from clinaudit.reports.terminal.comparison import comparison_summary
+from clinaudit.reports.terminal.comparison import comparison_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
 Documents = tuple[Document, Document]
@@ -101,7 +101,7 @@ def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(
         assert not steers(printed)
         assert type(record).model_validate_json(printed) == record
     assert any(text in place for place in leaves(json.loads(comparison_json(comparison))) for place in place)
-    assert not steers(comparison_summary(comparison))
+    assert not steers(comparison_text(comparison))
 
 
 def test_hostile_settings_and_ids_of_a_run_reach_no_terminal_and_no_markup(tmp_path: Path, capsys) -> None:

@@ -14,7 +14,7 @@ from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.sarif import sarif_json
 from clinaudit.reports.pages.report import render_page
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.terminal.summary import summary_table
+from clinaudit.reports.terminal.summary import summary_text
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def others_of(results: Results) -> dict[str, object]:
     return {
         "junit": [(element.tag, *element.attrib) for element in suite.iter()],
         "sarif": list(leaves(sarif)),
-        "texts": [json.dumps(sarif, ensure_ascii=False), summary_table(results)],
+        "texts": [json.dumps(sarif, ensure_ascii=False), summary_text(results)],
     }
 
 

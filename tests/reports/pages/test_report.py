@@ -19,8 +19,8 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.judge import Agreement, JudgeQuality
 from clinaudit.reports.schema.results import Results, to_json
 from clinaudit.reports.suppression.results import suppress
-from clinaudit.reports.tables.judge import judge_caveat
-from clinaudit.reports.wording.findings import headline, not_measured
+from clinaudit.reports.tables.judge import judge_caveat_sentences
+from clinaudit.reports.wording.findings import headline_sentences, not_measured_sentences
 
 PROVENANCE = {
     "settings": {"seed": 0, "tiers": ["public", "encounter"], "policy": None, "resumed": False},
@@ -159,14 +159,14 @@ def test_the_headline_and_its_baseline(full: Page) -> None:
 
 def test_no_nontrain_arm_is_said_first_and_never_reads_as_zero() -> None:
     results = suppress(filled(nontrain=False))
-    assert "this corpus holds none" in headline(results)[2]
-    assert "nothing here can be attributed to training" in not_measured(results)[0]
+    assert "this corpus holds none" in headline_sentences(results)[2]
+    assert "nothing here can be attributed to training" in not_measured_sentences(results)[0]
 
 
 def test_an_unmeasured_headline_makes_no_claim() -> None:
-    (sentence,) = headline(suppress(empty()))
+    (sentence,) = headline_sentences(suppress(empty()))
     assert "not measured: the tier was not run" in sentence
-    (sentence,) = headline(suppress(all_null()))
+    (sentence,) = headline_sentences(suppress(all_null()))
     assert "not measured: every patient was excluded" in sentence
 
 
@@ -193,7 +193,7 @@ GIVES_MORE = "At this level of access the model gives away more about these diag
 
 def diagnosis_sentence(results: Results, policy: Policy) -> str:
     decision = evaluate(policy, results, planned_missing=False)
-    return headline(suppress(results.model_copy(update={"decision": decision})))[-1]
+    return headline_sentences(suppress(results.model_copy(update={"decision": decision})))[-1]
 
 
 def without_judge_limits(alpha: float = 0.05) -> Policy:
@@ -337,7 +337,7 @@ def test_the_report_says_on_what_the_judge_was_scored() -> None:
         results = suppress(with_corrections(filled(), scored(labels=source)))
         page = re.sub(r'<span class="option">([^<]*)</span>', r"\1", render_page(results, {}))
         pages[source] = " ".join(html.unescape(page).split())
-        assert judge_caveat(results.judge_quality) in pages[source]
+        assert judge_caveat_sentences(results.judge_quality) in pages[source]
         assert "Disclosure corrected for the judge's errors" in pages[source]
         quality = results.judge_quality
         assert quality is not None

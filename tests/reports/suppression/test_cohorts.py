@@ -15,8 +15,8 @@ from clinaudit.reports.schema.disclosure import SecondMatcher, SecondMatching
 from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
 from clinaudit.reports.schema.groups import OverlapBin
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.suppression.cohorts import publish_overlap
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.cohorts import suppress_overlap
+from clinaudit.reports.suppression.disclosure import suppress_pair
 from clinaudit.reports.suppression.results import suppress
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 
@@ -196,9 +196,9 @@ def test_every_number_of_few_unmatched_candidates_is_published_alike() -> None:
 
 def test_the_size_behind_a_prevalence_cannot_be_solved_for_from_the_ppv_at_it() -> None:
     pair = pair_from(planted_table(100, 40, 20), planted_table(100, 30, 20))
-    whole = publish_pair(pair, set_count=100, prevalence=wilson(60, 150))
+    whole = suppress_pair(pair, set_count=100, prevalence=wilson(60, 150))
     assert whole.train.ppv_at_prevalence == pair.train.ppv_at_prevalence
-    coarse = publish_pair(pair, set_count=100, prevalence=Estimate(value=0.3, low=0.2, high=0.4))
+    coarse = suppress_pair(pair, set_count=100, prevalence=Estimate(value=0.3, low=0.2, high=0.4))
     # 0.4 x 0.3 / (0.4 x 0.3 + 0.2 x 0.7) = 0.4615
     assert coarse.train.ppv_at_prevalence.value == 0.46
     assert coarse.delta is not None
@@ -228,7 +228,7 @@ def test_published_bins_hold_no_few_patients():
                     negative_matched=matched[1],
                 )
             )
-        bins = publish_overlap(drawn)
+        bins = suppress_overlap(drawn)
         shown += len(bins)
         if bins:
             assert (bins[0].low, bins[-1].high) == (0.0, 1.0)
@@ -258,5 +258,5 @@ def test_where_nearly_all_candidates_of_an_arm_were_matched_there_are_no_bins(
         negative_matched=100,
     )
     nontrain = train.model_copy(update={"arm": "nontrain", "positive_candidates": 300})
-    published = publish_overlap([train, nontrain], matched=matched)
+    published = suppress_overlap([train, nontrain], matched=matched)
     assert published == ([train, nontrain] if is_shown else [])

@@ -8,7 +8,7 @@ from support.results.planted_readings import BEFORE, forget, readings
 from clinaudit.audit.comparison.disclosure import compare_readings
 from clinaudit.reports.schema.comparison import ComparedMemorization, ComparedMetric, HitChanges, PatientsBehind
 from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.suppression.comparison import publish_compared_disclosure, publish_compared_memorization
+from clinaudit.reports.suppression.comparison import suppress_compared_disclosure, suppress_compared_memorization
 
 
 def memorization(
@@ -36,13 +36,13 @@ def memorization(
 
 def test_figures_of_many_are_published_as_they_are_without_who_is_behind() -> None:
     figures = memorization()
-    published = publish_compared_memorization(figures)
+    published = suppress_compared_memorization(figures)
     assert published.hits == figures.hits
     assert published.hit_rate == figures.hit_rate.model_copy(update={"behind": None})
 
 
 def test_few_who_changed_are_hidden_and_their_interval_is_coarse() -> None:
-    published = publish_compared_memorization(memorization(a=60, b=55, lower=8, higher=3))
+    published = suppress_compared_memorization(memorization(a=60, b=55, lower=8, higher=3))
     assert published.hits == HitChanges(both=None, a_only=None, b_only=None, neither=None, p_value=0.05)
     assert published.hit_rate.difference.value == pytest.approx(-0.05)
     for end in (published.hit_rate.difference.low, published.hit_rate.difference.high):
@@ -52,7 +52,7 @@ def test_few_who_changed_are_hidden_and_their_interval_is_coarse() -> None:
 
 
 def test_few_behind_a_level_make_it_a_band_and_the_difference_with_it() -> None:
-    published = publish_compared_memorization(memorization(a=60, b=4, lower=57, higher=1))
+    published = suppress_compared_memorization(memorization(a=60, b=4, lower=57, higher=1))
     assert published.hit_rate.a.value == pytest.approx(0.6)
     assert (published.hit_rate.b.value, published.hit_rate.b.low, published.hit_rate.b.high) == (None, 0.0, 0.19)
     assert published.hit_rate.difference.value is None
@@ -62,7 +62,7 @@ def test_few_behind_a_level_make_it_a_band_and_the_difference_with_it() -> None:
 
 @pytest.mark.parametrize(("rest", "hits"), [(3, 3), (40, 4), (40, 35)])
 def test_levels_are_withheld_where_the_rest_of_a_run_would_be_told(rest: int, hits: int) -> None:
-    published = publish_compared_memorization(memorization(rest=rest, rest_hits=hits))
+    published = suppress_compared_memorization(memorization(rest=rest, rest_hits=hits))
     assert published.hit_rate.a.value is published.hit_rate.a.low is published.hit_rate.b.value is None
     assert published.hit_rate.difference.value is None
     assert (published.pairs is None) == (rest == 3)
@@ -74,7 +74,7 @@ def test_levels_are_withheld_where_the_rest_of_a_run_would_be_told(rest: int, hi
 
 
 def test_a_tier_of_few_pairs_tells_nothing() -> None:
-    published = publish_compared_memorization(memorization(pairs=8, a=5, b=3, lower=2, higher=0))
+    published = suppress_compared_memorization(memorization(pairs=8, a=5, b=3, lower=2, higher=0))
     text = published.model_dump_json(exclude_none=True)
     assert published.pairs is None
     assert '"value":' not in text
@@ -83,7 +83,7 @@ def test_a_tier_of_few_pairs_tells_nothing() -> None:
 
 def test_disclosure_with_members_of_one_run_shows_a_band_alone() -> None:
     before = readings(BEFORE)
-    published = publish_compared_disclosure(*compare_readings(before, forget(before)[:-2], seed=0))
+    published = suppress_compared_disclosure(*compare_readings(before, forget(before)[:-2], seed=0))
     area = published.delta["auroc_all"]
     assert published.pairs is published.unpaired_a is None
     assert area.a.value is area.b.value is area.difference.value is None

@@ -10,13 +10,13 @@ from support.results.planted_disclosure import METRICS, Table, disclosure_from, 
 
 from clinaudit.reports.schema.disclosure import Disclosure, DisclosureDelta
 from clinaudit.reports.schema.estimate import REASON, Estimate
-from clinaudit.reports.suppression.disclosure import publish_arm, publish_pair
+from clinaudit.reports.suppression.disclosure import suppress_arm, suppress_pair
 
 PREVALENCE = wilson(60, 150)
 
 
 def arm(table: Table) -> Disclosure:
-    return publish_arm(disclosure_from(table), set_count=sum(table[0]), prevalence=PREVALENCE)
+    return suppress_arm(disclosure_from(table), set_count=sum(table[0]), prevalence=PREVALENCE)
 
 
 def test_a_table_without_small_cells_is_published_whole() -> None:
@@ -74,14 +74,14 @@ def test_unjudged_in_number_stay_and_sizes_are_of_the_judged() -> None:
     exact = disclosure_from(table)
     sizes = {"sensitivity": wilson(40, 100), "false_positive_rate": wilson(20, 100)}
     exact = exact.model_copy(update=sizes)
-    published = publish_arm(exact, set_count=115, prevalence=PREVALENCE)
+    published = suppress_arm(exact, set_count=115, prevalence=PREVALENCE)
     assert (published.generations, published.unjudged, published.mentioned) == (230, 30, 120)
     assert published.sensitivity == wilson(40, 100)
 
 
 def test_few_dropped_sets_hide_every_n() -> None:
     table: Table = ((40, 0, 20, 37, 0), (20, 0, 40, 37, 0))
-    published = publish_arm(disclosure_from(table), set_count=100, prevalence=PREVALENCE)
+    published = suppress_arm(disclosure_from(table), set_count=100, prevalence=PREVALENCE)
     assert published.generations is None
     assert all(getattr(published, metric).n is None for metric in METRICS)
     # 40 of 97, but of 100 sets 1 to 10 may be missing.
@@ -95,7 +95,7 @@ def test_every_number_of_few_dropped_sets_is_published_alike_where_all_patients_
     for few in range(1, 11):
         kept = 100 - few
         table: Table = ((kept, 0, 0, 0, 0), (20, 0, kept - 20, 0, 0))
-        published.append(publish_arm(disclosure_from(table), set_count=100, prevalence=PREVALENCE))
+        published.append(suppress_arm(disclosure_from(table), set_count=100, prevalence=PREVALENCE))
     # A rate of one beside its count, or a PPV of exact counts, would tell how many were judged.
     assert {(arm.generations, arm.mentioned, arm.mention_rate.value, arm.sensitivity.value) for arm in published} == {
         (None, None, 1.0, 1.0)
@@ -111,10 +111,10 @@ def test_where_nobody_is_told_of_the_bounds_do_not_tell_how_many_sets_were_dropp
     for few in range(1, min(10, sets - 11) + 1):
         kept = sets - few
         table: Table = ((0, 0, 0, kept, 0), (0, 0, 0, kept, 0))
-        published[publish_arm(disclosure_from(table), set_count=sets, prevalence=PREVALENCE).model_dump_json()] += 1
+        published[suppress_arm(disclosure_from(table), set_count=sets, prevalence=PREVALENCE).model_dump_json()] += 1
     assert len(published) == 1
     # Of at most thirteen, eleven of whom must be left, few missing would be one or two.
-    is_withheld = publish_arm(
+    is_withheld = suppress_arm(
         disclosure_from(((0, 0, 0, sets - 1, 0), (0, 0, 0, sets - 1, 0))), set_count=sets, prevalence=PREVALENCE
     ).sensitivity == Estimate(value=None, reason=REASON)
     assert is_withheld == (sets < 14)
@@ -122,7 +122,7 @@ def test_where_nobody_is_told_of_the_bounds_do_not_tell_how_many_sets_were_dropp
 
 def test_of_few_asked_it_is_not_told_which_side_is_small() -> None:
     shown = {
-        publish_arm(
+        suppress_arm(
             disclosure_from(((exposed, 0, 0, 14 - exposed, 0), (0, 0, 0, 14, 0))), set_count=15, prevalence=PREVALENCE
         ).sensitivity.model_dump_json()
         for exposed in range(1, 14)
@@ -135,7 +135,7 @@ def test_a_reason_that_dropped_few_sets_cannot_be_had_back_from_the_size(few: in
     kept = 80 - few
     table: Table = ((40, 0, kept - 40, 0, 0), (20, 0, kept - 20, 0, 0))
     pair = pair_from(table, table).model_copy(update={"dropped_sets": {"complaint": few, "history": 20}})
-    published = publish_pair(pair, set_count=100, prevalence=PREVALENCE)
+    published = suppress_pair(pair, set_count=100, prevalence=PREVALENCE)
     assert published.dropped_sets == {"complaint": None, "history": None}
     assert published.nontrain is not None
     assert published.delta is not None
@@ -151,7 +151,7 @@ def test_a_reason_that_dropped_few_sets_cannot_be_had_back_from_the_size(few: in
 def test_reasons_that_dropped_many_sets_stay_beside_the_size() -> None:
     table: Table = ((30, 0, 15, 20, 0), (15, 0, 30, 20, 0))
     pair = pair_from(table, table).model_copy(update={"dropped_sets": {"complaint": 15, "history": 20}})
-    published = publish_pair(pair, set_count=100, prevalence=PREVALENCE)
+    published = suppress_pair(pair, set_count=100, prevalence=PREVALENCE)
     assert published.dropped_sets == pair.dropped_sets
     assert published.train.generations == 130
 
@@ -171,7 +171,7 @@ def test_a_reader_who_knows_all_else_cannot_tell_the_hidden_count(cell: int, fal
     alike: dict[str, list[int]] = {}
     for exposed in range(1, 11):
         pair = pair_from(planted_table(cell, exposed, false_alarms), nontrain)
-        published = publish_pair(pair, set_count=cell, prevalence=PREVALENCE)
+        published = suppress_pair(pair, set_count=cell, prevalence=PREVALENCE)
         alike.setdefault(published.model_dump_json(), []).append(exposed)
     assert list(alike.values()) == [list(range(1, 11))]
 
@@ -184,7 +184,7 @@ def test_bands_hold_the_exact_figure(first: tuple[int, ...], second: tuple[int, 
     size = max(sum(first), sum(second))
     rows = [(p, a, d, x + size - sum(cells), 0) for cells in (first, second) for p, a, d, x in [cells]]
     exact = disclosure_from((rows[0], rows[1]))
-    published = publish_arm(exact, set_count=size, prevalence=Estimate(value=0.3, low=0.2, high=0.4, n=150))
+    published = suppress_arm(exact, set_count=size, prevalence=Estimate(value=0.3, low=0.2, high=0.4, n=150))
     for metric in METRICS:
         was, now = getattr(exact, metric), getattr(published, metric)
         if was.value is not None and now.low is not None and now.value is None:
@@ -193,7 +193,7 @@ def test_bands_hold_the_exact_figure(first: tuple[int, ...], second: tuple[int, 
 
 def test_deltas_follow_the_published_arms() -> None:
     pair = pair_from(planted_table(100, 30, 5), planted_table(100, 13, 12))
-    published = publish_pair(pair, set_count=100, prevalence=PREVALENCE)
+    published = suppress_pair(pair, set_count=100, prevalence=PREVALENCE)
     assert pair.delta is not None
     assert published.delta is not None
     assert published.delta.sensitivity == pair.delta.sensitivity
@@ -212,10 +212,10 @@ def test_metrics_are_the_schema_s() -> None:
 def test_zeros_and_power_are_published_and_coarser_where_counts_are_hidden():
     tables = (planted_table(100, exposed, 20, denied=12) for exposed in (0, 30))
     open_pair = pair_from(*tables)
-    published = publish_pair(open_pair, set_count=100, prevalence=wilson(60, 150))
+    published = suppress_pair(open_pair, set_count=100, prevalence=wilson(60, 150))
     assert published.train.zero_bounds == open_pair.train.zero_bounds
     assert published.detectable_delta == 0.171
     few = pair_from(planted_table(100, 3, 20), planted_table(100, 30, 20))
-    published = publish_pair(few, set_count=100, prevalence=wilson(60, 150))
+    published = suppress_pair(few, set_count=100, prevalence=wilson(60, 150))
     assert published.train.zero_bounds == {}
     assert published.detectable_delta == pytest.approx(0.2)

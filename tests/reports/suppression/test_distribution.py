@@ -6,7 +6,7 @@ import pytest
 
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.groups import PatientDistribution
-from clinaudit.reports.suppression.distribution import publish_distribution, tells_bin
+from clinaudit.reports.suppression.distribution import suppress_distribution, tells_bin
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 
 
@@ -34,7 +34,7 @@ def test_a_small_sum_tells_how_few_patients_can_be_in_a_bin(counts: list[int], t
 
 
 def test_bins_of_few_patients_are_hidden_together_with_a_second():
-    spread = publish_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, total=40.0, hides_patients=False)
+    spread = suppress_distribution(spread_of([100, 30, 20, 12, 4]), patients=166, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [100, 30, 20, None, None]
     shares = {item.threshold: item.share for item in spread.above}
     # Both hidden bins lie above 10%, so that their sum is no secret; above 50% one of them does.
@@ -49,13 +49,13 @@ def test_bins_of_few_patients_are_hidden_together_with_a_second():
 
 def test_patients_with_any_are_a_total_that_gives_nothing_back():
     # 62 with any is shown elsewhere: the bin of none must not be the second one hidden.
-    spread = publish_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, total=40.0, hides_patients=False)
+    spread = suppress_distribution(spread_of([20, 3, 25, 34, 0]), patients=82, total=40.0, hides_patients=False)
     assert [item.patients for item in spread.bins] == [20, None, 25, None, 0]
 
 
 def test_few_with_any_are_hidden_altogether():
     seen = {
-        publish_distribution(
+        suppress_distribution(
             spread_of([166 - few, few, 0, 0, 0]), patients=166, total=40.0, hides_patients=False
         ).model_dump_json()
         for few in range(1, LARGEST_HIDDEN + 1)
@@ -67,12 +67,12 @@ def test_few_with_any_are_hidden_altogether():
 
 
 def test_no_decile_or_tail_rests_on_fewer_than_eleven():
-    small = publish_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, total=40.0, hides_patients=False)
+    small = suppress_distribution(spread_of([30, 30, 30, 0, 0]), patients=90, total=40.0, hides_patients=False)
     told = {item.share: item.fraction for item in small.deciles}
     assert told[0.1] is None
     assert told[0.9] is None
     assert told[0.5] == pytest.approx(0.01)
     assert small.worst_tenth.value is None
-    hidden = publish_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, total=40.0, hides_patients=True)
+    hidden = suppress_distribution(spread_of([100, 30, 20, 12, 12]), patients=174, total=40.0, hides_patients=True)
     assert {item.patients for item in hidden.bins} == {None}
     assert {item.share.n for item in hidden.above} == {None}

@@ -5,7 +5,7 @@ import pytest
 
 from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.groups import GroupMemorization, Subgroups
-from clinaudit.reports.suppression.groups import find_hidden_groups, publish_subgroups
+from clinaudit.reports.suppression.groups import find_hidden_groups, suppress_subgroups
 from clinaudit.reports.suppression.small_cells import LARGEST_HIDDEN
 
 
@@ -27,7 +27,7 @@ def block_of(sizes: dict[str, int], touched: dict[str, int], *, share: float = 0
 
 def published(*tiers: list[GroupMemorization]) -> list[list[GroupMemorization]]:
     block = Subgroups(memorization={str(i): {"train": rows} for i, rows in enumerate(tiers)})
-    tiers = publish_subgroups(block, splits={}, hidden=find_hidden_groups(block, {})).memorization
+    tiers = suppress_subgroups(block, splits={}, hidden=find_hidden_groups(block, {})).memorization
     return [arms["train"] for arms in tiers.values()]
 
 

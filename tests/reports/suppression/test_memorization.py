@@ -15,7 +15,7 @@ from clinaudit.reports.schema.memorization import (
     Memorization,
     SectionComposition,
 )
-from clinaudit.reports.suppression.memorization import publish_memorization, publish_sections
+from clinaudit.reports.suppression.memorization import suppress_memorization, suppress_sections
 from clinaudit.reports.suppression.results import suppress
 
 
@@ -153,7 +153,7 @@ def test_tokens_of_one_patient_in_a_section_are_pooled_with_those_of_many() -> N
         section("assessment", (500, 20), (8, 1)),
         section("vitals", (33, 1)),
     ]
-    published = publish_sections(sections)
+    published = suppress_sections(sections)
     assert counts_of(published) == [
         ("plan", 900, None),
         # 500 + 33, and 400 + 8: the totals stay, and neither part can be told from the other.
@@ -164,7 +164,7 @@ def test_tokens_of_one_patient_in_a_section_are_pooled_with_those_of_many() -> N
 
 def test_a_kind_that_only_few_patients_have_is_not_summed_up() -> None:
     sections = [section("plan", (19, 1), (400, 30)), section("vitals", (7, 1), (90, 20))]
-    published = publish_sections(sections)
+    published = suppress_sections(sections)
     assert counts_of(published) == [("plan", None, 400), ("vitals", None, 90), (POOLED_SECTIONS, None, 0)]
     figures = one_tier(memorization_of(0.5, 0.1, 100).model_copy(update={"sections": sections}))
     assert figures.templated_share == Estimate(value=None, reason=REASON)
@@ -172,13 +172,13 @@ def test_a_kind_that_only_few_patients_have_is_not_summed_up() -> None:
 
 def test_sections_without_patients_behind_them_are_hidden() -> None:
     bare = section("plan", (900, 0)).model_copy(update={"patients": None})
-    assert counts_of(publish_sections([bare])) == [(POOLED_SECTIONS, None, 0)]
+    assert counts_of(suppress_sections([bare])) == [(POOLED_SECTIONS, None, 0)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), min_size=1, max_size=6))
 def test_no_published_token_count_rests_on_few_patients(cells: list[tuple[int, int]]) -> None:
     sections = [section(str(place), (tokens, min(tokens, who))) for place, (tokens, who) in enumerate(cells)]
-    published = {row.section: row.revealing_single for row in publish_sections(sections)}
+    published = {row.section: row.revealing_single for row in suppress_sections(sections)}
     behind = {row.section: row.patients["revealing_single"] for row in sections if row.patients}
     for name, tokens in published.items():
         if tokens and name != POOLED_SECTIONS:
@@ -215,7 +215,7 @@ def test_means_that_tell_how_few_patients_have_much_are_upper_bounds() -> None:
     figures = memorization_of(0.5, 0.27 / 60, 15, n=60).model_copy(
         update={"distribution": describe_distribution(fractions, seed=0)}
     )
-    published = publish_memorization(figures)
+    published = suppress_memorization(figures)
     assert published.attributable_patients == 15
     assert published.attributable_fraction == published.attributable_fraction_bounds
     # 0.0045 + 0.06, outwards to two decimals.
@@ -232,18 +232,18 @@ def test_a_bound_of_nearly_all_is_not_replaced_by_one_that_tells_the_sum() -> No
     figures = memorization_of(0.95, 0.2 / 40, 39, n=40).model_copy(
         update={"distribution": describe_distribution(fractions, seed=0), "attributable_patients": 1}
     )
-    published = publish_memorization(figures)
+    published = suppress_memorization(figures)
     # 18.4 of 40, the bound for ten.
     assert (published.memorized_fraction.low, published.memorized_fraction.high) == (pytest.approx(0.54), 1.0)
 
 
 def test_of_twelve_patients_it_is_not_told_which_side_of_the_hit_rate_is_small() -> None:
     shown = {
-        publish_memorization(memorization_of(0.5, 0.1, hits, n=12)).hit_rate.model_dump_json() for hits in range(1, 12)
+        suppress_memorization(memorization_of(0.5, 0.1, hits, n=12)).hit_rate.model_dump_json() for hits in range(1, 12)
     }
     assert len(shown) == 1
     for hits in (1, 11):
-        assert publish_memorization(memorization_of(0.5, 0.1, hits, n=12)).region_length["tokens"].mean is None
+        assert suppress_memorization(memorization_of(0.5, 0.1, hits, n=12)).region_length["tokens"].mean is None
 
 
 def test_exact_k_of_few_patients_is_pooled() -> None:

@@ -13,9 +13,9 @@ from clinaudit.reports.suppression.small_cells import (
     grid_cell,
     grid_width,
     hidden_range,
-    publish_breakdown,
-    publish_count,
-    publish_rate,
+    suppress_breakdown,
+    suppress_count,
+    suppress_rate,
     without_numbers,
 )
 
@@ -35,7 +35,7 @@ from clinaudit.reports.suppression.small_cells import (
     ],
 )
 def test_publish_count(count: int | None, total: int | None, published: int | None) -> None:
-    assert publish_count(count, total=total) == published
+    assert suppress_count(count, total=total) == published
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_publish_count(count: int | None, total: int | None, published: int | No
     ],
 )
 def test_publish_breakdown(counts: dict[str, int | None], hidden: set[str]) -> None:
-    published = publish_breakdown(counts)
+    published = suppress_breakdown(counts)
     assert {key for key, count in published.items() if count is None} == hidden
     assert all(published[key] == counts[key] for key in counts if key not in hidden)
 
@@ -61,7 +61,7 @@ def test_publish_breakdown(counts: dict[str, int | None], hidden: set[str]) -> N
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=7))
 def test_a_hidden_cell_cannot_be_had_back_from_the_total(cells: list[int]) -> None:
     counts: dict[str, int | None] = {str(place): count for place, count in enumerate(cells)}
-    published = publish_breakdown(counts)
+    published = suppress_breakdown(counts)
     hidden = [key for key, count in published.items() if count is None]
     if hidden and sum(cells) > 10:
         rest = sum(cells) - sum(count for count in published.values() if count is not None)
@@ -96,23 +96,23 @@ def test_hidden_range(count: int, total: int, expected: tuple[int, int] | None) 
 
 
 def test_a_suppressed_rate_is_the_range_of_its_hidden_count() -> None:
-    assert publish_rate(wilson(3, 50)) == Estimate(value=None, low=1 / 50, high=10 / 50, reason=REASON)
-    assert publish_rate(wilson(49, 50)) == Estimate(value=None, low=40 / 50, high=49 / 50, reason=REASON)
-    assert publish_rate(wilson(0, 50)) == wilson(0, 50)
-    assert publish_rate(wilson(2, 8)) == Estimate(value=None, reason=REASON)
+    assert suppress_rate(wilson(3, 50)) == Estimate(value=None, low=1 / 50, high=10 / 50, reason=REASON)
+    assert suppress_rate(wilson(49, 50)) == Estimate(value=None, low=40 / 50, high=49 / 50, reason=REASON)
+    assert suppress_rate(wilson(0, 50)) == wilson(0, 50)
+    assert suppress_rate(wilson(2, 8)) == Estimate(value=None, reason=REASON)
 
 
 def test_every_hidden_count_is_published_alike() -> None:
-    assert len({publish_rate(wilson(count, 50)).model_dump_json() for count in range(1, 11)}) == 1
+    assert len({suppress_rate(wilson(count, 50)).model_dump_json() for count in range(1, 11)}) == 1
 
 
 def test_a_rate_without_its_n_is_withheld() -> None:
-    assert publish_rate(Estimate(value=0.5, low=0.4, high=0.6)) == Estimate(value=None, reason=REASON)
+    assert suppress_rate(Estimate(value=0.5, low=0.4, high=0.6)) == Estimate(value=None, reason=REASON)
 
 
 def test_generations_of_few_patients_raise_the_threshold() -> None:
-    assert publish_rate(wilson(18, 300), patients_per_unit=2).value is None
-    assert publish_rate(wilson(21, 300), patients_per_unit=2).value == pytest.approx(0.07)
+    assert suppress_rate(wilson(18, 300), patients_per_unit=2).value is None
+    assert suppress_rate(wilson(21, 300), patients_per_unit=2).value == pytest.approx(0.07)
 
 
 def test_grid_cells_are_centred_on_no_leakage() -> None:

@@ -7,7 +7,7 @@ from clinaudit.audit.disclosure.metrics import OUTCOMES
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.reports.schema.disclosure import DisclosurePair
-from clinaudit.reports.suppression.disclosure import publish_pair
+from clinaudit.reports.suppression.disclosure import suppress_pair
 
 
 def measured(rng: np.random.Generator, *, cell: int, rates: tuple[float, float]) -> DisclosurePair:
@@ -31,7 +31,7 @@ def test_the_range_with_chance_holds_the_interval_that_is_hidden(cell: int) -> N
         pair = measured(rng, cell=cell, rates=(rng.uniform(0, 0.3), rng.uniform(0, 0.1)))
         assert pair.delta is not None
         whole = pair.delta.auroc_all
-        published = publish_pair(pair, set_count=cell, prevalence=None).delta
+        published = suppress_pair(pair, set_count=cell, prevalence=None).delta
         assert published is not None
         shown = published.auroc_all
         if shown.value is not None or shown.low is None:
@@ -48,7 +48,7 @@ def test_the_range_with_chance_holds_the_interval_that_is_hidden(cell: int) -> N
 
 def test_it_is_made_of_published_numbers_alone() -> None:
     pair = measured(np.random.default_rng(1), cell=40, rates=(0.2, 0.05))
-    published = publish_pair(pair, set_count=40, prevalence=None)
+    published = suppress_pair(pair, set_count=40, prevalence=None)
     assert published.delta is not None
     shown = published.delta.auroc_all
     assert shown.low is not None

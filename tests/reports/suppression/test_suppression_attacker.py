@@ -47,20 +47,20 @@ def test_cells_hidden_alone_are_found_out(monkeypatch: pytest.MonkeyPatch) -> No
         return {key: None if is_small(count) else count for key, count in counts.items()}
 
     for module in (suppression, suppressed_corpus, suppressed_groups):
-        monkeypatch.setattr(module, "publish_breakdown", hide_small_alone)
+        monkeypatch.setattr(module, "suppress_breakdown", hide_small_alone)
     leaks = [leak for seed in range(3) for leak in Attacker(world_of(seed), suppress, only=("corpus",)).find_narrow()]
     assert len(leaks) >= 5
 
 
 def test_a_ledger_that_shows_all_units_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    publish_stage = suppression._publish_stage
+    suppress_stage = suppression._suppress_stage
 
     def publish_whole(stage: StageCompleteness, *, hides_units: bool, told: Collection[str]) -> StageCompleteness:
-        excluded = publish_stage(stage, hides_units=hides_units, told=told).excluded
+        excluded = suppress_stage(stage, hides_units=hides_units, told=told).excluded
         return stage.model_copy(update={"excluded": excluded})
 
     only = ("mem/public/train/patients", "mem/public/train/missing", "ledger")
     exact = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_narrow()]
-    monkeypatch.setattr(suppression, "_publish_stage", publish_whole)
+    monkeypatch.setattr(suppression, "_suppress_stage", publish_whole)
     leaks = [leak for seed in range(6) for leak in Attacker(world_of(seed), suppress, only=only).find_narrow()]
     assert len(leaks) > len(exact)

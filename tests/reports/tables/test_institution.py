@@ -6,7 +6,7 @@ from support.results.planted_decision import decision, rule
 
 from clinaudit.reports.schema.memorization import CopyForwardBin, KBin
 from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.institution import next_steps
+from clinaudit.reports.tables.institution import next_step_sentences
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_only_repeated_text_that_is_seen_is_to_be_removed(
         )
     )
     results = Results(memorization={"encounter": {"train": figures}}, decision=decision(rule("encounter", "fail")))
-    assert any(step.startswith(advice) for step in next_steps(results))
+    assert any(step.startswith(advice) for step in next_step_sentences(results))

@@ -17,7 +17,7 @@ from clinaudit.reports.suppression.results import suppress
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import disclosure_table
 from clinaudit.reports.tables.judge import corrected_sentence, corrected_table
-from clinaudit.reports.tables.table import join_hidden
+from clinaudit.reports.tables.table import join_suppressed_rows
 
 
 def test_rows_of_which_nothing_is_shown_are_joined_under_their_names() -> None:
@@ -27,12 +27,12 @@ def test_rows_of_which_nothing_is_shown_are_joined_under_their_names() -> None:
         ("4", "race", "Black", "suppressed", "suppressed"),
         ("5", "race", "Asian", "suppressed", "suppressed"),
     ]
-    assert join_hidden(rows, names=2) == (
+    assert join_suppressed_rows(rows, names=2) == (
         ("4", "race", "Asian, Black", "suppressed", "suppressed"),
         ("4", "race", "White", "60", "suppressed"),
         ("5", "race", "Asian", "suppressed", "suppressed"),
     )
-    assert join_hidden([]) == ()
+    assert join_suppressed_rows([]) == ()
 
 
 def test_a_partition_of_which_nothing_is_shown_is_one_sentence() -> None:

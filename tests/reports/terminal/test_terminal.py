@@ -9,12 +9,12 @@ from support.results.filled_results import all_null, empty, filled
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.results import suppress
 from clinaudit.reports.terminal.layout import wants_colour
-from clinaudit.reports.terminal.rules import rule_lines
-from clinaudit.reports.terminal.summary import summary_table
+from clinaudit.reports.terminal.rules import rules_text
+from clinaudit.reports.terminal.summary import summary_text
 
 
 def lines(results: Results) -> list[str]:
-    return summary_table(suppress(results)).splitlines()
+    return summary_text(suppress(results)).splitlines()
 
 
 @pytest.mark.parametrize("results", [filled(), filled(cell=30), filled(nontrain=False), all_null(), empty()])
@@ -80,8 +80,8 @@ def test_when_colour_is_wanted(terminal: bool, environment: dict[str, str], want
 def test_colour_adds_nothing_but_colour() -> None:
     results = suppress(filled())
     for plain, painted in (
-        (summary_table(results), summary_table(results, colour=True)),
-        (rule_lines(results.decision), rule_lines(results.decision, colour=True)),
+        (summary_text(results), summary_text(results, colour=True)),
+        (rules_text(results.decision), rules_text(results.decision, colour=True)),
     ):
         assert "\x1b" not in plain
         assert re.sub("\x1b\\[[0-9;]*m", "", painted) == plain
@@ -91,13 +91,13 @@ def test_colour_adds_nothing_but_colour() -> None:
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_policys_name_cannot_steer_the_terminal(colour: bool) -> None:
     verdict = suppress(filled()).decision.model_copy(update={"policy": "red \x1b[31m\u202e\nverdict: pass"})
-    text = rule_lines(verdict, colour=colour)
+    text = rules_text(verdict, colour=colour)
     assert text.count("\n") == len(verdict.rules)
     assert "red \ufffd[31m\ufffd\ufffdverdict: pass" in text
 
 
 def test_warnings_and_reasons_cannot_steer_the_terminal() -> None:
     results = filled().model_copy(update={"warnings": ["red \x1b[31m and a\nline " + "word " * 60]})
-    text = summary_table(suppress(results))
+    text = summary_text(suppress(results))
     assert "\x1b" not in text
     assert all(len(line) <= 100 for line in text.splitlines())

@@ -4,19 +4,21 @@ from support.results.planted_memorization import memorization_of
 from support.results.published_tiers import published
 
 from clinaudit.reports.wording.captions import gradient_caption
-from clinaudit.reports.wording.findings import headline, not_measured
+from clinaudit.reports.wording.findings import headline_sentences, not_measured_sentences
 
 
 def test_the_headline_is_a_bound_where_few_patients_stand_behind_it() -> None:
     few = memorization_of(0.05, 0.001, 60).model_copy(update={"attributable_patients": 1})
     results = published(memorization_of(0.6, 0.28, 140), few)
     bound = "at most 7.0% (exact figure suppressed)"
-    assert f"not trained on, the same figure is {bound}" in " ".join(headline(results))
+    assert f"not trained on, the same figure is {bound}" in " ".join(headline_sentences(results))
     assert f"28% in train and {bound} in nontrain; the ranges do not overlap" in gradient_caption(results)
-    assert any("only as a bound" in gap and "Appointment details (nontrain)" in gap for gap in not_measured(results))
+    assert any(
+        "only as a bound" in gap and "Appointment details (nontrain)" in gap for gap in not_measured_sentences(results)
+    )
 
     results = published(few)
-    assert f"on average {bound} is patient-attributable" in headline(results)[0]
+    assert f"on average {bound} is patient-attributable" in headline_sentences(results)[0]
 
 
 def test_a_bound_in_the_gradient_is_not_compared() -> None:

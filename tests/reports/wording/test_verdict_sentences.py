@@ -11,7 +11,7 @@ from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.small_cells import band
 from clinaudit.reports.wording.captions import gradient_caption
-from clinaudit.reports.wording.findings import compared_sentence, headline, not_measured
+from clinaudit.reports.wording.findings import compared_sentence, headline_sentences, not_measured_sentences
 from clinaudit.reports.wording.verdict import tier_sentences
 
 
@@ -61,18 +61,21 @@ def with_train(results: Results, **changes: object) -> Results:
 
 
 def test_the_headline_stands_beside_all_memorized_text() -> None:
-    assert "echoes of the prompt, 61% (95% interval" in headline(filled())[1]
+    assert "echoes of the prompt, 61% (95% interval" in headline_sentences(filled())[1]
     bounded = with_train(filled(), memorized_fraction=band(0.85, 1.0))
-    assert "echoes of the prompt, at least 85% (exact figure suppressed) stands word for word" in headline(bounded)[1]
+    assert (
+        "echoes of the prompt, at least 85% (exact figure suppressed) stands word for word"
+        in headline_sentences(bounded)[1]
+    )
 
 
 def test_the_headline_gives_the_range_that_the_rule_reads() -> None:
     observed = Estimate(value=0.284, low=0.2, high=0.4)
     outcome = rule("encounter", "fail", metric="attributable_fraction", observed=observed)
     told = filled().model_copy(update={"decision": decision(outcome)})
-    assert "reads the attributable share with wider bounds: 28% (20% to 40%)." in headline(told)[1]
+    assert "reads the attributable share with wider bounds: 28% (20% to 40%)." in headline_sentences(told)[1]
     hidden = outcome.model_copy(update={"observed": band(0.2, 0.4)})
-    assert "mean over patients" not in headline(told.model_copy(update={"decision": decision(hidden)}))[1]
+    assert "mean over patients" not in headline_sentences(told.model_copy(update={"decision": decision(hidden)}))[1]
 
 
 def test_one_hidden_arm_of_a_pair_is_said_to_be_one_arm() -> None:
@@ -83,7 +86,7 @@ def test_one_hidden_arm_of_a_pair_is_said_to_be_one_arm() -> None:
     pairs = {**results.disclosure.by_diagnosis["hiv"], "public": pair.model_copy(update={"nontrain": nontrain})}
     by_diagnosis = {**results.disclosure.by_diagnosis, "hiv": pairs}
     disclosure = results.disclosure.model_copy(update={"by_diagnosis": by_diagnosis})
-    gaps = " ".join(not_measured(results.model_copy(update={"disclosure": disclosure})))
+    gaps = " ".join(not_measured_sentences(results.model_copy(update={"disclosure": disclosure})))
     assert "the AUROC of one arm at least, in 1 of 36 pairs" in gaps
 
 

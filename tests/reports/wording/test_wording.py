@@ -7,8 +7,8 @@ from clinaudit.reports.schema.estimate import Estimate
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.suppression.small_cells import band
 from clinaudit.reports.wording.findings import asked_sentence
-from clinaudit.reports.wording.names import label, label_in_sentence
-from clinaudit.reports.wording.numbers import estimate_text, short_figure
+from clinaudit.reports.wording.names import display_title, display_words
+from clinaudit.reports.wording.numbers import estimate_text, short_estimate_text
 
 
 @pytest.mark.parametrize(
@@ -23,16 +23,16 @@ from clinaudit.reports.wording.numbers import estimate_text, short_figure
 )
 def test_a_band_is_printed_where_it_says_something(estimate: Estimate, signed: bool, long: str, short: str) -> None:
     assert estimate_text(estimate, share=True, signed=signed) == long
-    assert short_figure(estimate, share=True, signed=signed) == short
+    assert short_estimate_text(estimate, share=True, signed=signed) == short
 
 
 def test_labels_keep_capitals_where_they_belong() -> None:
-    assert (label("abortion"), label_in_sentence("abortion"), label_in_sentence("hiv")) == (
+    assert (display_title("abortion"), display_words("abortion"), display_words("hiv")) == (
         "Abortion",
         "abortion",
         "HIV",
     )
-    assert label("american indian or alaska native") == "American Indian or Alaska Native"
+    assert display_title("american indian or alaska native") == "American Indian or Alaska Native"
 
 
 def test_the_patients_asked_about_are_counted_where_cohorts_were_matched() -> None:
