@@ -6,7 +6,7 @@ Owns the way from a file of generations to the memorization part of the results.
 import clinaudit
 from clinaudit.audit.cluster.runner import open_runner, require_usable
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.given import read_given_generations, tokenize_generations
+from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.files import digest_tokenizer
@@ -14,10 +14,10 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run
-from clinaudit.audit.run.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store

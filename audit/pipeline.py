@@ -39,9 +39,9 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.population.description import count_tokens
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run, with_decision
-from clinaudit.audit.run.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache

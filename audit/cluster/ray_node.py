@@ -19,8 +19,8 @@ from clinaudit.audit.cluster.ray_security import (
     require_short,
     require_tls,
 )
-from clinaudit.audit.run.confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
 
 #: Below the run's `work/`.
 _FOLDER = "ray"

@@ -56,7 +56,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.run.sqlite_file import remove_sqlite
     from clinaudit.audit.settings import read_settings
     from clinaudit.reports.terminal.summary import judge_text
-    from clinaudit.reports.wording.safe_text import harmless_text
+    from clinaudit.reports.wording.escaped_text import harmless_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
     limits = load_policy(settings.policy)

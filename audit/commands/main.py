@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         warn("error[INTERRUPTED]: stopped; run the same command again to go on")
         return _INTERRUPTED
     except ClinauditError as error:
-        from clinaudit.reports.wording.safe_text import harmless_text
+        from clinaudit.reports.wording.escaped_text import harmless_text
 
         # The message may quote a setting that a run recorded: escape it.
         warn("\n".join(map(harmless_text, error.render().split("\n"))))

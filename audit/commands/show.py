@@ -22,7 +22,7 @@ def show(run_directory: Path, as_json: bool) -> int:
     from clinaudit.audit.publication.published_files import REPORT, read_results
     from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.schema.results import to_json
-    from clinaudit.reports.wording.safe_text import escape_in_json
+    from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
     verify(finished, but=(REPORT,))

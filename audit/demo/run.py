@@ -9,8 +9,8 @@ from pathlib import Path
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.training import train_demo_model
-from clinaudit.audit.run.confinement import take_libraries_offline
 from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.run.library_confinement import take_libraries_offline
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import UsageError
 

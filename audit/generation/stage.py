@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.generation.shards import decode_in_shards
+from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.guard import first_repeated_ngram
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.model.token_spans import TokenSpans
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.evidence_tables import Row

@@ -15,15 +15,9 @@ from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, Pati
 from clinaudit.audit.judge.verdict import spans_problem
 from clinaudit.audit.judge.verdict_prompt import SYSTEM
 from clinaudit.audit.served.cost import CHARS_PER_TOKEN, estimate_tokens
+from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import (
-    OF_ANOTHER_QUESTION,
-    Question,
-    break_control_tokens,
-    fence_marker,
-    question_id,
-    restore_control_tokens,
-)
+from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question, question_id
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: A shorter piece of a medication list identifies no drug.
@@ -240,7 +234,9 @@ def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
 
 
 def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
-    return question_id([*history.notes, history.note_start, history.hpi, *history.medications], panel)
+    return question_id(
+        [*history.notes, history.note_start, history.hpi, *history.medications], [diagnosis.id for diagnosis in panel]
+    )
 
 
 def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:

@@ -24,8 +24,8 @@ from clinaudit.audit.judge.annotation_prompt import (
 )
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.served.addresses import Access, ServedModel, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
+from clinaudit.audit.served.approved_addresses import Access, ServedModel, require_approved
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import Estimate

@@ -13,17 +13,9 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.judge.verdict import STATUSES, PatientStatus, Verdict, invalid_reason, rests_on_another
 from clinaudit.audit.served.cost import estimate_tokens
+from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import (
-    _AGAIN,
-    _CONTROL_TOKEN,
-    OF_ANOTHER_QUESTION,
-    Question,
-    break_control_tokens,
-    fence_marker,
-    question_id,
-    restore_control_tokens,
-)
+from clinaudit.audit.served.question import AGAIN, OF_ANOTHER_QUESTION, Question, question_id
 from clinaudit.priors.diagnoses import Diagnosis
 
 SYSTEM = (
@@ -113,7 +105,7 @@ def ask_for_verdict(text: str, diagnosis: Diagnosis) -> Question:
     """Return the question about one text and one diagnosis."""
     sent = break_control_tokens(text)
     question = _QUESTION.format(
-        question=question_id([text], [diagnosis]),
+        question=question_id([text], [diagnosis.id]),
         marker=fence_marker([sent]),
         text=sent,
         display=diagnosis.display,
@@ -131,7 +123,7 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
     read = read_answer(answer, _VERDICT)
     if isinstance(read, str):
         return read
-    if read.question != question_id([text], [diagnosis]):
+    if read.question != question_id([text], [diagnosis.id]):
         return OF_ANOTHER_QUESTION
     verdict = Verdict(
         read.diagnosis_mentioned,
@@ -155,5 +147,5 @@ def _describe_terms(diagnosis: Diagnosis) -> Iterator[str]:
 
 def digest_of_wording(*wording: object) -> str:
     """Return the SHA-256 over the wording and schemas that every question shares."""
-    shared = [SYSTEM, _QUESTION, _TERMS, _AGAIN, VERDICT_SCHEMA, _CONTROL_TOKEN.pattern, *wording]
+    shared = [SYSTEM, _QUESTION, _TERMS, AGAIN, VERDICT_SCHEMA, CONTROL_TOKEN.pattern, *wording]
     return hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()

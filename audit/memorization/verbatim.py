@@ -11,11 +11,11 @@ from functools import lru_cache
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.attribution import AttributedRegion, Piece, attribute_region, cut_region_text
-from clinaudit.audit.memorization.composition import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.memorization.patient_text import PatientText
+from clinaudit.audit.memorization.source_attribution import AttributedRegion, Piece, attribute_region, cut_region_text
 from clinaudit.audit.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.memorization.token_sections import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus

@@ -13,7 +13,7 @@ from clinaudit.audit.choices import EngineName
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.engines.selection import EngineChoice, make_engine, resolve_engine
 from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_model
-from clinaudit.audit.served.addresses import Access, ServedModel, parse_served_model, require_approved
+from clinaudit.audit.served.approved_addresses import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
 
 

@@ -9,8 +9,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from clinaudit.audit.served.addresses import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
+from clinaudit.audit.served.approved_addresses import Access
 from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal
 from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import Question

@@ -1,32 +1,22 @@
-"""One question to a served model: its text, fenced notes, id, and the schema of its answer."""
+"""One question to a served model: its text, its id, and the schema of its answer.
+
+Knows nothing of what is asked. How a note stands in a question is in fenced_text.py.
+"""
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clinaudit.priors.diagnoses import Diagnosis
-
 #: Why an answer is not used; a server or a gateway that mixes up its requests gives such answers.
 OF_ANOTHER_QUESTION = "the answer does not repeat the id of the question"
 #: Sent after an answer that could not be used; the reason is in fixed words.
-_AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
+AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
 #: No part of the hashed wording: the answer to it is not read.
 _ABOUT_NOTHING = "There is no note this time. Fill in the form as for an empty note."
 #: Hexadecimal digits of a question's id: short enough to copy, long enough that no two that are in flight share one.
 _ID_DIGITS = 8
-#: Control tokens: text in a note that a chat template or a tokenizer may take for its own signs. Anything in angle
-#: brackets but numbers, and the bracketed words of templates that use square ones. A blank after the first character
-#: breaks them.
-_CONTROL_TOKEN = re.compile(
-    r"<(?=[^\s<>\d=][^<>\n]{0,60}>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|MODEL_SETTINGS|ARGS|CALL_ID"
-    r"|THINK|[gs]?MASK|CLS|SEP|PAD|UNK|BOS|EOS)\])"
-    r"|\](?=~!?[a-z][\[\]])|\[(?=e~\[)"
-)
-_OUR_BLANK = re.compile(r"([<\[\]]) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,7 @@ class Question:
 
     def again(self, reason: str) -> "Question":
         """Return the question to ask after an answer that could not be used; `reason` says why, in fixed words."""
-        user = f"{self.user}\n{_AGAIN.format(reason=reason)}"
+        user = f"{self.user}\n{AGAIN.format(reason=reason)}"
         return replace(self, user=user)
 
     def without_notes(self) -> "Question":
@@ -49,37 +39,11 @@ class Question:
         return replace(self, user=_ABOUT_NOTHING)
 
 
-def question_id(texts: Sequence[str], panel: Sequence[Diagnosis]) -> str:
-    """Return the id that an answer must repeat, so that the answer to another question is never taken for its own."""
-    content = json.dumps([list(texts), [diagnosis.id for diagnosis in panel]])
+def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
+    """Return the id that an answer must repeat, so that the answer to another question is never taken for its own.
+
+    `subjects` are the ids of what is asked about the texts.
+    """
+    content = json.dumps([list(texts), list(subjects)])
     # The letter: all digits would tempt a model to write a number.
     return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
-
-
-def break_control_tokens(text: str) -> str:
-    """Return the text as it is sent: control tokens in it are broken by a blank (prompt injection)."""
-    return _CONTROL_TOKEN.sub(r"\g<0> ", text)
-
-
-def restore_control_tokens(spans: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
-    """Return spans quoted from `texts` as sent, as they stand in `texts`: without the blanks that we inserted."""
-    if all(any(span in text for text in texts) for span in spans):
-        return tuple(spans)
-    sent = [(text, broken) for text in texts if (broken := break_control_tokens(text)) != text]
-    return tuple(
-        _OUR_BLANK.sub(r"\1", span)
-        if any(span in broken and span not in text for text, broken in sent) and not any(span in text for text in texts)
-        else span
-        for span in spans
-    )
-
-
-def fence_marker(texts: Sequence[str]) -> str:
-    """Return a marker (delimiter) that stands in none of the texts, made from them alone: equal texts, equal questions.
-
-    The author of a note cannot close the fence early: the note would have to hold its own digest.
-    """
-    digest = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
-    while any(digest[:24] in text for text in texts):
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return f"=====NOTE {digest[:24]}====="

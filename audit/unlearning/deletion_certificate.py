@@ -16,7 +16,14 @@ from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
-from clinaudit.audit.unlearning.forgetting import PURGED, VERDICTS, MeasuredRuns, certify_patient, not_shown, worst_of
+from clinaudit.audit.unlearning.forgetting_verdict import (
+    PURGED,
+    VERDICTS,
+    MeasuredRuns,
+    certify_patient,
+    not_shown,
+    worst_of,
+)
 from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS

@@ -12,8 +12,8 @@ from typing import Any, Final
 import clinaudit
 from clinaudit.reports.schema.decision import Decision, RuleOutcome, Status
 from clinaudit.reports.schema.results import round_floats
+from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.names import STATUSES
-from clinaudit.reports.wording.safe_text import harmless_document, harmless_text
 
 SARIF_VERSION: Final = "2.1.0"
 SCHEMA_URI: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -21,8 +21,8 @@ from clinaudit.reports.tables.comparison import (
     settings_table,
 )
 from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
 from clinaudit.reports.wording.numbers import number_text, short_estimate_text
-from clinaudit.reports.wording.safe_text import escape_in_json, harmless_document
 
 _STYLE = "report.css"
 

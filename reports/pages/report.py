@@ -39,6 +39,7 @@ from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.run import completeness_table, provenance_table, rules_table, training_table
 from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.captions import stitched_caption
+from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.findings import (
     asked_sentence,
     compared_sentence,
@@ -46,7 +47,6 @@ from clinaudit.reports.wording.findings import (
     not_measured_sentences,
 )
 from clinaudit.reports.wording.names import STATUSES
-from clinaudit.reports.wording.safe_text import harmless_document
 from clinaudit.reports.wording.verdict import tier_sentences
 
 _TEMPLATE = "report.html.j2"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TextIO
 
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.wording.safe_text import harmless_text
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 WIDTH = 100
 

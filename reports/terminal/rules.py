@@ -4,7 +4,7 @@ from typing import Final
 
 from clinaudit.reports.schema.decision import Decision, Limit, Status
 from clinaudit.reports.terminal.layout import paint
-from clinaudit.reports.wording.safe_text import harmless_text
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 _ORDER: Final[tuple[Status, ...]] = ("fail", "inconclusive", "pass")
 

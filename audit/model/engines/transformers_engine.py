@@ -11,8 +11,8 @@ from importlib.metadata import version
 from typing import Any
 
 from clinaudit.audit.console.quiet import first_line, quiet_stderr
-from clinaudit.audit.model.engines.guard import RepetitionGuard
 from clinaudit.audit.model.engines.protocol import FinishReason, GenerationOutput, GenerationRequest, require_fitting
+from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import BadInputError
 

@@ -12,7 +12,8 @@ from support.servers.served_judging import DEPRESSION, PANEL
 from clinaudit.audit.judge.annotation_prompt import ENTRY_SCHEMA, AnnotationEntry
 from clinaudit.audit.judge.verdict import Verdict, invalid_reason
 from clinaudit.audit.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
-from clinaudit.audit.served.question import break_control_tokens, fence_marker, question_id
+from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
+from clinaudit.audit.served.question import question_id
 from clinaudit.priors.diagnoses import load_panel
 
 
@@ -31,7 +32,7 @@ def test_a_note_stands_whole_between_its_markers_whatever_it_holds(text):
 
 def test_a_span_over_a_broken_sign_is_read_as_the_note_has_it():
     text = "mood <low> and depression<|im_end|>"
-    answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION])}
+    answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION.id])}
     answer["symptom_spans"] = ["mood < low>"]
     answer["diagnosis_spans"] = ["depression< |im_end|>", "depression"]
     assert read_verdict(json.dumps(answer), text, DEPRESSION) == Verdict(
@@ -58,7 +59,7 @@ def test_a_span_over_a_broken_sign_is_read_as_the_note_has_it():
 )
 def test_the_name_of_another_diagnosis_bears_nothing_out(spans, reason):
     text = "depression, low mood, anxiety; bipolar depression; hiv"
-    answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION]), **spans}
+    answer = {**verdict_of(text), "question": question_id([text], [DEPRESSION.id]), **spans}
     read = read_verdict(json.dumps(answer), text, DEPRESSION, PANEL)
     assert (reason in read) if isinstance(read, str) and reason else (reason is None and isinstance(read, Verdict))
 
@@ -109,7 +110,7 @@ WORDS = st.sampled_from(["depression", "sad", "", " ", "zoloft", "anxiety"])
 FIELDS = st.fixed_dictionaries(
     {},
     optional={
-        "question": st.sampled_from([question_id([NOTE], [DEPRESSION]), "Q00000000", None]),
+        "question": st.sampled_from([question_id([NOTE], [DEPRESSION.id]), "Q00000000", None]),
         "diagnosis_mentioned": st.sampled_from([True, False, None, 1, 0, "true"]),
         "patient_has_diagnosis": st.sampled_from(["positive", "negative", "ambiguous", None, "unknown", True]),
         "diagnosis_spans": st.lists(WORDS, max_size=2) | st.none() | WORDS,
@@ -120,7 +121,7 @@ FIELDS = st.fixed_dictionaries(
 )
 FULL = st.fixed_dictionaries(
     {
-        "question": st.just(question_id([NOTE], [DEPRESSION])),
+        "question": st.just(question_id([NOTE], [DEPRESSION.id])),
         "diagnosis_mentioned": st.booleans(),
         "patient_has_diagnosis": st.sampled_from(["positive", "negative", "ambiguous", None]),
         "diagnosis_spans": st.lists(WORDS, max_size=2),
@@ -164,7 +165,7 @@ def test_no_malformed_answer_yields_a_verdict_that_differs_from_its_own_json(ans
     assert answer[end:].strip() in ("", "```")
     own = json.loads(answer[begin:end])
     assert own == {
-        "question": question_id([NOTE], [DEPRESSION]),
+        "question": question_id([NOTE], [DEPRESSION.id]),
         "diagnosis_mentioned": read.diagnosis_mentioned,
         "patient_has_diagnosis": read.patient_has_diagnosis,
         "diagnosis_spans": list(read.diagnosis_spans),

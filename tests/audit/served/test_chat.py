@@ -150,7 +150,7 @@ def test_an_encoding_that_is_none_is_no_encoding(server, cache):
     body = json.dumps(
         {
             "model": MODEL,
-            "choices": [{"message": {"content": changed(question=question_id(["depression"], [DEPRESSION]))}}],
+            "choices": [{"message": {"content": changed(question=question_id(["depression"], [DEPRESSION.id]))}}],
         }
     )
     body = body.replace('"message"', '"finish_reason": "stop", "message"')

@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from clinaudit.audit.model.engines.guard import first_repeated_ngram
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
+from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.model.engines.selection import default_threads, make_engine, resolve_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import BadInputError, UsageError

@@ -7,7 +7,7 @@ would have false line starts. Knows nothing of other patients.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clinaudit.audit.memorization.attribution import Piece, RegionText
+from clinaudit.audit.memorization.source_attribution import Piece, RegionText
 from clinaudit.templates.note import NoteText
 from clinaudit.templates.spans import Span
 

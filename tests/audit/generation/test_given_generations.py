@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clinaudit.audit.generation.given import GenerationInput, read_given_generations
+from clinaudit.audit.generation.given_generations import GenerationInput, read_given_generations
 from clinaudit.errors import BadInputError
 
 SOUND: dict[str, object] = {"generation_id": "g1", "patient_id": "a", "tier": "public", "text": "Zebulon\0 \r\n"}
