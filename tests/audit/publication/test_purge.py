@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.runs.finished_run import SECRET, make_finished_run
+from support.runs.finished_run import SECRET, make_finished_run, remember_pages
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.publication.purge import prepare_purge
@@ -25,7 +25,8 @@ def made(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def finished(made, tmp_path) -> RunDirectory:
+def finished(made, tmp_path, monkeypatch) -> RunDirectory:
+    remember_pages(monkeypatch)
     shutil.copytree(made, tmp_path / "run")
     return RunDirectory(tmp_path / "run")
 

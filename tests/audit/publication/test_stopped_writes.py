@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.results.filled_results import filled
 from support.runs.compared_pair import plant
-from support.runs.finished_run import make_finished_run
+from support.runs.finished_run import make_finished_run, remember_pages
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.comparison import files as comparison_files
@@ -20,7 +20,8 @@ CLINAUDIT = str(Path(sys.executable).with_name("clinaudit"))
 
 
 @pytest.fixture
-def finished(tmp_path: Path) -> RunDirectory:
+def finished(tmp_path: Path, monkeypatch) -> RunDirectory:
+    remember_pages(monkeypatch)
     return make_finished_run(tmp_path / "run")
 
 

@@ -1,14 +1,26 @@
-"""A finished run made of invented figures in no time: what `publish_run` leaves, with files where evidence stands."""
+"""A finished run made of invented figures in no time: what `publish_run` leaves, with files where evidence stands.
 
+Owns what spares a test the drawing of a page that was drawn before: a run is made once a process and copied, and
+`remember_pages` gives a page again for equal results.
+"""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
+import pytest
 from support.results.filled_results import filled
 
+from clinaudit.audit.publication import published_files
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.store import open_store
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.pages.report import render_page
+from clinaudit.reports.schema.results import Results, from_json, to_json
 
 #: Stands in every file of the evidence, and must stand in no other.
 SECRET = "Zephyrine Quackenbush has a secret"
@@ -17,12 +29,34 @@ RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
 
 def make_finished_run(root: Path, results: Results | None = None) -> RunDirectory:
     """Leave a run at `root`, its state and caches included."""
-    run = RunDirectory(root)
+    made = _make(to_json(filled(cell=30) if results is None else results))
+    shutil.copytree(Path(made.name, "run"), root)
+    return RunDirectory(root)
+
+
+def remember_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a report of equal results be drawn once a process; for tests of what is written, not of what a page says."""
+
+    def remembered(results: Results, provenance: Mapping[str, object], *, for_paper: bool = False) -> str:
+        return _render(to_json(results), json.dumps(provenance), for_paper)
+
+    monkeypatch.setattr(published_files, "render_page", remembered)
+
+
+@cache
+def _make(results: str) -> "tempfile.TemporaryDirectory[str]":
+    folder = tempfile.TemporaryDirectory(prefix="finished-run-")
+    run = RunDirectory(Path(folder.name, "run"))
     with open_store(run) as store:
         store.bind_settings({"--seed": 0})
         for name in ("generations.parquet", "priors.parquet"):
             write_atomically(run.evidence / name, SECRET)
         (run.work / "cache" / "deep").mkdir(parents=True)
         (run.work / "cache" / "deep" / "answers").write_text(SECRET)
-        publish_run(run, filled(cell=30) if results is None else results, RECORD)
-    return run
+        publish_run(run, from_json(results), RECORD)
+    return folder
+
+
+@cache
+def _render(results: str, provenance: str, for_paper: bool) -> str:
+    return render_page(from_json(results), json.loads(provenance), for_paper=for_paper)
