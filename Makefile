@@ -1,5 +1,6 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
-# make test: installs, then runs every test.   make check: the static checks.
+# make test: installs, then runs every test, the slowest modules first (tests/conftest.py) and with bytecode kept, which
+#   each of the many processes that they start would otherwise make again.   make check: the static checks.
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
@@ -9,7 +10,7 @@ demo: install
 	.venv/bin/clinaudit demo demo
 
 test: install-dev
-	.venv/bin/python -m pytest -n 2 --dist loadscope
+	env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 	@echo "left out: the tests in a real browser and of its printing (make test-browser)"
 
 test-browser:

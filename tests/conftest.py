@@ -11,6 +11,12 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.runs.tiny_demo import TinyDemo, train_tiny_demo
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the modules with slow tests first: where one begins last, the other worker has nothing left to do."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def environment_put_back() -> Iterator[None]:
     """An audit run in this process points its libraries at the run's own folders; the next test must not follow."""

@@ -26,7 +26,7 @@ needs_vllm = pytest.mark.skipif(
     reason="vLLM is not installed: its equality with transformers is not checked here",
 )
 
-#: Reads lists of requests from stdin, decodes each list with vLLM, prints what came out as JSON.
+#: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
 RUN_VLLM = """
 import dataclasses, json, sys
 from pathlib import Path
@@ -40,17 +40,17 @@ if job["torch_first"]:
     import torch
     torch.ones(300, 300) @ torch.ones(300, 300)
 results = []
-for batch_size in job["batch_sizes"]:
+for turn in job["turns"]:
     try:
         model = inspect_model(Path(job["model"]))
-        if job["ignore_stop_ids"]:
+        if turn["ignore_stop_ids"]:
             model = dataclasses.replace(model, stop_token_ids=frozenset())
-        engine = make_engine("vllm", model, batch_size=batch_size)
+        engine = make_engine("vllm", model, batch_size=turn["batch_size"])
     except ClinauditError as error:
         print(json.dumps({"error": error.render(), "status": error.status}))
         sys.exit()
-    requests = [GenerationRequest(key, tuple(ids), "", budget) for key, ids, budget in job["requests"]]
-    if job["abandon"]:
+    requests = [GenerationRequest(key, tuple(ids), "", budget) for key, ids, budget in turn["requests"]]
+    if turn["abandon"]:
         stream = engine.generate(requests)
         next(stream)
         stream.close()
@@ -274,16 +274,23 @@ def test_a_small_model_gets_one_thread(model):
     assert default_threads(model) == 1
 
 
-def run_vllm(model, requests, *, batch_sizes=(64,), torch_first=False, abandon=False, ignore_stop_ids=False):
-    """Return what `RUN_VLLM` printed, having checked that it printed nothing else."""
-    job = {
-        "model": str(model.directory),
-        "batch_sizes": batch_sizes,
-        "torch_first": torch_first,
+def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False):
+    """What an engine of its own does in the process of `run_vllm`."""
+    return {
+        "batch_size": batch_size,
         "abandon": abandon,
         "ignore_stop_ids": ignore_stop_ids,
         "requests": [(request.key, request.prompt_ids, request.max_new_tokens) for request in requests],
     }
+
+
+def whatever_the_batch(requests):
+    return [turn(requests, batch_size=size, abandon=True) for size in (64, 1)]
+
+
+def run_vllm(model, *turns, torch_first=False):
+    """Return what `RUN_VLLM` printed, having checked that it printed nothing else."""
+    job = {"model": str(model.directory), "turns": turns, "torch_first": torch_first}
     done = subprocess.run(
         [sys.executable, "-c", RUN_VLLM], input=json.dumps(job), capture_output=True, text=True, check=False
     )
@@ -293,11 +300,20 @@ def run_vllm(model, requests, *, batch_sizes=(64,), torch_first=False, abandon=F
     return json.loads(done.stdout)
 
 
+@pytest.fixture(scope="module")
+def from_vllm(model, requests):
+    """All requests in one batch, all one by one, and some that no id stops: in one process, which is slow to start."""
+    return run_vllm(model, *whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True))
+
+
 @pytest.mark.slow
 @needs_vllm
 @pytest.mark.parametrize("torch_first", [False, True])
-def test_vllm_equals_transformers_whatever_the_batch(model, requests, outputs, torch_first):
-    results = run_vllm(model, requests, batch_sizes=(64, 1), torch_first=torch_first, abandon=True)
+def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, outputs, torch_first):
+    if torch_first:
+        results = run_vllm(model, *whatever_the_batch(requests), torch_first=True)
+    else:
+        results = request.getfixturevalue("from_vllm")[:2]
     for result in results:
         decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
         assert decoded == outputs
@@ -311,7 +327,7 @@ def test_vllm_equals_transformers_whatever_the_batch(model, requests, outputs, t
 @needs_vllm
 def test_a_model_that_vllm_cannot_load(tmp_path):
     """A head size its CPU kernels do not hold shows only at the first token, and must still be a load error."""
-    result = run_vllm(make_model(tmp_path / "model", heads=4), [])
+    result = run_vllm(make_model(tmp_path / "model", heads=4), turn([]))
     assert result["status"] == 3
     assert result["error"].startswith("error[BAD_INPUT]: vLLM cannot load the model")
     assert "--engine transformers" in result["error"]
@@ -320,11 +336,10 @@ def test_a_model_that_vllm_cannot_load(tmp_path):
 
 @pytest.mark.slow
 @needs_vllm
-def test_only_our_stop_ids_end_a_generation_in_vllm(model, requests):
+def test_only_our_stop_ids_end_a_generation_in_vllm(model, requests, from_vllm):
     """vLLM finds the model's end of sequence by itself; which ids end one is for `ModelFiles` to say, alike for all."""
-    some = requests[::4]
     never = dataclasses.replace(model, stop_token_ids=frozenset())
-    (result,) = run_vllm(never, some, ignore_stop_ids=True)
+    result = from_vllm[2]
     decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
-    assert decoded == decode(never, some)
+    assert decoded == decode(never, requests[::4])
     assert all(finish != "stop" for _, _, finish in result["outputs"])
