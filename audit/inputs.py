@@ -28,7 +28,7 @@ from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditInputs:
     """The checked inputs of an audit."""
 
@@ -106,7 +106,18 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(
-        settings, model, tokenizer, corpus, profile, sensitive, panel, policy, judge, labelled, second, training
+        settings=settings,
+        model=model,
+        tokenizer=tokenizer,
+        corpus=corpus,
+        profile=profile,
+        sensitive=sensitive,
+        panel=panel,
+        policy=policy,
+        judge=judge,
+        labelled=labelled,
+        second_judge=second,
+        training=training,
     )
 
 

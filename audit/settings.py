@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher, is_shipped
-from clinaudit.audit.served.approved_addresses import EndpointOptions
+from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS

@@ -19,9 +19,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.cohorts.matchers import MatchedPairs, Matcher, match_pairs
+from clinaudit.audit.cohorts.matchers import MatchedPairs, match_pairs
 from clinaudit.reports.schema.estimate import ARMS
 
 

@@ -18,7 +18,7 @@ from clinaudit.reports.schema.judge import JudgeQuality
 
 @dataclass(frozen=True, slots=True)
 class StageOutcomes:
-    """Each field is the return value of the stage of that name."""
+    """What assembly needs of each stage."""
 
     #: Of every patient of the corpus, by id.
     facts: Mapping[str, PatientFacts]

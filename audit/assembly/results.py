@@ -15,6 +15,7 @@ from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.corpus import CorpusSummary, PopulationSummary
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.results import Results, StageCompleteness
 
 
@@ -24,7 +25,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     def describe(patient_ids: Sequence[str]) -> PopulationSummary:
         return describe_population(patient_ids, corpus=inputs.corpus, facts=outcomes.facts, tokens=outcomes.tokens)
 
-    splits = {split: inputs.corpus.patient_ids(split) for split in ("train", "nontrain")}
+    splits = {split: inputs.corpus.patient_ids(split) for split in ARMS}
     return Results(
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
         corpus=CorpusSummary(

@@ -7,12 +7,12 @@ Owns who is compared with whom, in which order (random, seeded), and the cohort'
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.choices import Matcher
+from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, Flag, improve_balance, measure_balance
 from clinaudit.audit.cohorts.matchers import match_pairs
 from clinaudit.audit.cohorts.overlap import describe_overlap
@@ -21,7 +21,6 @@ from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.schema.estimate import Arm, Estimate
 
-Controls = Literal["sensitive", "any"]
 #: For psmpy alone, groups are sampled at random (seeded) down to these multiples of the patients asked for: its time
 #: grows with the square of the smaller group, and 27,000 controls took 103 s. The optimal matcher takes everyone.
 _POSITIVES_PER_ASKED = 2

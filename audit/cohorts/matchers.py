@@ -8,15 +8,13 @@ import contextlib
 import io
 import warnings
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.assignment import assign_optimally
 from clinaudit.audit.cohorts.propensity import Covariates, fit_propensity, standardize
-
-Matcher = Literal["psm", "optimal"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from clinaudit.audit.console.streams import say
 def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bool, quiet: bool) -> int:
     """Evaluate a policy against RUN; the exit status is the verdict. Changes nothing in RUN.
 
-    A purged RUN is judged by what is published: a rule that needs a suppressed figure is inconclusive.
+    A purged RUN is decided on what is published: a rule that needs a suppressed figure is inconclusive.
 
     \b
     Example:

@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-import torch
+from typing import TYPE_CHECKING, Any, Self
 
 from clinaudit.audit.console.progress import Progress
+
+if TYPE_CHECKING:
+    import torch
 
 #: Target of positions that pad a batch; torch's loss leaves it out.
 IGNORED = -100

@@ -9,6 +9,7 @@ from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import PassRequirements, Policy
 from clinaudit.reports.schema.cohorts import CohortSummary
 from clinaudit.reports.schema.disclosure import Disclosure, DisclosurePair
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.memorization import Memorization
 from clinaudit.reports.schema.results import Results
 
@@ -120,7 +121,7 @@ def _describe_unjudged(maximum: float, pair: DisclosurePair) -> str | None:
 
 
 def _describe_short_of_tier(maximum: float, results: Results, tier: str) -> str | None:
-    for memorization in (results.memorization.get(tier, {}).get(arm) for arm in ("train", "nontrain")):
+    for memorization in (results.memorization.get(tier, {}).get(arm) for arm in ARMS):
         if memorization is None:
             return "It is not known whether the model's texts are long enough to give anything away."
         if (short := _describe_short(maximum, memorization)) is not None:

@@ -15,9 +15,10 @@ from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.served.access import Access, EndpointOptions
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import Access, EndpointOptions, ServedModel, require_approved
-from clinaudit.audit.served.cost import Estimate, Price, Usage
+from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.served.cost import AskingEstimate, Price, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -29,7 +30,7 @@ USAGE_FILE = "judge_usage.json"
 class CachingJudge(Protocol):
     """A judge whose answers cost time or money, so that they are cached."""
 
-    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
         """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
         ...
 
@@ -118,7 +119,7 @@ def cache_answers(
         yield JudgeUsage(None, price)
         return
 
-    def announce(estimate: Estimate) -> None:
+    def announce(estimate: AskingEstimate) -> None:
         progress.say(f"judge: {estimate.describe(price)}")
 
     with keep_in as cache:

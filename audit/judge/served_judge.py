@@ -24,11 +24,12 @@ from clinaudit.audit.judge.annotation_prompt import (
 )
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
+from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
-from clinaudit.audit.served.approved_addresses import Access, ServedModel, require_approved
+from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.cost import Estimate
+from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
@@ -61,7 +62,7 @@ class OpenAIJudge:
         self._panel = tuple(panel)
         self._open_endpoint = partial(ChatEndpoint, model, access, seed=seed)
         self._cache: AnswerCache | None = None
-        self._announce: Callable[[Estimate], None] = _say_nothing
+        self._announce: Callable[[AskingEstimate], None] = _say_nothing
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key.
@@ -79,7 +80,7 @@ class OpenAIJudge:
             "openai": version("openai"),
         }
 
-    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[Estimate], None] | None = None) -> None:
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
         """Keep answers in `cache` (None: in memory, for one call), and `announce` the estimated usage before asking."""
         self._cache, self._announce = cache, announce or _say_nothing
 
@@ -152,5 +153,5 @@ def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) ->
     return Asked(ask_for_annotations(history, panel), problem)
 
 
-def _say_nothing(_estimate: Estimate) -> None:
+def _say_nothing(_estimate: AskingEstimate) -> None:
     pass

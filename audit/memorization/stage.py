@@ -18,8 +18,8 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.summary import (
-    GenerationCounts,
     GenerationMetrics,
+    MeasuredGeneration,
     measure_generation,
     summarize_memorization,
 )
@@ -57,7 +57,7 @@ def measure_memorization(
 
     `seed` is that of the bootstrap over patients.
     """
-    counts: list[tuple[GenerationCounts, NearVerbatimCounts]] = []
+    counts: list[tuple[MeasuredGeneration, NearVerbatimCounts]] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
@@ -85,9 +85,9 @@ def measure_memorization(
 
 
 def _summarize(
-    counts: Sequence[tuple[GenerationCounts, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
+    counts: Sequence[tuple[MeasuredGeneration, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
 ) -> MemorizationResults:
-    groups: dict[tuple[str, Arm], list[tuple[GenerationCounts, NearVerbatimCounts]]] = {}
+    groups: dict[tuple[str, Arm], list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
     for row in counts:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
     results: MemorizationResults = {}

@@ -49,7 +49,7 @@ class GenerationMetrics:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationCounts:
+class MeasuredGeneration:
     """The counts of one generation from which a summary is made; small, so that those of a whole run fit in memory."""
 
     metrics: GenerationMetrics
@@ -63,7 +63,7 @@ class GenerationCounts:
     dropped_tokens: int
 
 
-def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
+def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
     """Reduce an analysed generation to its counts."""
     attributed = analyzed.attributed
     generation = attributed.generation
@@ -81,7 +81,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
         source_notes=len({piece.note_id for piece in attributed.pieces}),
     )
     chars = generation.token_chars
-    return GenerationCounts(
+    return MeasuredGeneration(
         metrics=metrics,
         cohorts=generation.cohorts,
         flags=analyzed.tokens,
@@ -97,7 +97,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> GenerationCounts:
     )
 
 
-def summarize_memorization(counts: Sequence[GenerationCounts], *, match_tokens: int, seed: int) -> Memorization:
+def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> Memorization:
     """Return the summary of one tier and arm; raises `ValueError` without a generation.
 
     `match_tokens` is the length of a match in tokens; `seed` is that of the bootstrap over patients.
@@ -109,7 +109,7 @@ def summarize_memorization(counts: Sequence[GenerationCounts], *, match_tokens: 
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
         return ratio_over_patients(((row.patient_id, value(row), 1) for row in of), seed=seed)
 
-    def share(part: Callable[[GenerationCounts], int], whole: Callable[[GenerationCounts], int]) -> Estimate:
+    def share(part: Callable[[MeasuredGeneration], int], whole: Callable[[MeasuredGeneration], int]) -> Estimate:
         return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in counts), seed=seed)
 
     with_region = [row for row in rows if row.regions]
@@ -264,7 +264,7 @@ def _kind(flag: TokenFlags) -> SectionKind:
     return "templated_single" if flag.single_patient else "templated_shared"
 
 
-def _paper_view(counts: Sequence[GenerationCounts], *, seed: int) -> PaperView | None:
+def _paper_view(counts: Sequence[MeasuredGeneration], *, seed: int) -> PaperView | None:
     rows = [item.metrics for item in counts for _ in item.cohorts]
     if not rows:
         return None

@@ -9,11 +9,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.choices import EngineName
+from clinaudit.audit.choices import EngineChoice, EngineName
 from clinaudit.audit.model.engines.protocol import Engine
-from clinaudit.audit.model.engines.selection import EngineChoice, make_engine, resolve_engine
+from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
 from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_model
-from clinaudit.audit.served.approved_addresses import Access, ServedModel, parse_served_model, require_approved
+from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.approved_addresses import ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
 
 

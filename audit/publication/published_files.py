@@ -24,9 +24,9 @@ RUN_RECORD = "run.json"
 REPORT = "report.html"
 #: Only on request (`clinaudit report --pdf`).
 PDF = "report.pdf"
-VERDICTS = ("gate.json", "junit.xml", "gate.sarif")
+VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, *VERDICTS)
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, *VERDICT_FILES)
 
 
 def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
@@ -49,9 +49,9 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
 
 def write_verdict(directory: Path, decision: Decision) -> None:
     """Write a published verdict in its three machine-readable forms; those of an earlier one are removed first."""
-    for name in VERDICTS:
+    for name in VERDICT_FILES:
         (directory / name).unlink(missing_ok=True)
-    for name, text in zip(VERDICTS, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
+    for name, text in zip(VERDICT_FILES, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
         write_atomically(directory / name, text)
 
 

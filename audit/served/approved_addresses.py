@@ -7,11 +7,9 @@ without a name lookup; an ambiguous URL is refused. Knows nothing of what is sen
 import ipaddress
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-from clinaudit.audit.served.cost import Price
 from clinaudit.errors import UnsafeError, UsageError
 
 #: Letters, digits, dots and hyphens, with a letter in the last label: a name that no resolver reads as a number
@@ -29,23 +27,6 @@ class ServedModel:
     base_url: str
     #: The name the server knows the model by.
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How a served model is accessed: approved hosts, key, concurrency, retries, deadline."""
-
-    #: Approved hosts other than loopback.
-    approved_hosts: Collection[str] = ()
-    #: The key that the server asks for; no environment variable is read. None: the server asks for none.
-    api_key: str | None = field(default=None, repr=False)
-    #: Requests in flight at once.
-    concurrency: int = 16
-    #: Times that a request is sent again after a transient failure.
-    retries: int = 4
-    #: Seconds that one answer may take (of a chat endpoint: with all its retries and waits). A busy server takes
-    #: minutes; a silent one must not block for ever.
-    deadline_s: float = 300.0
 
 
 def parse_served_model(model: str) -> ServedModel | None:
@@ -130,15 +111,3 @@ def _is_loopback(host: str) -> bool:
 def _refusal(why: str) -> UnsafeError:
     # The URL itself is not repeated: it may hold a password.
     return UnsafeError(f"the endpoint URL {why}; nothing was sent; give a URL such as http://127.0.0.1:8000/v1")
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
-    """The options of a served model that answers questions."""
-
-    url: str | None
-    model: str | None
-    key_file: Path | None
-    #: Most tokens of one patient's notes in one question.
-    note_tokens: int
-    price: Price | None

@@ -9,10 +9,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
-from clinaudit.audit.served.approved_addresses import Access
 from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal
-from clinaudit.audit.served.cost import Estimate, Usage, estimate_tokens
+from clinaudit.audit.served.cost import AskingEstimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 
@@ -55,7 +55,7 @@ class Asker:
         #: Refusals below this number were followed by an answer to something asked after them.
         self._outlived = 0
 
-    def estimate(self, asked: Iterable[Asked]) -> Estimate:
+    def estimate(self, asked: Iterable[Asked]) -> AskingEstimate:
         """Return the number of distinct unsettled questions, and about how many tokens they take, asked once each."""
         seen: set[bytes] = set()
         tokens = room = 0
@@ -65,7 +65,7 @@ class Asker:
                 seen.add(key)
                 tokens += estimate_tokens(item.question.system) + estimate_tokens(item.question.user)
                 room += item.question.max_answer_tokens
-        return Estimate(len(seen), tokens, room)
+        return AskingEstimate(len(seen), tokens, room)
 
     def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
         """Yield the result of each question, in order; equal questions are asked once.

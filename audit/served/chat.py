@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 import openai
 
-from clinaudit.audit.served.approved_addresses import Access, ServedModel
+from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
 from clinaudit.audit.served.json_answer import read_json_object

@@ -33,7 +33,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class AskingEstimate:
     """The questions still to be asked, and their tokens."""
 
     questions: int

@@ -2,7 +2,7 @@
 
 Owns who is a control, whose generations are checked for collapse, and what of the certificate may be published. The
 named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
-The rule for one patient is in `forgetting`, the check itself in `collapse`.
+The rule for one patient is in `forgetting_verdict`, the check itself in `collapse`.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -17,8 +17,8 @@ from clinaudit.reports.figures.palette import (
     MUTED_INK,
     PAPER,
     RULE,
+    TIER_COLOURS,
     TIER_SHAPES,
-    TIERS,
 )
 
 Row = Mapping[str, str | float | None]
@@ -107,9 +107,9 @@ def draw_roc(rows: Sequence[Row], *, panels: Sequence[str], tiers: Sequence[str]
     names = list(tiers)
     # The same legend for colour and shape makes one of both.
     legend = alt.Legend(title=None, orient="top", columns=2, columnPadding=48, labelLimit=280, symbolOpacity=1)
-    colour = alt.Color("tier:N", scale=alt.Scale(domain=names, range=list(TIERS[:count])), legend=legend)
+    colour = alt.Color("tier:N", scale=alt.Scale(domain=names, range=list(TIER_COLOURS[:count])), legend=legend)
     shape = alt.Shape("tier:N", scale=alt.Scale(domain=names, range=list(TIER_SHAPES[:count])), legend=legend)
-    stroke = alt.Stroke("tier:N", scale=alt.Scale(domain=names, range=list(TIERS[:count])), legend=None)
+    stroke = alt.Stroke("tier:N", scale=alt.Scale(domain=names, range=list(TIER_COLOURS[:count])), legend=None)
     curves = base.transform_filter("!isValid(datum.x2)")
     layers = alt.layer(
         base.transform_aggregate(rows="count()", groupby=["panel"])
@@ -216,7 +216,7 @@ def draw_balance(rows: Sequence[Row], *, panels: Sequence[str], names: Sequence[
         ),
         "color": alt.Color(
             "covariate:N",
-            scale=alt.Scale(domain=covariates, range=[TIERS[5], ARM_COLOURS["train"], TIERS[2]]),
+            scale=alt.Scale(domain=covariates, range=[TIER_COLOURS[5], ARM_COLOURS["train"], TIER_COLOURS[2]]),
             legend=alt.Legend(title=None, orient="top"),
         ),
     }

@@ -6,6 +6,7 @@ Owns which estimates they show and their captions. Works on suppressed results.
 from collections.abc import Sequence
 
 from clinaudit.reports.figures.charts import Row, draw_balance, draw_overlap
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Figure, Table
 from clinaudit.reports.wording.names import display_title
@@ -65,7 +66,7 @@ def overlap_figure(results: Results) -> Figure:
     rows: list[Row] = []
     listed: list[tuple[str, ...]] = []
     for diagnosis, cohort in results.cohorts.items():
-        for arm in ("train", "nontrain"):
+        for arm in ARMS:
             bins = [item for item in cohort.overlap if item.arm == arm]
             totals = {name: sum(getattr(item, name) or 0 for item in bins) for name in _SERIES.values()}
             for place, item in enumerate(bins):

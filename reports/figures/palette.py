@@ -12,7 +12,7 @@ GRID = "#e3e8ec"
 #: Train against nontrain.
 ARM_COLOURS = {"train": "#b04a00", "nontrain": "#3c6e9f"}
 #: Tiers in order of access, light to dark; each has a mark of its own besides, for prints without colour.
-TIERS = ("#b07a00", "#5a8a3a", "#00857d", "#1f6fb0", "#9c2f5a", "#1f1a2e")
+TIER_COLOURS = ("#b07a00", "#5a8a3a", "#00857d", "#1f6fb0", "#9c2f5a", "#1f1a2e")
 TIER_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 #: The paper's Figure 4: clinically revealing in orange, templated in blue; patient specific (K = 1) dark, shared light.
 COMPOSITION = {

@@ -87,7 +87,7 @@ def _suppress_level(level: Estimate, behind: int, pairs: int) -> Estimate:
         return level
     if is_small(behind):
         return bound_of_few(pairs)
-    # As in `suppressed_memorization`: a mean well below one does not tell how many are at zero.
+    # As in `memorization`: a mean well below one does not tell how many are at zero.
     if is_small(pairs - behind) and pairs * (1 - level.value) < LARGEST_HIDDEN:
         return bound_of_nearly_all(pairs)
     return level

@@ -1,7 +1,7 @@
 """Small cells in the description of the corpus: splits, cohorts, and the groups of patients in them.
 
 Owns whose number would give a size back that is hidden elsewhere. How sizes of tiers are hidden is `tier_sizes`, how
-those of groups at a tier `suppressed_groups`.
+those of groups at a tier `groups`.
 """
 
 from collections.abc import Collection, Mapping

@@ -5,14 +5,14 @@ What may be published of it:
 
 - counts, sensitivity, false-positive rate and mention rate each by its own count and complement;
 - PPVs are recomputed from the two published rates, so they tell nothing that those do not;
-- AUROCs and the mention rate depend on every cell: where one is hidden, they are bands (`suppressed_bands`);
+- AUROCs and the mention rate depend on every cell: where one is hidden, they are bands (`auroc_bands`);
 - ROC points are the cells themselves: all or none;
 - deltas of rates follow from the published ranges; those of AUROCs get a grid cell of their own, so that a band that
   excludes zero can still be seen; p-values are rounded up to 0.05 or 1.
 
 Where matched sets were dropped or verdicts are missing in small number, shown totals would give these away: every `n`
 is hidden, `generations` where sets were dropped, and rates are ranges over all numbers that may be missing
-(`suppressed_unjudged`).
+(`unjudged`).
 """
 
 import math

@@ -2,7 +2,7 @@
 
 The bins are a breakdown whose total is shown. A share above a threshold is given where no bin on either side is hidden,
 else as the range that the hidden ones allow. Deciles and the worst tenth rest on at least 11 patients. Knows nothing of
-the means: where their sum would tell of few in a bin, `suppressed_memorization` hides it.
+the means: where their sum would tell of few in a bin, `memorization` hides it.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Small cells in the means over diagnoses: where one diagnosis is a range, so is the mean.
 
-Knows nothing of how a diagnosis is published: that is `suppressed_disclosure`.
+Knows nothing of how a diagnosis is published: that is `disclosure`.
 """
 
 from collections.abc import Sequence

@@ -59,7 +59,7 @@ _MEANS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Behind:
+class _PatientsBehind:
     """How many patients make up a mean, as far as it matters."""
 
     #: 1 to 10 do, or may.
@@ -101,7 +101,7 @@ def suppress_memorization(figures: Memorization, *, hides_sizes: bool = False) -
     regions = _withhold_regions(figures) if few_hit else _suppress_regions(figures, figures.patients)
     estimates = {
         "hit_rate": hit_rate,
-        **_suppress_means(figures, figures.patients, _Behind(few=few_hit, nearly_all=nearly_all_hit)),
+        **_suppress_means(figures, figures.patients, _PatientsBehind(few=few_hit, nearly_all=nearly_all_hit)),
         **(_withhold_shares(figures) if few_hit else _suppress_shares(figures, regions)),
     }
     total = _sum(figures.attributable_fraction_bounds, figures.patients)
@@ -176,7 +176,7 @@ def _withhold_regions(figures: Memorization) -> _Regions:
 # Means
 
 
-def _suppress_means(figures: Memorization, patients: int, hit: _Behind) -> dict[str, Estimate]:
+def _suppress_means(figures: Memorization, patients: int, hit: _PatientsBehind) -> dict[str, Estimate]:
     published = {}
     for name, bounds in _MEANS.items():
         mean, behind = getattr(figures, name), _behind(name, figures, patients, hit)
@@ -187,19 +187,19 @@ def _suppress_means(figures: Memorization, patients: int, hit: _Behind) -> dict[
     return published
 
 
-def _behind(name: str, figures: Memorization, patients: int, hit: _Behind) -> _Behind | None:
+def _behind(name: str, figures: Memorization, patients: int, hit: _PatientsBehind) -> _PatientsBehind | None:
     """Return how many patients make up a mean; None where it is not known whether they are few."""
     if name.startswith("attributable"):
         known = figures.attributable_patients
         if known is not None:
-            return _Behind(few=is_small(known), nearly_all=is_small(patients - known))
+            return _PatientsBehind(few=is_small(known), nearly_all=is_small(patients - known))
         total = max(_sum(figures.attributable_fraction, patients), _sum(figures.attributable_fraction_bounds, patients))
-        return _Behind(few=total <= LARGEST_HIDDEN, nearly_all=patients - total <= LARGEST_HIDDEN)
+        return _PatientsBehind(few=total <= LARGEST_HIDDEN, nearly_all=patients - total <= LARGEST_HIDDEN)
     is_same = figures.memorized_fraction_without_echo.value == figures.memorized_fraction.value
     if name == "memorized_fraction_without_echo" and not is_same and not hit.few and not hit.nearly_all:
         total = _sum(figures.memorized_fraction_without_echo, patients)
         if total <= 1:
-            return _Behind(few=True, nearly_all=False)
+            return _PatientsBehind(few=True, nearly_all=False)
         return None if min(total, patients - total) <= LARGEST_HIDDEN else hit
     return hit
 
@@ -208,7 +208,7 @@ def _sum(mean: Estimate, patients: int) -> float:
     return (mean.value or 0.0) * patients
 
 
-def _suppress_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _Behind) -> Estimate:
+def _suppress_mean(mean: Estimate, bounds: Estimate, patients: int, behind: _PatientsBehind) -> Estimate:
     if mean.value is None or mean.value == 0:
         return mean
     most = max(_sum(mean, patients), _sum(bounds, patients))

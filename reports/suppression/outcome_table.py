@@ -1,7 +1,7 @@
 """The status × outcome table behind a disclosure arm, as far as its figures give it back.
 
 Owns reading counts of patients off rates, sizes and ROC points, and which of them are small. Knows nothing of what is
-published in their place: that is `suppressed_disclosure`.
+published in their place: that is `disclosure`.
 """
 
 from dataclasses import dataclass

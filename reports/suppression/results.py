@@ -1,7 +1,7 @@
 """The published copy of the results: small cells suppressed, once for every output (docs/results.md, "Small cells").
 
 Everything outside `evidence/` is made from what `suppress` returns. Owns which figure rests on which patients.
-`small_cells` holds the arithmetic, `suppressed_disclosure` the status × outcome tables, `suppressed_memorization` the
+`small_cells` holds the arithmetic, `disclosure` the status × outcome tables, `memorization` the
 bins, sections and means of verbatim memorization.
 
 What is guaranteed. No published count of patients is 1 to 10. No breakdown with a shown total has fewer than two

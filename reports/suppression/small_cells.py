@@ -1,7 +1,7 @@
 """Small cells: when a count of patients is hidden, and what may be said in its place (docs/results.md, "Small cells").
 
 Owns the arithmetic of hiding one count, one breakdown, one rate. Knows nothing of which figure stands where in
-the results: that is `suppression` and `suppressed_disclosure`.
+the results: that is `results` and `disclosure`.
 """
 
 import math

@@ -4,6 +4,7 @@ Owns what stands in which column. Works on suppressed results. An estimate witho
 """
 
 from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.results import Results
 from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
@@ -28,7 +29,7 @@ def metric_table(results: Results, metric: str) -> Table:
     diagnoses = list(results.disclosure.by_diagnosis)
     rows = []
     for tier in list_tiers(results):
-        for arm in ("train", "nontrain"):
+        for arm in ARMS:
             cells = []
             for diagnosis in diagnoses:
                 pair = results.disclosure.by_diagnosis[diagnosis].get(tier)

@@ -2,14 +2,12 @@
 
 import importlib.util
 import os
-from typing import Literal
 
-from clinaudit.audit.choices import EngineName
+from clinaudit.audit.choices import EngineChoice, EngineName
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import UsageError
 
-EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 #: Below this size of weights one thread is fastest, or nearly so, and never collapses under load: on two idle cores,
 #: vLLM with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a
 #: busy machine collapses to about 1,000 have been seen.

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts import balance
 from clinaudit.audit.cohorts.balance import (
     CONTRASTS,
@@ -16,7 +17,8 @@ from clinaudit.audit.cohorts.balance import (
     standardized_mean_difference,
 )
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
-from clinaudit.audit.cohorts.matchers import Matcher, match_pairs
+from clinaudit.audit.cohorts.matchers import match_pairs
+from clinaudit.reports.schema.estimate import ARMS
 
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
@@ -25,7 +27,7 @@ def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
     """Return the demo's kind of population: four in five female, each diagnosis at 45%, abortion only in women."""
     rng = np.random.default_rng(seed)
     found = []
-    for arm in ("train", "nontrain"):
+    for arm in ARMS:
         female = rng.permutation(np.arange(patients) < 0.8 * patients)
         status = {d: rng.permutation(np.arange(patients) < 0.45 * patients) for d in PANEL}
         status["abortion"] = np.isin(
@@ -96,7 +98,7 @@ def test_balance_rows_are_the_smds_of_the_members():
         cell: np.array([c.age for c in population if c.patient_id in ids], float)
         for cell, ids in {
             (arm, present): {m.patient_id for m in cohort.members if (m.arm, m.present) == (arm, present)}
-            for arm in ("train", "nontrain")
+            for arm in ARMS
             for present in (True, False)
         }.items()
     }
@@ -170,7 +172,7 @@ def test_confounding_by_age_is_taken_out():
 def test_groups_that_cannot_be_alike_are_poorly_matched():
     people = [
         patient(f"{arm}{i}", arm, age=(30 if i < 10 else 70) + i % 3, hiv=i < 10, other=True)
-        for arm in ("train", "nontrain")
+        for arm in ARMS
         for i in range(20)
     ]
     summary = build(people).summary
@@ -181,7 +183,7 @@ def test_groups_that_cannot_be_alike_are_poorly_matched():
 def test_constant_covariates_apart_are_null_and_poorly_matched():
     people = [
         patient(f"{arm}{i}", arm, sex="female" if i < 5 else "male", hiv=i < 5, other=True)
-        for arm in ("train", "nontrain")
+        for arm in ARMS
         for i in range(10)
     ]
     summary = build(people).summary
@@ -193,10 +195,7 @@ def test_constant_covariates_apart_are_null_and_poorly_matched():
 
 def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
     people = [
-        patient(f"{arm}{kind}{i}", arm, hiv=kind == "+", other=True)
-        for arm in ("train", "nontrain")
-        for kind in "+-"
-        for i in range(3)
+        patient(f"{arm}{kind}{i}", arm, hiv=kind == "+", other=True) for arm in ARMS for kind in "+-" for i in range(3)
     ]
     people += [
         patient("no-age", "train", age=None, hiv=True),
@@ -218,7 +217,7 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
 
 
 def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
-    people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ("train", "nontrain") for i in range(6)]
+    people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ARMS for i in range(6)]
     assert build(people).summary.status == "unavailable"
     cohort = build_cohort(people, diagnosis="hiv", patients_per_cell=3, matcher="psm", controls="any", seed=0)
     assert set(cohort.summary.cells.values()) == {3}

@@ -276,6 +276,10 @@ def test_help_is_light_and_shows_examples(command: str) -> None:
     assert "Example" in printed
 
 
+def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> None:
+    assert not {"torch", "transformers"} & set(loaded_by("import clinaudit.audit.demo.run")[1])
+
+
 def test_comparing_two_runs_needs_no_judge_and_no_model() -> None:
     program = (
         "import clinaudit.audit.comparison.comparison, clinaudit.audit.comparison.files\n"

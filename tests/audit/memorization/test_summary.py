@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.memorization.summary import GenerationCounts, GenerationMetrics, summarize_memorization
+from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
 from clinaudit.audit.memorization.verbatim import TokenFlags
 
 
@@ -16,13 +16,13 @@ def figures(
     regions: int = 0,
     stitched: int = 0,
     cohorts: tuple[str, ...] = (),
-) -> GenerationCounts:
+) -> MeasuredGeneration:
     attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
     metrics = GenerationMetrics(
         "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
     )
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
-    return GenerationCounts(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+    return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
 REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)

@@ -7,11 +7,11 @@ from support.servers.fault_server import says, verdict_of
 from support.servers.served_judging import DEPRESSION, judge_at
 
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict
-from clinaudit.audit.served.cost import Estimate, Price, Usage, count_usage
+from clinaudit.audit.served.cost import AskingEstimate, Price, Usage, count_usage
 
 
 def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
-    estimates: list[Estimate] = []
+    estimates: list[AskingEstimate] = []
     judge = judge_at(server)
     server.faults["b"] = [says("no")]
     server.faults["c"] = [says(json.dumps(verdict_of("c")), usage=None)]
@@ -36,11 +36,11 @@ def test_tokens_cost_what_the_price_of_a_million_says():
         "7 calls answered, 1,500,000 prompt and 250,000 answer tokens by the server's count (1 calls did not say); "
         "5.50 at the price given"
     )
-    assert Estimate(1200, 1_000_000, 614_400).describe(Price(0.15, 0.6)) == (
+    assert AskingEstimate(1200, 1_000_000, 614_400).describe(Price(0.15, 0.6)) == (
         "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
         "tokens, asked once each; about 0.1500 for the prompts, at most 0.3686 for the answers"
     )
-    assert Estimate(1200, 1_000_000, 614_400).describe().endswith("asked once each")
+    assert AskingEstimate(1200, 1_000_000, 614_400).describe().endswith("asked once each")
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="two numbers"):
             Price(1.0, wrong)

@@ -27,6 +27,7 @@ from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import pack_notes
 from clinaudit.priors.corpus.parquet import iter_parquet
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.templates.sections import normalize_newlines
 
 SECRET = "Zebulon"
@@ -108,7 +109,7 @@ def corpus_path(tmp_path: Path) -> Path:
 
 def test_a_corpus_packs_each_split_by_first_place_in_the_file(corpus_path: Path, scratch: Path | None) -> None:
     corpus = read_corpus(corpus_path, scratch=scratch)
-    for split in ("train", "nontrain"):
+    for split in ARMS:
         patients = corpus.patient_ids(split)
         in_file_order = sorted(patients, key=lambda one: min(note.position for note in corpus.notes_of(one)))
         assert in_file_order != list(patients)

@@ -238,7 +238,7 @@ def _distance(one: str, other: str, deficiency: str) -> float:
 
 @pytest.mark.parametrize(
     "colour",
-    [*palette.ARM_COLOURS.values(), *palette.TIERS, *palette.COMPOSITION.values(), palette.RULE],
+    [*palette.ARM_COLOURS.values(), *palette.TIER_COLOURS, *palette.COMPOSITION.values(), palette.RULE],
 )
 def test_marks_stand_out_from_the_paper(colour: str) -> None:
     assert _contrast(colour, palette.PAPER) >= 3.0
@@ -258,11 +258,11 @@ def test_colours_that_meet_stay_apart(group: Sequence[str], deficiency: str) -> 
 
 @pytest.mark.parametrize("deficiency", list(_DEFICIENCIES))
 def test_tiers_next_to_each_other_stay_apart(deficiency: str) -> None:
-    for one, other in itertools.pairwise(palette.TIERS):
+    for one, other in itertools.pairwise(palette.TIER_COLOURS):
         assert _distance(one, other, deficiency) >= 10, (one, other)
 
 
 def test_tiers_darken_with_access() -> None:
-    contrasts = [_contrast(colour, palette.PAPER) for colour in palette.TIERS]
+    contrasts = [_contrast(colour, palette.PAPER) for colour in palette.TIER_COLOURS]
     assert contrasts == sorted(contrasts)
-    assert len(set(palette.TIER_SHAPES)) == len(palette.TIERS)
+    assert len(set(palette.TIER_SHAPES)) == len(palette.TIER_COLOURS)

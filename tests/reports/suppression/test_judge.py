@@ -8,7 +8,7 @@ from support.results.filled_results import DIAGNOSES, filled
 from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, ask_judge
 from clinaudit.audit.judge.scoring.judge_score import compare_judges
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.schema.estimate import ARMS, Estimate
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionRow, CorrectedPair
 from clinaudit.reports.suppression.results import suppress
 
@@ -25,7 +25,7 @@ def test_corrected_figures_are_published_only_beside_raw_ones_that_are_shown_who
     for diagnosis in DIAGNOSES:
         for tier, pair in published.disclosure.by_diagnosis[diagnosis].items():
             original = results.disclosure.by_diagnosis[diagnosis][tier]
-            whole = {arm: getattr(pair, arm) == getattr(original, arm) for arm in ("train", "nontrain")}
+            whole = {arm: getattr(pair, arm) == getattr(original, arm) for arm in ARMS}
             whole["delta"] = whole["train"] and whole["nontrain"]
             for side, is_whole in whole.items():
                 values = _values(pair.corrected, side)

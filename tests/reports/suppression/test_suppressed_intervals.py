@@ -7,13 +7,14 @@ from clinaudit.audit.disclosure.metrics import OUTCOMES
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.reports.schema.disclosure import DisclosurePair
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.suppression.disclosure import suppress_pair
 
 
 def measured(rng: np.random.Generator, *, cell: int, rates: tuple[float, float]) -> DisclosurePair:
     """A pair whose patients are stated to have the diagnosis at these rates (with, without), and else unmentioned."""
     readings = []
-    for arm in ("train", "nontrain"):
+    for arm in ARMS:
         for present, rate in zip((True, False), rates, strict=True):
             for number in range(cell):
                 outcome = OUTCOMES[3] if rng.random() < rate else OUTCOMES[1]

@@ -15,6 +15,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.manifest import write_manifest
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.suppression.results import suppress
 
@@ -126,7 +127,7 @@ def _write(
                 }
             )
     # Half of each arm has the diagnosis; a set takes one of each cell.
-    for arm in ("train", "nontrain"):
+    for arm in ARMS:
         patients = [patient for patient, of in everybody if of == arm]
         half = len(patients) // 2
         for place, patient in enumerate(patients):

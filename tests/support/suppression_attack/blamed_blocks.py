@@ -3,6 +3,7 @@
 A block is what moves together: an arm's outcome table, a partition, a kind of bins.
 """
 
+from clinaudit.reports.schema.estimate import ARMS
 from clinaudit.reports.schema.results import Results
 
 #: Where a value stands in the published document.
@@ -74,7 +75,7 @@ def blame(path: Path) -> set[str]:
         case ("disclosure", "by_diagnosis", diagnosis, tier, *rest):
             if rest[-1] == "p_holm":
                 return {"table/", "pair/"}
-            arm = f"/{rest[0]}" if rest and rest[0] in ("train", "nontrain") else ""
+            arm = f"/{rest[0]}" if rest and rest[0] in ARMS else ""
             return {f"table/{diagnosis}/{tier}{arm}", f"pair/{diagnosis}/{tier}"}
         case ("cohorts", diagnosis, *_):
             return {f"overlap/{diagnosis}"}
