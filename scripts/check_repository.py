@@ -4,6 +4,7 @@ Run by `scripts/check`. Prints every problem and exits with 1 where there is one
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,8 @@ def module_problems() -> Iterator[str]:
 
 def wheel_problems() -> Iterator[str]:
     """The wheel must hold every module and data file of the four folders, and nothing else."""
+    # What setuptools built before stays there, and would go into the wheel.
+    shutil.rmtree(ROOT / "build" / "lib", ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, str(ROOT)],
