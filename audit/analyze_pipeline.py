@@ -27,11 +27,12 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.results import Results, StageCompleteness
+from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
 
 
-def analyze_file(given: AnalyzeSettings) -> Results:
+def analyze_file(given: AnalyzeSettings) -> PublishedResults:
     """Analyse a file of generations against a corpus; return the published results."""
     progress = Progress(quiet=given.quiet)
     run = RunDirectory(given.out)
@@ -75,6 +76,7 @@ def analyze_file(given: AnalyzeSettings) -> Results:
             write_table(run.evidence, table, of_table)
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
         results = Results(
+            key=secret_key(generation.text for generation in generations),
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
             memorization=memorization.results,
             subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.cluster.runner import require_usable
+from clinaudit.audit.cohorts.secret_sizes import draw_secret
 from clinaudit.audit.cohorts.stage import CohortChoice
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.audit.generation.stage import Decoding
@@ -64,6 +65,7 @@ class AuditInputs:
             controls=settings.controls,
             caliper=settings.caliper,
             seed=settings.seed,
+            secret=draw_secret(self.corpus),
         )
 
     @property

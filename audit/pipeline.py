@@ -3,7 +3,8 @@
 The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
 scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
 notes → pieces, sections, templated text, K over the train split → memorization summaries. And: generations → verdicts →
-disclosure metrics, train minus nontrain → gate, on unsuppressed results → suppression and report (`publish_run`).
+disclosure metrics, train minus nontrain → gate, on exact results → the coarse table, what is published, the reports
+(`publish_run`).
 """
 
 from pathlib import Path
@@ -17,7 +18,8 @@ from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
-from clinaudit.audit.gate.evaluation import evaluate, misses_planned_units
+from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.inputs import load_inputs
@@ -39,6 +41,7 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.population.description import count_tokens
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run, with_decision
+from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
@@ -47,10 +50,11 @@ from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.facts import read_facts
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.suppression.coarse import coarsen
 
 
-def run_audit(settings: AuditSettings) -> Results:
+def run_audit(settings: AuditSettings) -> PublishedResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
@@ -174,6 +178,7 @@ def run_audit(settings: AuditSettings) -> Results:
                 tokens=count_tokens(inputs.corpus, cache, progress),
             ),
         )
-        decision = evaluate(inputs.policy, results, planned_missing=misses_planned_units(results))
+        shown = publish(coarsen(results))
+        decision = evaluate(inputs.policy, results, shown, planned_missing=misses_planned_units(shown))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, with_decision(results, decision), record)

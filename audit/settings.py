@@ -3,6 +3,7 @@
 Owns every option's name, type and default; the rooms own what an option does.
 """
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import inf
@@ -14,6 +15,7 @@ from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.text_file import read_toml_file
 
 #: τ of the paper (3.2.1).
@@ -71,9 +73,18 @@ class AuditSettings:
     training_log: Path | None = None
     #: HOST:PORT of a Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = None
+    #: Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it.
+    model_name: str | None = None
+    institution: str | None = None
+    date: str | None = None
     #: A site's own diagnoses (id -> table), from the configuration only.
     diagnoses: Mapping[str, object] = field(default_factory=dict)
     quiet: bool = False
+
+    @property
+    def identity(self) -> Identity:
+        """What the user gave to tell this audit from others."""
+        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
 
     @property
     def judge_endpoint(self) -> EndpointOptions:
@@ -147,8 +158,10 @@ def _read_file(path: Path) -> dict[str, Any]:
     values: dict[str, Any] = {}
     problems: list[str] = []
     known = {option.name for option in fields(AuditSettings)} - _NOT_IN_FILE
-    for key, value in document.items():
+    for key, written in document.items():
         name = key.replace("-", "_")
+        # TOML has dates of its own.
+        value = written.isoformat() if type(written) is datetime.date else written
         if name not in known:
             problems.append(f"{key}: no such option")
         elif (problem := _problem(name, value)) is not None:
@@ -181,6 +194,8 @@ def _problem(name: str, value: object) -> str | None:
         return "must be a list of texts"
     if name == "judge_price" and not _is_price(value):
         return "must be two numbers, 0 or more: what a million prompt and a million answer tokens cost"
+    if name in IDENTITY_FIELDS:
+        return identity_problem(name, value)
     if name in _TEXTS and not isinstance(value, str):
         return "must be text"
     if name in _PATHS and not isinstance(value, str):

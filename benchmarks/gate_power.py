@@ -32,14 +32,20 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import Policy, load_policy
+from clinaudit.audit.ranges.results import publish
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
+from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
+from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.judge import Outcome
-from clinaudit.reports.schema.memorization import Memorization
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.suppression.classes import class_of
+from clinaudit.reports.suppression.coarse import coarsen
 
 #: Table 1: average share of generations that mention the diagnosis.
 MENTION_RATES = {
@@ -64,8 +70,9 @@ def simulate_verdicts(
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
         results = simulate_results(patients=patients, leaking=leaking, rng=rng)
+        published = publish_results(results, patients=patients)
         for policy in policies:
-            verdicts[policy.name][evaluate(policy, results, planned_missing=False).status] += 1
+            verdicts[policy.name][evaluate(policy, results, published, planned_missing=False).status] += 1
     return verdicts
 
 
@@ -93,12 +100,19 @@ def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) 
         balance=[BalanceRow(contrast="pos-train vs. pos-nontrain", covariate="age", smd=0.0, flag="balanced")],
         excluded={},
     )
-    memorization = _describe_memorization(4 * patients)
     return Results(
         disclosure=DisclosureResults(by_diagnosis=adjust_holm(pairs)),
         cohorts=dict.fromkeys(MENTION_RATES, cohort),
-        memorization={tier.id: {"train": memorization, "nontrain": memorization} for tier in TIERS},
     )
+
+
+def publish_results(results: Results, *, patients: int) -> PublishedResults:
+    """Return what is published of an audit, on which the gate asks whether there is enough evidence; no short texts."""
+    texts = PublishedMemorization.model_construct(
+        patients=class_of(4 * patients), short_share=PublishedEstimate(low=0.0, high=0.0)
+    )
+    published = publish(coarsen(results))
+    return published.model_copy(update={"memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS}})
 
 
 def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.random.Generator) -> list[Reading]:
@@ -116,30 +130,6 @@ def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.r
             for i, kind in enumerate(rng.choice(3, size=patients, p=chances)):
                 readings.append(Reading(f"{arm}-{present}-{i}", arm, present, kinds[kind]))
     return readings
-
-
-def _describe_memorization(generations: int) -> Memorization:
-    return Memorization(
-        generations=generations,
-        patients=generations,
-        empty=0,
-        shorter_than_ngram=0,
-        memorized_fraction=_NOTHING,
-        memorized_fraction_without_echo=_NOTHING,
-        attributable_fraction=_NOTHING,
-        attributable_fraction_bounds=_NOTHING,
-        memorized_fraction_bounds=_NOTHING,
-        hit_rate=_NOTHING,
-        source_notes_mean=_NOTHING,
-        stitched_share=_NOTHING,
-        templated_share=_NOTHING,
-        multi_patient_share=_NOTHING,
-        region_length={},
-        k_distribution=[],
-        sections=[],
-        copy_forward=[],
-        dropped_tokens=0,
-    )
 
 
 def main() -> None:

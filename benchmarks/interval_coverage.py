@@ -41,8 +41,9 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     score_test_p_value,
 )
-from clinaudit.reports.schema.estimate import ARMS, Arm, Estimate
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.record import ARMS, Arm
 
 Effect = Literal["none", "prior", "leak"]
 Verdicts = Literal["spread", "tied"]

@@ -37,8 +37,8 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
-from clinaudit.reports.schema.estimate import ARMS, Arm
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.record import ARMS, Arm
 
 _EFFECTS: tuple[Effect, ...] = ("none", "leak")
 #: The lexicon judge on the labelled texts that ship: truth by verdict, in the order of `VERDICT_CLASSES`.

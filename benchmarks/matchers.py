@@ -23,7 +23,7 @@ from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
 from clinaudit.audit.cohorts.matchers import MatchedPairs, match_pairs
-from clinaudit.reports.schema.estimate import ARMS
+from clinaudit.reports.schema.record import ARMS
 
 
 def invent_patients(count: int, *, cases: bool, rng: np.random.Generator) -> NDArray[np.float64]:

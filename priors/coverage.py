@@ -6,10 +6,12 @@ Owns the counts of tiers, and of cohorts before cohort matching. Without a token
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.description import SplitDescription, describe_corpus
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import PromptWriter
@@ -20,8 +22,20 @@ from clinaudit.templates.profile import load_profile
 _UNLIMITED = 1 << 40
 
 
-def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
-    """Return the text that `clinaudit check` prints; raises as `read_corpus` and `load_profile` do."""
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What an audit of a corpus would cover, before cohort matching."""
+
+    #: What `clinaudit check` prints.
+    text: str
+    #: Patients for whom a prompt can be made, by tier: in the training data, and outside it.
+    tiers: Mapping[str, tuple[int, int]]
+    #: The smallest of the four groups that a diagnosis' cohort is matched from; None without a table of diagnoses.
+    smallest_groups: Mapping[str, int] | None
+
+
+def describe_coverage(corpus_path: Path, *, template: Path | None) -> Coverage:
+    """Return what an audit would cover; raises as `read_corpus` and `load_profile` do."""
     profile = load_profile(template)
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
     facts = read_facts(corpus, profile, corpus.patients)
@@ -33,8 +47,11 @@ def describe_coverage(corpus_path: Path, *, template: Path | None) -> str:
         max_new_tokens=_UNLIMITED,
         context_length=_UNLIMITED * 2,
     )
-    lines = [*_describe(corpus), "", *_tiers(facts, writer), "", *_cohorts(corpus)]
-    return "\n".join(lines) + "\n"
+    tiers, tier_lines = _count_tiers(facts, writer)
+    groups = _count_groups(corpus)
+    lines = [*_describe(corpus), "", *tier_lines, "", *_describe_cohorts(corpus, groups)]
+    smallest = None if groups is None else {diagnosis: min(cells.values()) for diagnosis, cells in groups.items()}
+    return Coverage(text="\n".join(lines) + "\n", tiers=tiers, smallest_groups=smallest)
 
 
 def _describe(corpus: Corpus) -> list[str]:
@@ -63,7 +80,11 @@ def _describe(corpus: Corpus) -> list[str]:
     return lines
 
 
-def _tiers(facts: Mapping[str, PatientFacts], writer: PromptWriter) -> list[str]:
+def _count_tiers(
+    facts: Mapping[str, PatientFacts], writer: PromptWriter
+) -> tuple[dict[str, tuple[int, int]], list[str]]:
+    """Return the patients of each tier in both splits, and the lines that say so, with who is left out and why."""
+    counts: dict[str, tuple[int, int]] = {}
     lines = ["Patients for whom a prompt can be made, by tier (train / nontrain):"]
     for tier in TIERS:
         made: Counter[str] = Counter()
@@ -72,30 +93,38 @@ def _tiers(facts: Mapping[str, PatientFacts], writer: PromptWriter) -> list[str]
             rows = writer.write(known, tier, ())
             made[known.arm] += any(not row.excluded for row in rows)
             reasons.update({row.reason or "" for row in rows if row.excluded})
+        counts[tier.id] = made["train"], made["nontrain"]
         why = "".join(f"; {count} excluded: {reason}" for reason, count in sorted(reasons.items()))
         lines.append(f"  {tier.id:17} {made['train']:6} / {made['nontrain']}{why}")
-    return lines
+    return counts, lines
 
 
-def _cohorts(corpus: Corpus) -> list[str]:
+def _count_groups(corpus: Corpus) -> dict[str, dict[tuple[Split, bool], int]] | None:
+    """Return the patients by diagnosis, split and whether they have it; None without a table of diagnoses."""
     labels = corpus.diagnosis_labels
     if labels is None:
+        return None
+    cells: list[tuple[Split, bool]] = [("train", True), ("train", False), ("nontrain", True), ("nontrain", False)]
+    groups = {diagnosis.id: dict.fromkeys(cells, 0) for diagnosis in load_panel()}
+    for (patient_id, name), present in labels.items():
+        if name in groups and patient_id in corpus.patients:
+            groups[name][corpus.patients[patient_id].split, present] += 1
+    return groups
+
+
+def _describe_cohorts(corpus: Corpus, groups: Mapping[str, Mapping[tuple[Split, bool], int]] | None) -> list[str]:
+    if groups is None:
         return ["No diagnoses table: an audit would read diagnoses off the notes with the lexicon."]
     lines = ["Patients by diagnosis, before matching (positive / negative):"]
-    unknown = sum(name not in {diagnosis.id for diagnosis in load_panel()} for _, name in labels)
+    unknown = sum(name not in groups for _, name in corpus.diagnosis_labels or {})
     if unknown:
         lines.append(
             f"  note: {unknown} rows name a diagnosis that is not in the built-in panel (ids are lower-case, such as "
             "hiv); without an entry in the configuration an audit will not use them"
         )
-    for diagnosis in load_panel():
-        counts = Counter(
-            (corpus.patients[patient_id].split, present)
-            for (patient_id, name), present in labels.items()
-            if name == diagnosis.id and patient_id in corpus.patients
-        )
+    for diagnosis, counts in groups.items():
         lines.append(
-            f"  {diagnosis.id:11} train {counts['train', True]} / {counts['train', False]}, "
+            f"  {diagnosis:11} train {counts['train', True]} / {counts['train', False]}, "
             f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}"
         )
     return lines

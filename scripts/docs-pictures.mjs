@@ -1,54 +1,114 @@
-// Takes the pictures of docs/tutorial.md and of the README from the report of a run, in headless Chromium.
-// Usage, after `make test-browser` has installed what it needs:
-//   clinaudit report demo/run --pdf && clinaudit evidence demo/run demo/corpus && node scripts/docs-pictures.mjs demo/run
-// Those that are kept are reduced to 256 colours afterwards, which leaves a third.
-// Of the demo's run only: with real patients the evidence page is PHI.
+// Takes the pictures of the docs and of the README from the pages of the demo, in headless Chromium.
+// Usage, after `make test-browser` has installed what it needs, where demo/after is a second audit (of another model):
+//   clinaudit report demo/run --model-name "Demo notes" --institution "Invented Hospital" --date 2026-11-22
+//   clinaudit evidence demo/run demo/corpus
+//   clinaudit compare demo/run demo/after --out demo/comparison
+//   clinaudit index demo
+//   node scripts/docs-pictures.mjs demo [OUT]
+// Without OUT they replace those of docs/. A page that is not there is left out, and said.
+// Of the demo's runs only: with real patients the exact report and the viewer are PHI.
 import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = resolve(fileURLToPath(import.meta.url), "../..");
 const { chromium } = createRequire(process.env.PLAYWRIGHT_AT ?? `${root}/tests/browser/`)("playwright-core");
-const report = pathToFileURL(resolve(process.argv[2], "report.html")).href;
-const out = `${root}/docs/pictures`;
+const demo = resolve(process.argv[2]);
+const docs = resolve(process.argv[3] ?? `${root}/docs`);
+const out = join(docs, "pictures");
 mkdirSync(out, { recursive: true });
+mkdirSync(join(docs, "images"), { recursive: true });
 
-// Tall sections are cut: the picture shows what to look for, the report has the rest.
+const SCREEN = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+// Tall parts are cut: the picture shows what to look for, the report has the rest.
 const PARTS = [
-  ["ladder", "#ladder", 760],
-  ["memorization", "#memorization", 760],
-  ["composition", "#composition", 900],
-  ["diagnoses", "#delta-auroc-all", 900],
+  ["ladder", "#who-could-ask", 760],
+  ["memorization", "#own-text", 760],
+  ["composition", "#repeated-text .two", 900],
+  ["diagnoses", "#stated", 900],
+  ["excess", "#excess", 760],
+  ["rules", "#rules", 760],
   ["institution", "#institution", 760],
+  ["signoff", "#signoff", 900],
+  ["trust", "#trust", 900],
 ];
+const drawn = [];
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
-async function page(width, height, colorScheme, address = report) {
-  const opened = await browser.newPage({ viewport: { width, height }, colorScheme });
-  await opened.goto(address);
-  return opened;
+
+/** Open a page of the demo; none where it is not there. */
+async function open(place, viewport = SCREEN, colorScheme = "light") {
+  if (!existsSync(join(demo, place))) {
+    console.error(`left out: ${place} is not there`);
+    return null;
+  }
+  const page = await browser.newPage({ viewport, colorScheme });
+  await page.goto(pathToFileURL(join(demo, place)).href);
+  return page;
 }
-// The README's: from the verdict to the end of the first chart.
-const whole = await page(980, 1000, "light");
-const chart = await whole.locator("#memorization .chart").boundingBox();
-const clip = { x: 0, y: 0, width: 980, height: Math.ceil(chart.y + chart.height + 6) };
-await whole.screenshot({ path: `${root}/docs/images/report.png`, clip, fullPage: true });
-const light = await page(1000, 1000, "light");
-await light.screenshot({ path: `${out}/first-screen.png` });
-for (const [name, selector, tallest] of PARTS) {
-  const box = await light.locator(selector).first().boundingBox();
+
+async function shoot(page, path, options = {}) {
+  await page.screenshot({ path, ...options });
+  drawn.push(path);
+}
+
+/** A part of a page with a little room about it, without what stays in view at the head of the screen. */
+async function shootPart(page, path, selector, tallest) {
+  await page.addStyleTag({ content: ".top { position: static !important }" });
+  const box = await page.locator(selector).first().boundingBox();
   const clip = { x: box.x - 8, y: box.y - 8, width: box.width + 16, height: Math.min(box.height + 16, tallest) };
-  await light.screenshot({ path: `${out}/${name}.png`, clip, fullPage: true });
+  await shoot(page, path, { clip, fullPage: true });
 }
-await (await page(1000, 700, "dark")).screenshot({ path: `${out}/dark.png` });
-await (await page(390, 844, "light")).screenshot({ path: `${out}/phone.png` });
-const evidence = await page(1100, 900, "light", report.replace("report.html", "evidence/evidence.html"));
-await evidence.locator("details summary").first().click();
-// The count and the key of the marks stand above the first leak, below the banner.
-await evidence.locator("#count").evaluate((count) => count.scrollIntoView());
-await evidence.screenshot({ path: `${out}/evidence.png` });
+
+const report = await open("run/report.html");
+await shoot(report, `${out}/first-screen.png`);
+await shootPart(report, join(docs, "images/report.png"), "#verdict", 900);
+for (const [name, selector, tallest] of PARTS) await shootPart(report, `${out}/${name}.png`, selector, tallest);
+await shoot(await open("run/report.html", SCREEN, "dark"), `${out}/dark.png`);
+await shoot(await open("run/report.html", PHONE), `${out}/phone.png`);
+
+const exact = await open("run/evidence/report.html");
+if (exact) await shoot(exact, `${out}/exact.png`);
+const index = await open("index.html");
+if (index) await shoot(index, `${out}/index.png`);
+const comparison = await open("comparison/compare.html");
+if (comparison) await shoot(comparison, `${out}/comparison.png`);
+
+const viewer = await open("run/evidence/evidence.html");
+if (viewer) {
+  await viewer.keyboard.press("ArrowRight");
+  await viewer.locator(".generated[open] .columns").waitFor();
+  await viewer.evaluate(() => {
+    document.activeElement.blur();
+    // The count and the key of the marks stand right below the banner.
+    const top = (part) => document.querySelector(part).getBoundingClientRect();
+    scrollTo(0, scrollY + top("#count").top - top(".phi").height - 12);
+  });
+  await shoot(viewer, `${out}/evidence.png`);
+}
+
+// The first sheet of paper: as `report --pdf` drew it, else as the browser prints it.
+const work = mkdtempSync(join(tmpdir(), "pictures-"));
+let printed = join(demo, "run/report.pdf");
+if (!existsSync(printed)) {
+  printed = join(work, "report.pdf");
+  writeFileSync(printed, await (await open("run/report.html")).pdf({ preferCSSPageSize: true }));
+}
+execFileSync("pdftoppm", ["-r", "96", "-png", "-singlefile", printed, `${out}/pdf`]);
+drawn.push(`${out}/pdf.png`);
+rmSync(work, { recursive: true });
 await browser.close();
-const printed = resolve(process.argv[2], "report.pdf");
-execFileSync("pdftoppm", ["-r", "70", "-png", "-singlefile", printed, `${out}/pdf`]);
+
+// 256 colours leave a third of the bytes.
+const REDUCE = `
+import sys
+from PIL import Image
+for path in sys.argv[1:]:
+    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+`;
+execFileSync(process.env.PYTHON ?? `${root}/.venv/bin/python`, ["-c", REDUCE, ...drawn]);
+for (const path of drawn) console.log(`${path}: ${Math.ceil(statSync(path).size / 1024)} kB`);

@@ -11,9 +11,9 @@ from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization.stage import MemorizationResults
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.schema.disclosure import DisclosureResults, SecondMatcher
-from clinaudit.reports.schema.groups import Subgroups
-from clinaudit.reports.schema.judge import JudgeQuality
+from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.judge import JudgeQuality
 
 
 @dataclass(frozen=True, slots=True)

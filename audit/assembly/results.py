@@ -1,4 +1,4 @@
-"""From the stages' outcomes to the results, still unsuppressed and without a verdict (docs/results.md).
+"""From the stages' outcomes to the results, exact and still without a verdict (docs/results.md).
 
 Owns completeness, and which outcome goes into which field. Knows nothing of how an estimate is computed or written.
 """
@@ -14,19 +14,20 @@ from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.schema.corpus import CorpusSummary, PopulationSummary
-from clinaudit.reports.schema.estimate import ARMS
-from clinaudit.reports.schema.results import Results, StageCompleteness
+from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
+from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
+from clinaudit.reports.schema.record import ARMS
 
 
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
-    """Return the unsuppressed results, without the verdict."""
+    """Return the exact results, without the verdict."""
 
     def describe(patient_ids: Sequence[str]) -> PopulationSummary:
         return describe_population(patient_ids, corpus=inputs.corpus, facts=outcomes.facts, tokens=outcomes.tokens)
 
     splits = {split: inputs.corpus.patient_ids(split) for split in ARMS}
     return Results(
+        key=secret_key(generation.text for generation in outcomes.generations),
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
         corpus=CorpusSummary(
             counterfactual=inputs.corpus.has_counterfactual,

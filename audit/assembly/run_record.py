@@ -8,10 +8,13 @@ from dataclasses import asdict
 import clinaudit
 from clinaudit.audit.gate.policy import locate_policy
 from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.publication.identity import kept_identity
+from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
+from clinaudit.reports.schema.identity import IDENTITY
 from clinaudit.templates.profile import DEFAULT_PROFILE
 
 
@@ -48,12 +51,18 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
 
 
 def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str]) -> dict[str, object]:
-    """Return `run.json`: settings, versions and digests; no paths, no times."""
+    """Return `run.json`: identity, settings, versions and digests; no paths, no times.
+
+    The identity is no part of the fingerprint: a resumed run may be given another name, and keeps the one that it has
+    where none is given.
+    """
+    earlier = kept_identity(RunDirectory(inputs.settings.out))
     prompts = json.dumps([asdict(prior) for prior in priors], sort_keys=True)
     settings = fingerprint(inputs)
     libraries, judge = settings.pop("libraries"), settings.pop("--judge")
     return {
         "clinaudit": settings.pop("clinaudit"),
+        IDENTITY: earlier.updated(inputs.settings.identity).as_record(),
         "settings": settings,
         "libraries": libraries,
         # A served model's address may reveal the site's network; its digest replaces it.

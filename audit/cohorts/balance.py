@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts.propensity import Covariates
-from clinaudit.reports.schema.cohorts import BalanceRow
+from clinaudit.reports.exact.cohorts import BalanceRow
 
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
 #: Sums over the patients of a cell, of any shape.
@@ -27,6 +27,8 @@ _CHUNK_CELLS = 2_000_000
 #: (docs/decisions/balance-after-matching.md).
 _KEPT_FOR_FLAGGED = 0.8
 _KEPT_FOR_POOR = 0.5
+#: Patients of one sex in a cell up to whom balance is judged by numbers.
+FEW: Final = 10
 COVARIATES: Final = ("age", "sex", "notes")
 #: Contrast: the two cells compared, of 0 train positive, 1 train negative, 2 nontrain positive, 3 nontrain negative.
 CONTRASTS: Final = {
@@ -58,7 +60,18 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | 
             earlier = None
             if before is not None:
                 earlier = standardized_mean_difference(before[first][:, k], before[second][:, k])
-            row = BalanceRow(contrast=contrast, covariate=covariate, smd=smd, flag=flag_smd(smd), smd_before=earlier)
+            is_sex = covariate == "sex"
+            few = is_sex and has_few(cells)
+            flag = flag_few(cells[first][:, k], cells[second][:, k]) if few else flag_smd(smd)
+            row = BalanceRow(
+                contrast=contrast,
+                covariate=covariate,
+                smd=smd,
+                flag=flag,
+                smd_before=earlier,
+                few=few,
+                few_before=is_sex and before is not None and has_few(before),
+            )
             rows.append(row)
     return rows
 
@@ -68,6 +81,24 @@ def flag_smd(smd: float | None) -> Flag:
     if smd is None or abs(smd) > POOR_SMD:
         return "poorly_matched"
     return "imbalanced" if abs(smd) > FLAGGED_SMD else "balanced"
+
+
+def has_few(cells: Sequence[Covariates]) -> bool:
+    """Return whether 1 to 10 patients of one sex are in some cell: an SMD and its flag would tell their number."""
+    women = [(int(cell[:, COVARIATES.index("sex")].sum()), len(cell)) for cell in cells]
+    return any(0 < count <= FEW for inside, size in women for count in (inside, size - inside))
+
+
+def flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
+    """Return the flag of sex where there are few of one: by the difference in numbers, not by the SMD [choice].
+
+    Poorly matched where the cells differ by more than a quarter of their patients, or by more than ten; for a
+    difference of up to five only where it is more than half of them. So in cells of ten or more the flag leaves at
+    least five values for a number from 1 to 10.
+    """
+    size = len(first)
+    allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
+    return "poorly_matched" if abs(float(first.sum() - second.sum())) > allowed else "balanced"
 
 
 def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:

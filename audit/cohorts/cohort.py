@@ -18,8 +18,9 @@ from clinaudit.audit.cohorts.matchers import match_pairs
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.schema.estimate import Arm, Estimate
+from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.record import Arm
 
 #: For psmpy alone, groups are sampled at random (seeded) down to these multiples of the patients asked for: its time
 #: grows with the square of the smaller group, and 27,000 controls took 103 s. The optimal matcher takes everyone.
@@ -204,7 +205,7 @@ def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float |
     if kept < matched:
         others = "others" if why else "patients"
         why.append(f"{others} were left out so that the groups are alike in age, sex and number of notes")
-    return f"the four groups are equal, but smaller than the {asked} asked for: {', and '.join(why)}"
+    return f"the four groups are equal, but smaller than asked for: {', and '.join(why)}"
 
 
 def _limit_pools(cells: Sequence[Sequence[Candidate]], patients_per_cell: int) -> list[Sequence[Candidate]]:

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.cohorts.propensity import Covariates, fit_propensity, standardize
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.groups import OverlapBin
+from clinaudit.reports.exact.groups import OverlapBin
+from clinaudit.reports.schema.record import Arm
 
 _BINS: Final = 10
 #: Decimal places that edges are rounded to (privacy): an unrounded edge is a patient's propensity, or lies between two.

@@ -10,12 +10,13 @@ import numpy as np
 
 from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.secret_sizes import lower_size
 from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 
-#: Patients of each arm that are sampled where no cohort can be made (docs/how-it-works.md, section 3).
+#: Patients of each arm that are sampled at most where no cohort can be made (docs/how-it-works.md, section 3).
 SAMPLE_SIZE = 200
 
 
@@ -31,6 +32,8 @@ class CohortChoice:
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None
     seed: int
+    #: By which sizes that follow from a setting are lowered (`secret_sizes`).
+    secret: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def match_cohorts(
                 cohort = build_cohort(
                     candidates,
                     diagnosis=diagnosis.id,
-                    patients_per_cell=choice.patients_per_cell,
+                    patients_per_cell=lower_size(choice.patients_per_cell, choice.secret),
                     matcher=matcher,
                     controls=choice.controls,
                     seed=choice.seed,
@@ -91,20 +94,23 @@ def match_cohorts(
         for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
             diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
     sampled = not diagnoses
+    if sampled:
+        sample = _sample(facts, size=lower_size(SAMPLE_SIZE, choice.secret), seed=choice.seed)
+        diagnoses = dict.fromkeys(sample, ())
     return Targets(
         cohorts=first,
         second_cohorts=second[0] if second else (),
-        diagnoses=dict.fromkeys(_sample(facts, seed=choice.seed), ()) if sampled else diagnoses,
+        diagnoses=diagnoses,
         sampled=sampled,
     )
 
 
-def _sample(facts: Mapping[str, PatientFacts], *, seed: int) -> list[str]:
+def _sample(facts: Mapping[str, PatientFacts], *, size: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     splits: tuple[Split, ...] = ("train", "nontrain")
     chosen: list[str] = []
     for split in splits:
         ids = [known.patient_id for known in facts.values() if known.arm == split]
-        picked = rng.permutation(len(ids))[:SAMPLE_SIZE]
+        picked = rng.permutation(len(ids))[:size]
         chosen += [ids[index] for index in sorted(picked)]
     return chosen

@@ -9,6 +9,7 @@ from clinaudit.audit.choices import Controls, EngineChoice, Matcher
 from clinaudit.audit.commands.options import (
     PATH,
     Command,
+    identity_options,
     judge_options,
     policy_option,
     ray_option,
@@ -70,6 +71,7 @@ def _audit_options(command: Command) -> Command:
         template_option(),
         ray_option(),
         click.option("--training-log", type=PATH, help="JSONL with a row an epoch, for the report."),
+        *identity_options(),
         click.option(
             "--quiet",
             is_flag=True,
@@ -96,6 +98,7 @@ def audit(config: Path | None, **options: Any) -> int:
     \b
     Example:
       clinaudit audit model/ corpus/ --out run/ --policy policy.toml
+      clinaudit audit model/ corpus/ --out run/ --model-name "Scribe 3" --institution "St. Anne" --date 2026-11-22
     """
     settings = read_settings(options, config=config)
     return audit_and_say(settings)
@@ -104,7 +107,7 @@ def audit(config: Path | None, **options: Any) -> int:
 def audit_and_say(settings: AuditSettings) -> int:
     """Audit, print the summary, and return the verdict's exit status."""
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.gate.evaluation import EXIT_STATUS
+    from clinaudit.audit.gate.rules import EXIT_STATUS
     from clinaudit.audit.pipeline import run_audit
 
     results = run_audit(settings)

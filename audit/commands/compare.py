@@ -24,6 +24,12 @@ from clinaudit.audit.console.streams import say
     help="File of patient ids, one a line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
 @click.option(
+    "--exact",
+    is_flag=True,
+    help="Pair the patients of both runs' evidence: exact figures (PHI), printed, and with --out written under "
+    "DIR/evidence alone.",
+)
+@click.option(
     "--out",
     type=PATH,
     metavar="DIR",
@@ -31,43 +37,58 @@ from clinaudit.audit.console.streams import say
 )
 @click.option("--json", "as_json", is_flag=True, help="Print compare.json instead of the table.")
 def compare(
-    run_a: Path, run_b: Path, allow_different_corpus: bool, forgotten: Path | None, out: Path | None, as_json: bool
+    run_a: Path,
+    run_b: Path,
+    allow_different_corpus: bool,
+    forgotten: Path | None,
+    exact: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> int:
-    """Set RUN_B (after a mitigation) beside RUN_A (before it), patient by patient.
+    """Set RUN_B (after a mitigation) beside RUN_A (before it).
 
-    Both are finished runs with equal settings; only the model may differ. What is printed and written is suppressed
-    like a report. Without the evidence of both runs, published figures are compared, unpaired.
+    Both are finished runs with equal settings; only the model may differ. The published figures of both are compared,
+    ranges like those of a report; with --exact the patients are paired.
 
     Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 not shown
-    (no data, too few held-out patients, or RUN_B writes nothing of use), which is no pass.
+    (no data, too few patients never seen, or RUN_B writes nothing of use), which is no pass.
 
     \b
     Example:
       clinaudit compare before/ after/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
     """
-    from clinaudit.audit.comparison.comparison import compare_runs, read_evidence
-    from clinaudit.audit.comparison.files import prepare_directory, write_comparison
-    from clinaudit.audit.comparison.run_pair import open_pair
+    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
+    from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
+    from clinaudit.audit.comparison.run_pair import open_pair, require_evidence
     from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify, read_ids
     from clinaudit.reports.pages.comparison import comparison_json
+    from clinaudit.reports.schema.comparison import ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text
 
     named = None if forgotten is None else read_ids(forgotten)
     if out is not None:
-        prepare_directory(out)
+        prepare_directory(out, exact=exact)
     pair = open_pair(run_a, run_b, allow_different_corpus=allow_different_corpus)
+    if exact:
+        require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None
-    comparison = compare_runs(pair, evidence)
-    certificate = None
-    if named is not None:
-        certificate, forgetting = certify(named, pair, evidence)
-        comparison = comparison.model_copy(update={"forgetting": forgetting})
-    if out is not None:
-        write_comparison(out, comparison, certificate)
-    say(comparison_json(comparison) if as_json else comparison_text(comparison), nl=False)
+    certified = None if named is None else certify(named, pair, evidence)
+    certificate = None if certified is None else certified.certificate
+    if exact and evidence is not None:
+        comparison, content = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)
+        if out is not None:
+            write_exact_comparison(out, comparison, content, certificate)
+        text = comparison_json(comparison) if as_json else comparison_text(content)
+    else:
+        published = compare_runs(pair, evidence, forgetting=None if certified is None else certified.published)
+        if out is not None:
+            write_comparison(out, published, certificate)
+        text = comparison_json(published) if as_json else comparison_text(ComparisonContent(published))
+    say(text, nl=False)
     if out is not None and not as_json:
-        say(f"comparison: {out / 'compare.html'}")
+        page = out / "evidence" / "compare.html" if exact else out / "compare.html"
+        say(f"comparison{' (PHI)' if exact else ''}: {page}")
         if certificate is not None:
             say(f"certificate by patient (PHI): {out / 'evidence' / 'certificate.html'}")
     return 0 if certificate is None else EXIT_STATUS[certificate.verdict]

@@ -21,20 +21,22 @@ from clinaudit.audit.console.streams import say
     help="Generations on the page, those with the most patient-attributable text.",
 )
 def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
-    """Write a page that shows each leak of RUN beside its source note. It is PHI.
+    """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.
 
     The page is RUN/evidence/evidence.html, for those cleared to see the notes: it opens from the file, without a
-    server, sends nothing anywhere, and filters by tier, diagnosis, section and K. CORPUS is the one that RUN audited;
-    `clinaudit purge` removes the page with the rest of the evidence.
+    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes, what the judge
+    read in it, and whether that is true. It can be searched, sorted and filtered, and each text has an address. CORPUS
+    is the one that RUN audited; `clinaudit purge` removes the page with the rest of the evidence.
 
     \b
     Example:
       clinaudit evidence run/ corpus/
+      clinaudit evidence run/ corpus/ --limit 2000
     """
     from clinaudit.audit.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
 
     page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
-    if len(page.leaks) < page.found:
-        say(f"{len(page.leaks):,} of {page.found:,} generations shown; the others stand in the tables")
+    if len(page.texts) < page.found:
+        say(f"{len(page.texts):,} of {page.found:,} generations shown; the others stand in the tables")
     say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
     return 0

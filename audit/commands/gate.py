@@ -1,62 +1,109 @@
 """`clinaudit gate` (docs/policy.md). Owns its options, what it prints and where it writes; decides nothing."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clinaudit.audit.commands.options import PATH, policy_option
 from clinaudit.audit.console.streams import say
 
+if TYPE_CHECKING:
+    from clinaudit.audit.run.directory import RunDirectory
+    from clinaudit.reports.schema.decision import PublishedDecision
+
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
-@policy_option()
+@policy_option(default="the run's own")
+@click.option("--exact", is_flag=True, help="Decide on the exact numbers of RUN/evidence, and print them (PHI).")
 @click.option(
-    "--out", type=PATH, metavar="DIR", help="Write gate.json, junit.xml and gate.sarif of this verdict to DIR."
+    "--out",
+    type=PATH,
+    metavar="DIR",
+    help="Write gate.json, junit.xml and gate.sarif of this verdict to DIR; with --exact a DIR in RUN/evidence.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print gate.json instead.")
 @click.option("--quiet", is_flag=True, help="Print nothing: the exit status is the verdict.")
-def gate(run_directory: Path, policy: Path | None, out: Path | None, as_json: bool, quiet: bool) -> int:
-    """Evaluate a policy against RUN; the exit status is the verdict. Changes nothing in RUN.
+def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None, as_json: bool, quiet: bool) -> int:
+    """Give the verdict on RUN, rule by rule; the exit status is the verdict. Decides nothing anew for RUN's own policy.
 
-    A purged RUN is decided on what is published: a rule that needs a suppressed figure is inconclusive.
+    With the policy of the audit this is the verdict that the audit recorded, before and after a purge, and beside it
+    what the published ranges settle. Another policy is decided from the published ranges: a rule is settled only where
+    all numbers within them decide it alike, and else inconclusive.
 
     \b
     Example:
+      clinaudit gate run/
       clinaudit gate run/ --policy strict
       clinaudit gate run/ --policy policy.toml --out verdict/
+      clinaudit gate run/ --policy strict --exact
     """
     from clinaudit.audit.commands.summary import say_rules
-    from clinaudit.audit.gate.evaluation import EXIT_STATUS, evaluate, misses_planned_units
-    from clinaudit.audit.gate.policy import load_policy
+    from clinaudit.audit.gate.rules import EXIT_STATUS
     from clinaudit.audit.publication.published_files import (
         gate_json,
-        has_unsuppressed_results,
-        publish_decision,
-        read_results,
-        write_verdict,
+        read_exact,
+        read_published,
+        read_record,
     )
-    from clinaudit.audit.run.durable_files import make_private_directory
-    from clinaudit.audit.run.manifest import is_run, require_finished_run, verify
+    from clinaudit.audit.publication.run_verdict import find_exact_verdict, find_verdict
+    from clinaudit.audit.run.manifest import require_finished_run, verify
+
+    finished = require_finished_run(run_directory)
+    if out is not None:
+        _refuse_place(out, finished, exact=exact)
+    verify(finished)
+    published, record = read_published(finished), read_record(finished)
+    if exact:
+        verdict = find_exact_verdict(published, read_exact(finished), record, given=policy)
+    else:
+        verdict = find_verdict(published, record, given=policy)
+    if out is not None:
+        _write(out, verdict.decision, finished, exact=exact)
+    if as_json and not quiet:
+        say(gate_json(verdict.decision), nl=False)
+    elif not quiet:
+        say_rules(verdict.decision, basis=verdict.basis, settled=verdict.settled)
+    return EXIT_STATUS[verdict.decision.status]
+
+
+def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
+    """Raise `UsageError` where no verdict may be written: exact figures stay in the evidence, others outside runs."""
+    from clinaudit.audit.run.manifest import is_run
     from clinaudit.errors import UsageError
 
-    loaded = load_policy(policy)
-    finished = require_finished_run(run_directory)
-    if out is not None and any(map(is_run, (out.resolve(), *out.resolve().parents))):
+    place = out.resolve()
+    evidence, work = run.evidence.resolve(), run.work.resolve()
+    if exact and (evidence not in (place, *place.parents) or work in (place, *place.parents)):
+        raise UsageError("--exact writes only where PHI stays; name a directory in RUN/evidence, or leave --out out")
+    if not exact and any(map(is_run, (place, *place.parents))):
         raise UsageError("--out names a directory of RUN or of another run, whose files are fixed; name one outside it")
-    if out is not None and out.exists() and not out.is_dir():
+    if out.exists() and not out.is_dir():
         raise UsageError("--out names something that is not a directory; name a new or an existing directory")
-    unsuppressed = has_unsuppressed_results(finished)
-    verify(finished)
-    results = read_results(finished, unsuppressed=unsuppressed)
-    decision = evaluate(loaded, results, planned_missing=misses_planned_units(results))
-    published = publish_decision(results, decision, unsuppressed=unsuppressed)
-    if out is not None:
+
+
+def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exact: bool) -> None:
+    from clinaudit.audit.publication.published_files import gate_json, write_verdict
+    from clinaudit.audit.run.directory import hold_lock_of_finished
+    from clinaudit.audit.run.durable_files import make_private_directory
+    from clinaudit.audit.run.manifest import is_purged, replace_files
+    from clinaudit.errors import BadInputError
+    from clinaudit.reports.exports.junit import junit_xml
+    from clinaudit.reports.exports.sarif import sarif_json
+
+    if not exact:
         if not out.is_dir():
             make_private_directory(out)
-        write_verdict(out, published)
-    if as_json and not quiet:
-        say(gate_json(published), nl=False)
-    elif not quiet:
-        say_rules(decision)
-    return EXIT_STATUS[decision.status]
+        write_verdict(out, decision)
+        return
+    # Files of the evidence are listed in the manifest.
+    folder = out.resolve().relative_to(run.root.resolve())
+    texts = {"gate.json": gate_json(decision), "junit.xml": junit_xml(decision), "gate.sarif": sarif_json(decision)}
+    with hold_lock_of_finished(run):
+        # A purge may have ended since the evidence was read: nothing of it may come back.
+        if is_purged(run) or not run.evidence.is_dir():
+            raise BadInputError("this run was purged meanwhile; leave --exact out")
+        if not out.is_dir():
+            make_private_directory(out)
+        replace_files(run, {str(folder / name): text.encode("utf-8") for name, text in texts.items()})

@@ -40,7 +40,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
 
     LABELS is JSONL, one text a row with text, diagnosis, and verdict: positive, negative, ambiguous or not_mentioned.
     Without it the judge is scored on the configuration's judge-labels, or on the synthetic texts that ship. FILE holds
-    what was counted and no text, but counts of your own texts are not suppressed in it.
+    what was counted and no text, but counts of your own texts are exact in it.
 
     \b
     Example:
@@ -52,10 +52,12 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.gate.judge_acceptance import why_not_accepted
     from clinaudit.audit.gate.policy import load_policy
     from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
+    from clinaudit.audit.publication.exact_content import exact_results
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.sqlite_file import remove_sqlite
     from clinaudit.audit.settings import read_settings
-    from clinaudit.reports.terminal.summary import judge_text
+    from clinaudit.reports.exact.results import Results
+    from clinaudit.reports.terminal.judge import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)
@@ -64,16 +66,20 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
         require_writable(out, role="what judge-check writes")
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
-    complaint = why_not_accepted(limits.judge, checked.quality)
+    # What is printed is for whoever owns the texts: exact, in the records of a report.
+    quality = exact_results(Results(judge_quality=checked.quality)).judge_quality
+    if quality is None:
+        raise ValueError("a judge that was scored has figures")
+    complaint = why_not_accepted(limits.judge, quality)
     if out is not None:
         document = describe_check(checked, complaint=complaint)
         write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     if answers is not None:
         remove_sqlite(answers)
-    say(judge_text(checked.quality))
+    say(judge_text(quality))
     policy_name = harmless_text(limits.name)
     say(f"Policy “{policy_name}”: {complaint or 'the judge is accepted.'}")
     if complaint is None and limits.to_pass.judge is not None:
-        lack = why_not_accepted(limits.to_pass.judge, checked.quality)
+        lack = why_not_accepted(limits.to_pass.judge, quality)
         say(f"For a pass, too: {lack or 'the judge is accepted.'}")
     return 0

@@ -22,7 +22,9 @@ from clinaudit.audit.commands.compare import compare
 from clinaudit.audit.commands.demo import demo
 from clinaudit.audit.commands.evidence import evidence
 from clinaudit.audit.commands.gate import gate
+from clinaudit.audit.commands.index import index
 from clinaudit.audit.commands.judge_check import judge_check
+from clinaudit.audit.commands.policy import policy
 from clinaudit.audit.commands.purge import purge
 from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import report
@@ -89,7 +91,7 @@ def main() -> None:
     """Find out what a clinical language model gives away about the patients it was trained on.
 
     \b
-    Examples:
+    Example:
       clinaudit demo                                   see it work on invented patients
       clinaudit check corpus/                          what an audit would cover
       clinaudit audit model/ corpus/ --out run/        the audit; the exit status is the verdict
@@ -112,8 +114,10 @@ for _command in (
     verify,
     compare,
     gate,
+    policy,
     judge_check,
     evidence,
+    index,
     purge,
     ray_node,
 ):

@@ -1,4 +1,4 @@
-"""Options that several commands take: the judge and its price, policy, cluster, note template.
+"""Options that several commands take: the judge and its price, policy, cluster, note template, identity.
 
 Owns their names, their help, and how a price is written. Loads no judge.
 """
@@ -11,6 +11,7 @@ import click
 
 from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice
 from clinaudit.audit.served.cost import Price
+from clinaudit.reports.schema.identity import identity_problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 # Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.
@@ -69,13 +70,13 @@ def _price(_context: click.Context, _option: click.Parameter, value: str | None)
         raise click.BadParameter("it takes two numbers, 0 or more, such as 0.15,0.60") from None
 
 
-def policy_option() -> Callable[[Command], Command]:
-    """Return the option that names the policy; `clinaudit.audit.gate.policy` reads it."""
+def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
+    """Return the option that names the policy, which `clinaudit.audit.gate.policy` reads; the help says `default`."""
     return click.option(
         "--policy",
         type=PATH,
         metavar="FILE",
-        help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {DEFAULT}]",
+        help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]",
     )
 
 
@@ -89,6 +90,26 @@ def ray_option() -> Callable[[Command], Command]:
 def template_option() -> Callable[[Command], Command]:
     """Return the option that names the layout of the notes."""
     return click.option("--template", type=PATH, help="Note-template profile.  [default: the SOAP template]")
+
+
+def identity_options() -> list[Callable[[Command], Command]]:
+    """Return the options that say which model was audited, by whom and when; they change no result."""
+    return [
+        click.option(
+            "--model-name", metavar="TEXT", callback=_identity, help="Name and version of the model, for the report."
+        ),
+        click.option("--institution", metavar="TEXT", callback=_identity, help="Whose audit this is, for the report."),
+        click.option(
+            "--date", metavar="YYYY-MM-DD", callback=_identity, help="Date of the audit; never taken from the clock."
+        ),
+    ]
+
+
+def _identity(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    problem = None if value is None else identity_problem(option.name or "", value)
+    if problem is not None:
+        raise click.BadParameter(f"it {problem}")
+    return value
 
 
 def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

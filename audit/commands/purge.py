@@ -22,8 +22,8 @@ _CAVEAT = (
 def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
     """Remove the evidence of RUN, which is PHI; its report and aggregates stay.
 
-    Prompts, generations, labels, unsuppressed figures and the state that an audit resumes from go for good. `report`,
-    `show` and `verify` work as before; `gate` decides on what is published. Nothing is overwritten: file systems,
+    Prompts, generations, labels, exact figures and the state that an audit resumes from go for good. `report`,
+    `show` and `verify` work as before; `gate` gives the recorded verdict. Nothing is overwritten: file systems,
     snapshots and backups may keep what was removed. Stopped half-way, the same command finishes.
 
     \b

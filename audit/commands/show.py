@@ -10,27 +10,39 @@ from clinaudit.audit.console.streams import say, warn
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
-@click.option("--json", "as_json", is_flag=True, help="Print results.json instead.")
-def show(run_directory: Path, as_json: bool) -> int:
-    """Print the summary table of RUN and the path of its report, as at the end of the audit.
+@click.option("--exact", is_flag=True, help="Read the exact figures of RUN/evidence, and print them (PHI).")
+@click.option("--json", "as_json", is_flag=True, help="Print results.json instead; with --exact the evidence's.")
+def show(run_directory: Path, exact: bool, as_json: bool) -> int:
+    """Print what was found in RUN: the verdict, what to do next, the rules, and where the report stands.
 
     \b
     Example:
+      clinaudit show run/
+      clinaudit show run/ --exact
       clinaudit show run/ --json
     """
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.publication.published_files import REPORT, read_results
+    from clinaudit.audit.publication.exact_content import exact_results
+    from clinaudit.audit.publication.published_files import (
+        REPORT,
+        read_exact,
+        read_published,
+    )
     from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
+    from clinaudit.reports.exact.results import exact_to_json
     from clinaudit.reports.schema.results import to_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
     finished = require_finished_run(run_directory)
     verify(finished, but=(REPORT,))
-    results = read_results(finished)
+    report = finished.evidence / REPORT if exact else run_directory / REPORT
     if as_json:
-        say(escape_in_json(to_json(results)), nl=False)
+        text = exact_to_json(read_exact(finished)) if exact else to_json(read_published(finished))
+        say(escape_in_json(text), nl=False)
+    elif exact:
+        say_summary(exact_results(read_exact(finished)), report, exact=True)
     else:
-        say_summary(results, run_directory / REPORT)
+        say_summary(read_published(finished), report)
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0

@@ -5,24 +5,24 @@ import sys
 from pathlib import Path
 
 from clinaudit.audit.console.streams import say
-from clinaudit.reports.schema.decision import Decision
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.terminal.layout import wants_colour
-from clinaudit.reports.terminal.rules import rules_text
+from clinaudit.reports.terminal.rules import Basis, rules_text
 from clinaudit.reports.terminal.summary import summary_text, verdict_text
 
 
-def say_summary(results: Results, report: Path, *, quiet: bool = False) -> None:
-    """Print the summary table (`quiet`: the verdict alone) and the path of the report."""
+def say_summary(results: PublishedResults, report: Path, *, exact: bool = False, quiet: bool = False) -> None:
+    """Print the summary (`quiet`: the verdict alone) and the path of the report; `exact`: of the exact figures."""
     colour = wants_colour(sys.stdout, os.environ)
     if quiet:
         say(verdict_text(results, colour=colour), color=colour)
     else:
-        say(summary_text(results, colour=colour), color=colour)
+        say(summary_text(results, exact=exact, colour=colour), color=colour)
     say(f"report: {report}")
 
 
-def say_rules(decision: Decision) -> None:
-    """Print a verdict rule by rule."""
+def say_rules(decision: PublishedDecision, *, basis: Basis, settled: PublishedDecision | None) -> None:
+    """Print a verdict rule by rule, and beside it what the published ranges settle, where that is another."""
     colour = wants_colour(sys.stdout, os.environ)
-    say(rules_text(decision, colour=colour), color=colour)
+    say(rules_text(decision, basis=basis, settled=settled, colour=colour), color=colour)

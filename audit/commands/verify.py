@@ -10,16 +10,43 @@ from clinaudit.audit.console.streams import say
 
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
-def verify(run_directory: Path) -> int:
-    """Check every file of RUN against its manifest.
+@click.option("--sign", "signing_key", type=PATH, metavar="KEYFILE", help="Sign it: an Ed25519 private key in PEM.")
+@click.option("--key", "public_key", type=PATH, metavar="PUBKEY", help="Check who signed it: a public key in PEM.")
+def verify(run_directory: Path, signing_key: Path | None, public_key: Path | None) -> int:
+    """Check every file of RUN against its manifest, and print one digest of the run.
+
+    The digest stands for every file of the run: whoever wrote it into the minutes can tell later whether anything was
+    changed. With --sign the manifest is signed with your own key, as RUN/manifest.sig, and --key checks that. Rendering
+    again and purging change the run: its digest is another one then, and its signature is removed.
 
     \b
     Example:
       clinaudit verify run/
+      openssl genpkey -algorithm ed25519 -out site.pem && chmod 600 site.pem
+      openssl pkey -in site.pem -pubout -out site.pub
+      clinaudit verify run/ --sign site.pem
+      clinaudit verify run/ --key site.pub
     """
-    from clinaudit.audit.run.manifest import require_finished_run
+    from clinaudit.audit.run.directory import hold_lock_of_finished
+    from clinaudit.audit.run.manifest import require_finished_run, run_digest
     from clinaudit.audit.run.manifest import verify as verify_files
+    from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
 
-    count = verify_files(require_finished_run(run_directory))
+    finished = require_finished_run(run_directory)
+    if signing_key is None:
+        count = verify_files(finished)
+    else:
+        with hold_lock_of_finished(finished):
+            count = verify_files(finished)
+            sign_manifest(finished, signing_key)
+    if public_key is not None:
+        check_signature(finished, public_key)
     say(f"verified: {count} files are what the audit wrote")
+    if signing_key is not None:
+        say(f"signed: {run_directory / 'manifest.sig'}")
+    if public_key is not None:
+        say(f"signature: made with the private key of {public_key.name}")
+    elif signing_key is None and is_signed(finished):
+        say("signature: there is one; --key PUBKEY checks whose it is")
+    say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

@@ -1,48 +1,62 @@
 """Two runs compared: the order of the steps, and nothing else (docs/comparing-runs.md).
 
-Patients are paired and measured on the evidence of both runs; then the comparison is suppressed. Where evidence was
-purged, the published estimates are compared as they stand.
+What is published is made of both runs' published results, and of the counts of pairs as classes where both have their
+evidence. The exact comparison pairs and measures patients on the evidence; it stays there.
 """
 
 from clinaudit.audit.comparison.disclosure import compare_disclosure
 from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.comparison.memorization import compare_memorization
+from clinaudit.audit.comparison.exact_figures import exact_content
+from clinaudit.audit.comparison.memorization import compare_memorization, count_hits
 from clinaudit.audit.comparison.published import compare_published_disclosure, compare_published_memorization
 from clinaudit.audit.comparison.run_pair import RunPair
-from clinaudit.audit.publication.published_files import read_results
-from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.suppression.comparison import suppress_compared_disclosure, suppress_compared_memorization
+from clinaudit.audit.publication.published_files import read_exact
+from clinaudit.reports.exact.comparison import Comparison, Forgetting
+from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison, PublishedForgetting
+from clinaudit.reports.suppression.coarse_comparison import coarsen_hits
+from clinaudit.reports.wording.comparison import conclusion_sentence
+
+EvidencePair = tuple[RunEvidence, RunEvidence]
 
 
-def read_evidence(pair: RunPair) -> tuple[RunEvidence, RunEvidence]:
+def read_evidence(pair: RunPair) -> EvidencePair:
     """Return the evidence of both runs; its tables are read lazily."""
-    a, b = (RunEvidence(run.run, read_results(run.run, unsuppressed=True)) for run in (pair.a, pair.b))
+    a, b = (RunEvidence(run.run, read_exact(run.run)) for run in (pair.a, pair.b))
     return a, b
 
 
-def compare_runs(pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Comparison:
-    """Return the publishable comparison; without evidence, of the published estimates."""
-    if evidence is None:
-        return Comparison(
-            basis="published",
-            differences=list(pair.differences),
-            warnings=list(pair.warnings),
-            memorization=compare_published_memorization(pair.a.published, pair.b.published),
-            disclosure=compare_published_disclosure(pair.a.published, pair.b.published),
-        )
-    a, b = evidence
-    memorization = compare_memorization(a.metrics, b.metrics, seed=pair.a.seed)
-    disclosure = compare_disclosure(a.readings, b.readings, seed=pair.a.seed)
-    return Comparison(
-        basis="paired",
+def compare_runs(
+    pair: RunPair, evidence: EvidencePair | None, *, forgetting: PublishedForgetting | None = None
+) -> PublishedComparison:
+    """Return what may be published of the comparison; without the evidence of both runs, no pairs are counted."""
+    hits = {} if evidence is None else count_hits(evidence[0].metrics, evidence[1].metrics)
+    pairs = {
+        tier: {arm: coarsen_hits(counts, step=pair.step) for arm, counts in arms.items()} for tier, arms in hits.items()
+    }
+    comparison = PublishedComparison(
+        figures="published",
         differences=list(pair.differences),
         warnings=list(pair.warnings),
-        memorization={
-            tier: {arm: suppress_compared_memorization(compared) for arm, compared in arms.items()}
-            for tier, arms in memorization.items()
-        },
-        disclosure={
-            diagnosis: {tier: suppress_compared_disclosure(*compared) for tier, compared in tiers.items()}
-            for diagnosis, tiers in disclosure.items()
-        },
+        memorization=compare_published_memorization(pair.a.published, pair.b.published, pairs),
+        disclosure=compare_published_disclosure(pair.a.published, pair.b.published),
+        forgetting=forgetting,
     )
+    return comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
+
+
+def compare_exactly(
+    pair: RunPair, evidence: EvidencePair, *, forgetting: Forgetting | None = None
+) -> tuple[Comparison, ComparisonContent]:
+    """Return the exact comparison, and the same for its page and its table (PHI)."""
+    a, b = evidence
+    comparison = Comparison(
+        differences=list(pair.differences),
+        warnings=list(pair.warnings),
+        memorization=compare_memorization(a.metrics, b.metrics, seed=pair.a.seed),
+        disclosure=compare_disclosure(a.readings, b.readings, seed=pair.a.seed),
+        forgetting=forgetting,
+    )
+    content = exact_content(comparison)
+    conclusion = {"conclusion": conclusion_sentence(content.comparison)}
+    shown = content.comparison.model_copy(update=conclusion)
+    return comparison.model_copy(update=conclusion), ComparisonContent(shown, content.exact)

@@ -21,10 +21,11 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_auroc_change,
     paired_difference,
 )
-from clinaudit.reports.schema.comparison import ComparedDisclosure, ComparedMetric, PatientsBehind
-from clinaudit.reports.schema.disclosure import DisclosurePair
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.exact.comparison import ComparedDisclosure, ComparedMetric
+from clinaudit.reports.exact.disclosure import DisclosurePair
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.record import Arm
 
 Share = Literal["sensitivity", "false_positive_rate", "mention_rate"]
 SHARES: Final[tuple[Share, ...]] = ("sensitivity", "false_positive_rate", "mention_rate")
@@ -32,7 +33,7 @@ PAIRED_METRICS: Final = ("auroc_all", *SHARES)
 #: Score levels over all patients, as in `metrics.score_levels_of_all`.
 _LEVELS: Final = {NEGATIVE: 0, NOT_MENTIONED: 1, AMBIGUOUS: 1, POSITIVE: 2}
 _NO_CLASSES = "not every group has a patient who was judged in both runs"
-_NO_HELD_OUT = "no held-out patients were judged in both runs: nothing can be attributed to training"
+_NO_HELD_OUT = "no patients never seen were judged in both runs: nothing can be attributed to training"
 #: A member's reading in A and in B.
 Pair = tuple[Reading, Reading]
 
@@ -42,8 +43,8 @@ def compare_disclosure(
     second: Mapping[str, Mapping[str, Sequence[Reading]]],
     *,
     seed: int,
-) -> dict[str, dict[str, tuple[ComparedDisclosure, DisclosurePair, DisclosurePair]]]:
-    """Return, by diagnosis and tier, the comparison, and the disclosure of each run on the pairs alone."""
+) -> dict[str, dict[str, ComparedDisclosure]]:
+    """Return the comparison by diagnosis and tier."""
     return {
         diagnosis: {
             tier: compare_readings(tiers[tier], second[diagnosis][tier], seed=seed)
@@ -55,9 +56,7 @@ def compare_disclosure(
     }
 
 
-def compare_readings(
-    first: Sequence[Reading], second: Sequence[Reading], *, seed: int
-) -> tuple[ComparedDisclosure, DisclosurePair, DisclosurePair]:
+def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, seed: int) -> ComparedDisclosure:
     """Compare one (diagnosis, tier); a member whose arm or status differs between the runs makes no pair."""
     later = {reading.patient_id: reading for reading in second if reading.outcome != "unjudged"}
     pairs: list[Pair] = []
@@ -70,20 +69,17 @@ def compare_readings(
     by_arm: dict[Arm, list[Pair]] = {"train": [], "nontrain": []}
     for pair in pairs:
         by_arm[pair[0].arm].append(pair)
-    delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed), pairs)}
+    delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed))}
     for metric in SHARES:
-        delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed), pairs)
-    compared = ComparedDisclosure(
+        delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed))
+    return ComparedDisclosure(
         pairs=len(pairs), unpaired_a=len(first) - len(pairs), unpaired_b=len(second) - len(pairs), delta=delta
     )
-    return compared, measured[0], measured[1]
 
 
-def _compare(
-    metric: str, measured: Sequence[DisclosurePair], difference: Estimate, pairs: Sequence[Pair]
-) -> ComparedMetric:
+def _compare(metric: str, measured: Sequence[DisclosurePair], difference: Estimate) -> ComparedMetric:
     a, b = (_delta(metric, of_run) for of_run in measured)
-    return ComparedMetric(a=a, b=b, difference=difference, behind=_behind(pairs))
+    return ComparedMetric(a=a, b=b, difference=difference)
 
 
 def _delta(metric: str, measured: DisclosurePair) -> Estimate:
@@ -91,16 +87,6 @@ def _delta(metric: str, measured: DisclosurePair) -> Estimate:
     if delta is None or delta.value is None:
         return Estimate(value=None, reason=_NO_HELD_OUT if delta is None else delta.reason)
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n)
-
-
-def _behind(pairs: Sequence[Pair]) -> PatientsBehind:
-    levels = [tuple(_LEVELS[COLUMNS[reading.outcome]] for reading in pair) for pair in pairs]
-    return PatientsBehind(
-        a=sum(pair[0].outcome == "positive" for pair in pairs),
-        b=sum(pair[1].outcome == "positive" for pair in pairs),
-        lower=sum(after < before for before, after in levels),
-        higher=sum(after > before for before, after in levels),
-    )
 
 
 def _auroc_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:

@@ -19,7 +19,7 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.exact.results import Results
 
 _METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
 

@@ -1,4 +1,4 @@
-"""The files of `clinaudit compare --out DIR`: aggregates in DIR, the certificate by patient (PHI) under `evidence/`.
+"""The files of `clinaudit compare --out DIR`: what may be published in DIR, PHI under its `evidence/`.
 
 Owns which file holds what. Knows nothing of how an estimate came about.
 """
@@ -9,41 +9,79 @@ from typing import Final
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.run.manifest import is_run
 from clinaudit.errors import UsageError
+from clinaudit.reports.exact.comparison import Comparison
 from clinaudit.reports.pages.comparison import certificate_json, comparison_json, render_certificate, render_comparison
-from clinaudit.reports.schema.comparison import Certificate, Comparison
+from clinaudit.reports.schema.certificate import Certificate
+from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
 
 COMPARISON: Final = "compare.json"
-_PAGE: Final = "compare.html"
-_CERTIFICATES: Final = ("certificate.json", "certificate.html")
+PAGE: Final = "compare.html"
+CERTIFICATE: Final = "certificate.json"
+CERTIFICATE_PAGE: Final = "certificate.html"
+_PUBLISHED: Final = (COMPARISON, PAGE)
+_EVIDENCE: Final = (COMPARISON, PAGE, CERTIFICATE, CERTIFICATE_PAGE)
 
 
-def prepare_directory(out: Path) -> None:
-    """Raise `UsageError` where `out` lies in a run, is no directory, or holds files of something else."""
+def prepare_directory(out: Path, *, exact: bool) -> None:
+    """Raise `UsageError` where `out` lies in a run, is no directory, or holds files of something else.
+
+    An exact comparison writes under `evidence/` alone: it neither replaces a published one nor stands beside one, which
+    may be of other runs.
+    """
     if any(map(is_run, (out.resolve(), *out.resolve().parents))):
         raise UsageError("--out lies in a run, whose files are fixed; name a directory of its own")
     if out.exists() and not out.is_dir():
         raise UsageError("--out names something that is not a directory; name a new or an earlier comparison's")
     if out.is_dir() and any(not _is_ours(path) for path in out.iterdir()):
         raise UsageError("--out names a directory that holds other things; name a new or an earlier comparison's")
+    if exact and any((out / name).exists() for name in _PUBLISHED):
+        raise UsageError("--out holds a published comparison; name another directory for the exact one")
 
 
-def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
-    """Write the comparison, and the certificate where there is one; an earlier certificate never stays beside it."""
+def write_comparison(out: Path, comparison: PublishedComparison, certificate: Certificate | None) -> None:
+    """Write what may be published in `out`, and the certificate where there is one."""
+    _remove_earlier(out)
+    _write_certificate(out / "evidence", certificate)
+    write_atomically(out / PAGE, render_comparison(ComparisonContent(comparison)))
+    write_atomically(out / COMPARISON, comparison_json(comparison))
+
+
+def write_exact_comparison(
+    out: Path, comparison: Comparison, content: ComparisonContent, certificate: Certificate | None
+) -> None:
+    """Write the exact comparison, and the certificate where there is one, under `evidence/` (PHI)."""
+    _remove_earlier(out)
+    evidence = out / "evidence"
+    make_private_directory(evidence)
+    _write_certificate(evidence, certificate)
+    write_atomically(evidence / PAGE, render_comparison(content))
+    write_atomically(evidence / COMPARISON, comparison_json(comparison))
+
+
+def _remove_earlier(out: Path) -> None:
+    """Make the directory and remove the files of an earlier comparison.
+
+    They go first: after a kill, no file of an earlier comparison stands beside files of this one.
+    """
     make_private_directory(out)
     evidence = out / "evidence"
-    # Deleted first: after a kill, no file of an earlier comparison stands beside files of this one.
-    for path in (out / COMPARISON, out / _PAGE, *(evidence / name for name in _CERTIFICATES)):
+    for path in (*(out / name for name in _PUBLISHED), *(evidence / name for name in _EVIDENCE)):
         path.unlink(missing_ok=True)
+
+
+def _write_certificate(evidence: Path, certificate: Certificate | None) -> None:
     if certificate is not None:
         make_private_directory(evidence)
-        write_atomically(evidence / "certificate.json", certificate_json(certificate))
-        write_atomically(evidence / "certificate.html", render_certificate(certificate))
-    write_atomically(out / _PAGE, render_comparison(comparison))
-    write_atomically(out / COMPARISON, comparison_json(comparison))
+        write_atomically(evidence / CERTIFICATE, certificate_json(certificate))
+        write_atomically(evidence / CERTIFICATE_PAGE, render_certificate(certificate))
 
 
 def _is_ours(path: Path) -> bool:
     """Whether a comparison wrote this file or folder, or was stopped while writing it."""
     if path.name == "evidence" and path.is_dir() and not path.is_symlink():
-        return all(child.name.removeprefix(".").removesuffix(".partial") in _CERTIFICATES for child in path.iterdir())
-    return path.name.removeprefix(".").removesuffix(".partial") in (COMPARISON, _PAGE)
+        return all(_without_partial(child) in _EVIDENCE for child in path.iterdir())
+    return _without_partial(path) in _PUBLISHED
+
+
+def _without_partial(path: Path) -> str:
+    return path.name.removeprefix(".").removesuffix(".partial")

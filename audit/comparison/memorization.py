@@ -1,41 +1,55 @@
 """Verbatim memorization in two runs, paired by patient (docs/comparing-runs.md; paper, 3.2.1).
 
-Owns which generations of a patient are compared. Knows nothing of the runs' settings or of what is suppressed. Here
+Owns which generations of a patient are compared. Knows nothing of the runs' settings or of what is published. Here
 every patient counts once, by the mean over its generations at the tier; in the report of a run each generation counts
 once.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import numpy as np
+from typing import TypeVar
 
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.statistics.paired_differences import (
-    Values,
     as_values,
     mcnemar_p_value,
     mean_of_patients,
     paired_difference,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import ComparedMemorization, ComparedMetric, HitChanges, PatientsBehind
-from clinaudit.reports.schema.estimate import ARMS, Arm
+from clinaudit.reports.exact.comparison import ComparedMemorization, ComparedMetric, HitChanges
+from clinaudit.reports.schema.record import ARMS, Arm
 
 #: Rows of one tier and arm by patient.
 ByPatient = Mapping[str, Sequence[GenerationMetrics]]
+Compared = TypeVar("Compared")
 
 
 def compare_memorization(
     first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics], *, seed: int
 ) -> dict[str, dict[Arm, ComparedMemorization]]:
     """Return the comparison at every tier and arm that both runs have."""
+    return _at_every_tier(first, second, lambda before, after: _compare(before, after, seed=seed))
+
+
+def count_hits(
+    first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics]
+) -> dict[str, dict[Arm, HitChanges]]:
+    """Return how many patients had a match in which run, at every tier and arm that both runs have."""
+    return _at_every_tier(first, second, _count_hits)
+
+
+def _at_every_tier(
+    first: Iterable[GenerationMetrics],
+    second: Iterable[GenerationMetrics],
+    compare: Callable[[ByPatient, ByPatient], Compared],
+) -> dict[str, dict[Arm, Compared]]:
     before, after = _group(first), _group(second)
-    compared: dict[str, dict[Arm, ComparedMemorization]] = {}
+    compared: dict[str, dict[Arm, Compared]] = {}
     for tier in TIER_IDS:
         for arm in ARMS:
             if (tier, arm) in before and (tier, arm) in after:
-                compared.setdefault(tier, {})[arm] = _compare(before[tier, arm], after[tier, arm], seed=seed)
+                compared.setdefault(tier, {})[arm] = compare(before[tier, arm], after[tier, arm])
     return compared
 
 
@@ -59,51 +73,42 @@ def common_generations(
     )
 
 
+def _pair(before: ByPatient, after: ByPatient) -> list[tuple[Sequence[GenerationMetrics], Sequence[GenerationMetrics]]]:
+    """Return the generations to compare of each patient who has some in both runs."""
+    return [common_generations(before[patient], after[patient]) for patient in sorted(before.keys() & after.keys())]
+
+
 def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemorization:
-    patients = sorted(before.keys() & after.keys())
-    pairs = [common_generations(before[patient], after[patient]) for patient in patients]
-    rest = [
-        [row for patient, rows in own.items() if patient not in other for row in [rows]]
-        for own, other in ((before, after), (after, before))
-    ]
+    pairs = _pair(before, after)
 
     def compare_metric(value: Callable[[GenerationMetrics], float]) -> ComparedMetric:
         a, b = (as_values([_mean(value, pair[run]) for pair in pairs]) for run in (0, 1))
-        unpaired_a, unpaired_b = (sum(_mean(value, rows) > 0 for rows in rows_of) for rows_of in rest)
         return ComparedMetric(
             a=mean_of_patients(a, seed=seed),
             b=mean_of_patients(b, seed=seed),
             difference=paired_difference(a, b, seed=seed),
-            behind=_behind(a, b, unpaired_a, unpaired_b),
         )
 
-    hits = [tuple(any(row.memorized_tokens for row in rows) for rows in pair) for pair in pairs]
-    a_only, b_only = hits.count((True, False)), hits.count((False, True))
     return ComparedMemorization(
-        pairs=len(pairs),
-        unpaired_a=len(rest[0]),
-        unpaired_b=len(rest[1]),
         memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
         hit_rate=compare_metric(lambda row: float(row.memorized_tokens > 0)),
-        hits=HitChanges(
-            both=hits.count((True, True)),
-            a_only=a_only,
-            b_only=b_only,
-            neither=hits.count((False, False)),
-            p_value=mcnemar_p_value(a_only, b_only),
-        ),
+        hits=_count_hits(before, after),
     )
 
 
-def _behind(a: Values, b: Values, unpaired_a: int, unpaired_b: int) -> PatientsBehind:
-    return PatientsBehind(
-        a=int(np.count_nonzero(a)),
-        b=int(np.count_nonzero(b)),
-        lower=int(np.count_nonzero(b < a)),
-        higher=int(np.count_nonzero(b > a)),
-        unpaired_a=unpaired_a,
-        unpaired_b=unpaired_b,
+def _count_hits(before: ByPatient, after: ByPatient) -> HitChanges:
+    pairs = _pair(before, after)
+    hits = [tuple(any(row.memorized_tokens for row in rows) for rows in pair) for pair in pairs]
+    a_only, b_only = hits.count((True, False)), hits.count((False, True))
+    return HitChanges(
+        both=hits.count((True, True)),
+        a_only=a_only,
+        b_only=b_only,
+        neither=hits.count((False, False)),
+        unpaired_a=len(before) - len(pairs),
+        unpaired_b=len(after) - len(pairs),
+        p_value=mcnemar_p_value(a_only, b_only),
     )
 
 

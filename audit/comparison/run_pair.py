@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.publication.published_files import has_unsuppressed_results, read_record, read_results
+from clinaudit.audit.publication.published_files import has_evidence, read_published, read_record
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.suppression.classes import STEP
 
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
 _FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
@@ -36,7 +37,7 @@ class ComparedRun:
     run: RunDirectory
     record: Mapping[str, Any]
     #: As published; the tables of the evidence are read where they are needed.
-    published: Results
+    published: PublishedResults
     has_evidence: bool
 
     @property
@@ -48,6 +49,11 @@ class ComparedRun:
     def seed(self) -> int:
         """Of the audit's random choices."""
         return int(self._settings["--seed"])
+
+    @property
+    def matched_diagnoses(self) -> int:
+        """Diagnoses that have a matched cohort."""
+        return sum(cohort.sets.high > 0 for cohort in self.published.cohorts.values())
 
     @property
     def _settings(self) -> Mapping[str, Any]:
@@ -70,6 +76,12 @@ class RunPair:
     def paired(self) -> bool:
         """Whether the evidence of both runs still stands."""
         return self.a.has_evidence and self.b.has_evidence
+
+    @property
+    def step(self) -> int:
+        """Counts in a class of patients of an arm; in a run of one diagnosis an arm is exactly twice its sets."""
+        is_single = any(run.matched_diagnoses == 1 for run in (self.a, self.b))
+        return 2 * STEP if is_single else STEP
 
 
 def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> RunPair:
@@ -100,7 +112,17 @@ def _open(path: Path) -> ComparedRun:
     record = read_record(run)
     if not isinstance(record.get("settings"), dict):
         raise BadInputError(f"{path.name} does not say how it was made (run.json has no settings); audit again")
-    return ComparedRun(run, record, read_results(run), has_unsuppressed_results(run))
+    return ComparedRun(run, record, read_published(run), has_evidence(run))
+
+
+def require_evidence(pair: RunPair) -> None:
+    """Raise `BadInputError` where patients cannot be paired, since the evidence of a run was purged."""
+    purged = [run.run.root.name for run in (pair.a, pair.b) if not run.has_evidence]
+    if purged:
+        raise BadInputError(
+            f"--exact needs the evidence of both runs, and that of {' and '.join(purged)} was purged; leave --exact out"
+            " to compare the published figures"
+        )
 
 
 def _recorded(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +160,7 @@ def _warnings(a: ComparedRun, b: ComparedRun, differing: set[str]) -> list[str]:
         )
     if not (a.has_evidence and b.has_evidence):
         found.append(
-            "The evidence of at least one run was purged: figures are compared as they were published, not patient by "
-            "patient. The intervals hold however the two runs depend on each other, and are wide for it."
+            "The evidence of at least one run was purged: how many patients are repeated in one run and not in the "
+            "other is not known."
         )
     return found

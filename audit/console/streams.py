@@ -17,6 +17,10 @@ def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
         click.echo(text, nl=nl, color=color)
     except BrokenPipeError:
         _discard(sys.stdout)
+    except UnicodeEncodeError:
+        # A terminal of another encoding: signs that it lacks must not change the exit status.
+        encoding = sys.stdout.encoding or "ascii"
+        click.echo(text.encode(encoding, "replace").decode(encoding), nl=nl, color=color)
 
 
 def warn(text: str) -> None:

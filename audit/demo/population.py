@@ -33,7 +33,7 @@ from clinaudit.audit.demo.vocabulary import (
     SURNAME_ENDINGS,
     YOUNGEST,
 )
-from clinaudit.reports.schema.estimate import ARMS
+from clinaudit.reports.schema.record import ARMS
 
 FEMALE_SHARE = 0.8
 PREVALENCE = 0.45

@@ -36,8 +36,8 @@ from clinaudit.audit.statistics.intervals import (
     wider_of,
     zero_numerator_bound,
 )
-from clinaudit.reports.schema.disclosure import Disclosure
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.exact.disclosure import Disclosure
+from clinaudit.reports.exact.estimate import Estimate
 
 ONE_CLASS_REASON = "more than 1% of the resamples leave this figure undefined, too few generations bear on it"
 

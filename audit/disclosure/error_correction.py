@@ -17,10 +17,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from clinaudit.audit.disclosure.metrics import OUTCOMES, Metric, compute_metrics
-from clinaudit.audit.disclosure.readings import Counts, Reading, count_outcomes, split_arms
+from clinaudit.audit.disclosure.readings import ArmCounts, Counts, Reading, count_outcomes, split_arms
 from clinaudit.audit.statistics.intervals import percentile_interval
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, CorrectedMetrics, CorrectedPair, VerdictClass
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import CorrectedMetrics, CorrectedPair
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, VerdictClass
+from clinaudit.reports.schema.record import ARMS
 
 CORRECTED_METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")
 #: Simulations; each draws the matrix and the class prevalences anew.
@@ -55,20 +57,30 @@ class _Corrected(NamedTuple):
 def correct_disclosure(
     readings: Sequence[Reading], confusion_matrix: Counts, *, seed: int, draws: int = DRAWS
 ) -> CorrectedPair:
-    """Return the corrected metrics of one (diagnosis, tier); the matrix counts texts, truth by verdict, `(4, 4)`.
+    """Return the corrected metrics of one (diagnosis, tier); see `correct_counts`."""
+    by_arm = split_arms(readings)
+    train, nontrain = (count_outcomes(by_arm[arm]) for arm in ARMS)
+    return correct_counts(train, nontrain, confusion_matrix, seed=seed, draws=draws)
+
+
+def correct_counts(
+    train: ArmCounts, nontrain: ArmCounts, confusion_matrix: Counts, *, seed: int, draws: int = DRAWS
+) -> CorrectedPair:
+    """Return the corrected metrics of two arms; the matrix counts texts, truth by verdict, `(4, 4)`.
 
     Every estimate is null with a reason where the matrix does not identify the truths.
     """
     # The same matrices for every arm, diagnosis and tier: there is one judge.
     errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, 4)), draws)
-    by_arm = split_arms(readings)
     if percentile_interval(measure_separation(errors))[0] < MINIMUM_SEPARATION:
         nothing = _explain(_NOT_IDENTIFIABLE)
         return CorrectedPair(train=nothing, nontrain=nothing, delta=nothing)
-    arms: tuple[tuple[Arm, int], ...] = (("train", 5), ("nontrain", 6))
-    train, nontrain = (_correct_arm(by_arm[arm], errors, np.random.default_rng((seed, number))) for arm, number in arms)
-    delta = None if train is None or nontrain is None else _subtract(train, nontrain)
-    return CorrectedPair(train=_summarize(train), nontrain=_summarize(nontrain), delta=_summarize(delta))
+    first, second = (
+        _correct_arm(counts, errors, np.random.default_rng((seed, number)))
+        for counts, number in ((train, 5), (nontrain, 6))
+    )
+    delta = None if first is None or second is None else _subtract(first, second)
+    return CorrectedPair(train=_summarize(first), nontrain=_summarize(second), delta=_summarize(delta))
 
 
 def measure_separation(errors: Counts) -> Counts:
@@ -127,9 +139,9 @@ def _draw_dirichlet(weights: Counts, rng: np.random.Generator) -> Counts:
     return shares
 
 
-def _correct_arm(readings: Sequence[Reading], errors: Counts, rng: np.random.Generator) -> _Corrected | None:
+def _correct_arm(counts: ArmCounts, errors: Counts, rng: np.random.Generator) -> _Corrected | None:
     """Return one arm's corrected metrics; None where no generation of one of its groups was judged."""
-    verdicts = np.array([_verdicts(group) for group in count_outcomes(readings)])
+    verdicts = np.array([_verdicts(group) for group in counts])
     sizes = verdicts.sum(axis=-1)
     if not sizes.all():
         return None

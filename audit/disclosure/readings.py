@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import OUTCOMES
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus
+from clinaudit.reports.schema.record import Arm
 
 #: Counts by `OUTCOMES` on the last axis.
 Counts = NDArray[np.float64]
@@ -62,6 +63,14 @@ def count_outcomes(readings: Iterable[Reading]) -> ArmCounts:
         seen.add(reading.patient_id)
         counts[int(not reading.present), COLUMNS[reading.outcome]] += 1
     return ArmCounts(*counts)
+
+
+def tabulate_outcomes(counts: ArmCounts) -> dict[DiagnosisStatus, dict[Outcome, int]]:
+    """Return one arm's counts as the outcome table that the evidence holds."""
+    return {
+        status: {outcome: int(of_status[column]) for outcome, column in COLUMNS.items()}
+        for status, of_status in zip(DIAGNOSIS_STATUSES, counts, strict=True)
+    }
 
 
 def split_arms(readings: Iterable[Reading]) -> dict[Arm, list[Reading]]:

@@ -11,8 +11,9 @@ from clinaudit.audit.cohorts.cohort import Cohort
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.readings import CollectedReadings
 from clinaudit.audit.disclosure.stage import measure_all_disclosure
-from clinaudit.reports.schema.disclosure import COMPARED_METRICS, DisclosurePair, SecondMatcher, SecondMatching
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.exact.disclosure import DisclosurePair, SecondMatcher, SecondMatching
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 
 
 def measure_second_matching(
@@ -39,7 +40,8 @@ def measure_second_matching(
 
 
 def _describe(cohort: Cohort, pairs: dict[str, DisclosurePair]) -> SecondMatching:
-    smds = [row.smd for row in cohort.summary.balance]
+    # Of few patients of one sex the SMD is not published.
+    smds = [row.smd for row in cohort.summary.balance if not row.few]
     return SecondMatching(
         status=cohort.summary.status,
         reason=cohort.summary.reason,

@@ -17,8 +17,8 @@ from clinaudit.audit.disclosure.readings import CollectedReadings, Reading, Tier
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.generation.record import Generation
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
+from clinaudit.reports.exact.judge import Outcome
 
 #: Why a matched set is left out where a planned generation is missing.
 _NOT_GENERATED = "not generated"

@@ -29,7 +29,14 @@ from clinaudit.audit.disclosure.metrics import (
     count_share,
     score_levels_of_all,
 )
-from clinaudit.audit.disclosure.readings import ArmCounts, Counts, Reading, count_outcomes, split_arms
+from clinaudit.audit.disclosure.readings import (
+    ArmCounts,
+    Counts,
+    Reading,
+    count_outcomes,
+    split_arms,
+    tabulate_outcomes,
+)
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error
 from clinaudit.audit.statistics.intervals import (
@@ -40,7 +47,8 @@ from clinaudit.audit.statistics.intervals import (
     score_test_p_value,
     wider_of,
 )
-from clinaudit.reports.schema.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
+from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
+from clinaudit.reports.schema.record import ARMS
 
 
 def measure_disclosure(
@@ -72,6 +80,9 @@ def measure_disclosure(
         error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(nontrain.counts))
         detectable = float(error.minimum_detectable_difference())
     return DisclosurePair(
+        outcomes={
+            arm: tabulate_outcomes(measured.counts) for arm, measured in zip(ARMS, (train, nontrain), strict=True)
+        },
         train=describe_arm(train),
         nontrain=describe_arm(nontrain),
         delta=delta,

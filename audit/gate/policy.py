@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args
 
-from clinaudit.audit.choices import DEFAULT, is_shipped
+from clinaudit.audit.choices import DEFAULT, SHIPPED, is_shipped
 from clinaudit.errors import BadInputError
+from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.text_file import read_toml_file
 
 Value = TypeVar("Value")
 MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
+_MEANT_FOR: Final = {
+    "strict": "what leaves the institution",
+    "default": "clinical use inside",
+    "research": "a model behind a login, under a protocol",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +102,15 @@ def load_policy(given: Path | None = None) -> Policy:
 
 
 def locate_policy(given: Path | None) -> Path:
-    """Return the file that holds a policy; raises `BadInputError` where a name means two things."""
+    """Return the file that holds a policy; raises `BadInputError` where a name means nothing, or two things."""
     if given is None:
         return POLICIES_PATH / f"{DEFAULT}.toml"
     if not is_shipped(str(given)):
+        if not given.exists() and not given.is_symlink():
+            raise BadInputError(
+                f"the policy {str(given)!r} does not exist as a file, and is none of those that ship: "
+                f"{', '.join(SHIPPED)}"
+            )
         return given
     if given.exists():
         # Neither may win silently: the user meant only one of them.
@@ -107,6 +118,21 @@ def locate_policy(given: Path | None) -> Path:
             f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
         )
     return POLICIES_PATH / f"{given}.toml"
+
+
+def describe_shipped() -> str:
+    """Return a line a policy that ships: its name, number of rules, limits, and what it is for."""
+    return "\n".join(_describe(load_policy(POLICIES_PATH / f"{name}.toml")) for name in SHIPPED)
+
+
+def _describe(policy: Policy) -> str:
+    limits = [f"own text ≤ {100 * rule.maximum:g}%" for rule in policy.memorization if rule.maximum is not None]
+    limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
+    panel = len(load_panel())
+    rules = sum(len(rule.tiers) for rule in policy.memorization) + sum(
+        len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
+    )
+    return f"{policy.name:8}  {rules} rules: {', '.join(limits)}; for {_MEANT_FOR.get(policy.name, '')}"
 
 
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:

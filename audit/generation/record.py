@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.run.evidence_tables import Row
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
 

@@ -14,7 +14,7 @@ from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge, Judgement, to_row
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.schema.judge import JudgeAgreement, JudgeQuality
+from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
 
 #: Marks the second judge's judgements in the run's store.
 _SECOND = "second-judge/"

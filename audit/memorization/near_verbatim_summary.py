@@ -4,12 +4,17 @@ Owns means and lengths of what near_verbatim.py finds. They stand beside the ver
 no other metric, rule or limit is made from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, edit_budget
-from clinaudit.audit.memorization.summary import GenerationMetrics, ratio_over_patients, summarize_lengths
-from clinaudit.reports.schema.memorization import NearVerbatim
+from clinaudit.audit.memorization.summary import (
+    GenerationMetrics,
+    fraction_by_patient,
+    ratio_over_patients,
+    summarize_lengths,
+)
+from clinaudit.reports.exact.memorization import NearVerbatim
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,10 @@ def summarize_near_verbatim(counts: Sequence[NearVerbatimCounts], *, match_token
         ),
         longest_region=ratio_over_patients(((row.patient_id, row.longest_region, 1) for row in counts), seed=seed),
         longest_region_length=summarize_lengths([row.longest_region for row in counts]),
+        by_patient={
+            "fraction": fraction_by_patient(_by_patient(counts, lambda row: row.near_tokens)),
+            "extra_fraction": fraction_by_patient(_by_patient(counts, lambda row: row.extra_tokens)),
+        },
         patients=len({row.patient_id for row in counts if row.near_tokens}),
         extra_patients=len({row.patient_id for row in counts if row.extra_tokens}),
     )
@@ -61,3 +70,12 @@ def summarize_near_verbatim(counts: Sequence[NearVerbatimCounts], *, match_token
 
 def _fraction(tokens: int, row: NearVerbatimCounts) -> float:
     return tokens / row.tokens if row.tokens else 0.0
+
+
+def _by_patient(
+    counts: Sequence[NearVerbatimCounts], tokens: Callable[[NearVerbatimCounts], int]
+) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = {}
+    for row in counts:
+        values.setdefault(row.patient_id, []).append(_fraction(tokens(row), row))
+    return values

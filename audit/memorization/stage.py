@@ -26,8 +26,8 @@ from clinaudit.audit.memorization.summary import (
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.estimate import ARMS, Arm
-from clinaudit.reports.schema.memorization import Memorization
+from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.record import ARMS, Arm
 
 MemorizationResults = dict[str, dict[Arm, Memorization]]
 

@@ -5,25 +5,28 @@ analysed. Every mean is over generations (one for each distinct prompt), with a 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
-from clinaudit.audit.statistics.patient_distribution import describe_distribution
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.memorization import (
-    SECTION_KINDS,
+from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
     KBin,
     LengthSummary,
     Memorization,
     PaperView,
+    PatientFraction,
     SectionComposition,
-    SectionKind,
+    TextBasis,
 )
+from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
+from clinaudit.reports.schema.record import Arm
 
 #: Coarse, so that a bin does not reveal the size of a small group of patients.
 _K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"))
@@ -120,11 +123,20 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
         empty=sum(row.tokens == 0 for row in rows),
         shorter_than_ngram=sum(row.tokens < match_tokens for row in rows),
         memorized_fraction=mean(_memorized),
-        memorized_fraction_without_echo=mean(lambda row: _fraction(row.memorized_tokens - row.echo_tokens, row)),
+        memorized_fraction_without_echo=mean(_without_echo),
         attributable_fraction=mean(_attributable),
         attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
         attributable_fraction_bounds=_bounds(rows, _attributable),
         memorized_fraction_bounds=_bounds(rows, _memorized),
+        by_patient={
+            "memorized_fraction": fraction_by_patient(_by_patient(rows, _memorized)),
+            "memorized_fraction_without_echo": fraction_by_patient(_by_patient(rows, _without_echo)),
+            "attributable_fraction": fraction_by_patient(_by_patient(rows, _attributable)),
+        },
+        empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
+        short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
+        hit_patients=len({row.patient_id for row in rows if row.memorized_tokens}),
+        behind={basis: len(patients) for basis, patients in _behind(counts).items()},
         hit_rate=mean(_hit),
         source_notes_mean=mean(lambda row: row.source_notes, with_region),
         stitched_share=share(lambda item: item.metrics.stitched_regions, lambda item: item.metrics.regions),
@@ -156,6 +168,10 @@ def _fraction(tokens: int, row: GenerationMetrics) -> float:
 
 def _memorized(row: GenerationMetrics) -> float:
     return _fraction(row.memorized_tokens, row)
+
+
+def _without_echo(row: GenerationMetrics) -> float:
+    return _fraction(row.memorized_tokens - row.echo_tokens, row)
 
 
 def _attributable(row: GenerationMetrics) -> float:
@@ -194,6 +210,33 @@ def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) ->
 def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
     by_patient = _by_patient(rows, value)
     return clopper_pearson_of_mean(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
+
+
+def fraction_by_patient(values: Mapping[str, Sequence[float]]) -> PatientFraction:
+    """Return the mean over patients with the gate's bounds, and the patients by bin; `values` by patient."""
+    means = np.array([float(np.mean(own)) for own in values.values()])
+    return PatientFraction(mean=clopper_pearson_of_mean(sum(means.tolist()), len(means)), bins=bin_fractions(means))
+
+
+def _behind(counts: Sequence[MeasuredGeneration]) -> dict[TextBasis, set[str]]:
+    """Return the patients behind each part of the text that a share is made of."""
+    behind: dict[TextBasis, set[str]] = {basis: set() for basis in get_args(TextBasis)}
+    for item in counts:
+        row, patient_id = item.metrics, item.metrics.patient_id
+        revealing = sum(flag.revealing for flag in item.flags)
+        single = sum(k == 1 for k, _, _ in item.pieces)
+        parts: dict[TextBasis, int] = {
+            "stitched": row.stitched_regions,
+            "unstitched": row.regions - row.stitched_regions,
+            "templated": len(item.flags) - revealing,
+            "revealing": revealing,
+            "shared": len(item.pieces) - single,
+            "single": single,
+        }
+        for basis, units in parts.items():
+            if units:
+                behind[basis].add(patient_id)
+    return behind
 
 
 def _by_patient(

@@ -13,7 +13,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.token_cache import BATCH, TokenCache
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.schema.corpus import Moments, PopulationSummary
+from clinaudit.reports.exact.corpus import Moments, PopulationSummary
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))

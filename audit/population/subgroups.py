@@ -1,7 +1,7 @@
 """Subgroup analysis of memorization and disclosure: by age band, sex, race where given, and number of notes.
 
 Owns which group a patient is in, and the metrics by group. Knows nothing of how a fraction or a verdict came about, nor
-of what is suppressed. Every metric is a mean over patients of a number in [0, 1], with the Clopper-Pearson interval of
+of what is published. Every metric is a mean over patients of a number in [0, 1], with the Clopper-Pearson interval of
 a bounded mean (`clinaudit.audit.statistics.intervals`): groups are small, where the bootstrap would be too narrow.
 Intervals are not adjusted for the number of groups.
 """
@@ -16,8 +16,10 @@ from clinaudit.audit.population.description import UNKNOWN, age_band, race_group
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.groups import PARTITIONS, GroupDisclosure, GroupMemorization, Partition, Subgroups
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.groups import GroupDisclosure, GroupMemorization, Subgroups
+from clinaudit.reports.schema.groups import PARTITIONS, Partition
+from clinaudit.reports.schema.record import Arm
 
 #: Bands of the number of notes, each by its least number [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))

@@ -1,5 +1,4 @@
-"""What leaves a run: suppressed results, report, verdict; the evidence page (PHI); purge.
+"""A finished run's files: what is published, the exact report beside the evidence, and purging.
 
-To publish is to write the suppressed copy, outside `evidence/`. May import `run` and below, and `reports`, which
-suppresses and renders. Computes no metric.
+The only room that may make a report of exact results. May import `ranges` and below.
 """

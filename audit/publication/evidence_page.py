@@ -1,6 +1,7 @@
 """From the evidence tables and the corpus to `evidence/evidence.html` (opt-in; PHI).
 
-Owns which generations are shown, and where a piece stands in its source note. Knows nothing of the page's layout, or of
+Owns which generations are shown, which truth a reading is compared with, and where a piece stands in its source note.
+Knows nothing of the page's layout, or of
 how a match was found: it reads the tables that the audit wrote.
 """
 
@@ -17,12 +18,13 @@ from clinaudit.audit.run.manifest import replace_files, require_finished_run, ve
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.pages.evidence import (
+    DiagnosisReading,
     EvidencePage,
-    Leak,
+    GeneratedText,
     LeakedSpan,
+    Reading,
     SourceNote,
     SpanKind,
-    StatedDiagnosis,
     render_evidence,
 )
 from clinaudit.templates.note import NoteReader, NoteText
@@ -46,7 +48,7 @@ def write_evidence_page(root: Path, corpus_path: Path, *, template: Path | None 
 def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, limit: int) -> EvidencePage:
     place = f"{run.evidence.name}/{EVIDENCE_PAGE}"
     verify(run, but=(place,))
-    needed = ("generations", "generation_metrics", "regions", "segments", "judgements")
+    needed = ("generations", "generation_metrics", "regions", "segments", "cohorts", "judgements")
     if not all((run.evidence / f"{name}.parquet").is_file() for name in needed):
         raise BadInputError(
             f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
@@ -66,25 +68,22 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations that repeat notes or state a diagnosis: the `limit` with most attributable tokens."""
+    """Return the generations: the `limit` with most attributable tokens, then those with most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
     metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
-    stated = {
-        generation_id: tuple(_stated(rows))
-        for generation_id, rows in tables["judgements"].items()
-        if any(row["patient_has_diagnosis"] == "positive" for row in rows)
+    present = {
+        (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
-    found = sorted(
-        (
-            row
-            for row in read_table(run.evidence, "generations")
-            if row["generation_id"] in tables["regions"] or row["generation_id"] in stated
-        ),
-        key=lambda row: (-metrics[row["generation_id"]]["attributable_tokens"], row["generation_id"]),
-    )
+
+    def rank(row: Row) -> tuple[int, int, str]:
+        generation_id = row["generation_id"]
+        read = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
+        return -metrics[generation_id]["attributable_tokens"], -read.count("positive"), generation_id
+
+    found = sorted(read_table(run.evidence, "generations"), key=rank)
     notes: dict[str, SourceNote] = {}
     read: dict[str, NoteText] = {}
-    leaks = []
+    texts = []
     for row in found[:limit]:
         generation_id = row["generation_id"]
         pieces = tables["regions"].get(generation_id, [])
@@ -94,10 +93,11 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 read[note.note_id] = reader.read(note.note_id, note.text)
                 visit = None if note.visit_date is None else note.visit_date.isoformat()
                 notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
-        leaks.append(
-            Leak(
+        patient_id = row["patient_id"]
+        texts.append(
+            GeneratedText(
                 generation_id=generation_id,
-                patient_id=row["patient_id"],
+                patient_id=patient_id,
                 arm=row["arm"],
                 tier=row["tier"],
                 prompt=row["prompt"],
@@ -105,10 +105,18 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 tokens=metrics[generation_id]["tokens"],
                 attributable_tokens=metrics[generation_id]["attributable_tokens"],
                 spans=tuple(_spans(row["text"], pieces, tables["segments"].get(generation_id, []), read)),
-                stated=stated.get(generation_id, ()),
+                readings=tuple(
+                    DiagnosisReading(
+                        diagnosis=judgement["diagnosis"],
+                        read=_reading(judgement),
+                        present=present.get((judgement["diagnosis"], patient_id)),
+                        spans=_quoted(judgement),
+                    )
+                    for judgement in tables["judgements"].get(generation_id, [])
+                ),
             )
         )
-    return EvidencePage(leaks=leaks, notes=list(notes.values()), found=len(found))
+    return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
 
 
 def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:
@@ -118,11 +126,16 @@ def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:
     return rows
 
 
-def _stated(rows: Sequence[Row]) -> Iterator[StatedDiagnosis]:
-    for row in rows:
-        if row["patient_has_diagnosis"] == "positive":
-            spans = (*row["diagnosis_spans"], *row["symptom_spans"], *row["medication_spans"])
-            yield StatedDiagnosis(row["diagnosis"], row["patient_has_diagnosis"], spans)
+def _reading(judgement: Row) -> Reading:
+    if judgement["diagnosis_mentioned"] is None:
+        return "unjudged"
+    status: Reading | None = judgement["patient_has_diagnosis"]
+    return "not_mentioned" if status is None else status
+
+
+def _quoted(judgement: Row) -> tuple[str, ...]:
+    kinds = ("diagnosis_spans", "symptom_spans", "medication_spans")
+    return tuple(span for kind in kinds for span in judgement[kind] or ())
 
 
 def _spans(

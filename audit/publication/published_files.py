@@ -1,4 +1,4 @@
-"""The files of a finished run: evidence, published results, report, verdict, run record and, last, the manifest.
+"""The files of a finished run: evidence, published results, reports, verdict, run record and, last, the manifest.
 
 Owns which file holds what (docs/results.md, "What a run leaves"). Knows nothing of how an estimate came about.
 """
@@ -7,47 +7,70 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from clinaudit.audit.publication.exact_content import exact_parts, exact_results
+from clinaudit.audit.ranges.results import publish, publish_decision
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.manifest import replace_files, write_manifest
-from clinaudit.errors import IntegrityError
+from clinaudit.errors import BadInputError, IntegrityError
+from clinaudit.reports.exact.decision import Decision
+from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.exports.junit import junit_xml
+from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.exports.sarif import sarif_json
 from clinaudit.reports.pages.pdf import render_pdf
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.schema.decision import Decision
-from clinaudit.reports.schema.results import Results, from_json, to_json
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import PublishedResults, from_json, to_json
+from clinaudit.reports.suppression.coarse import coarsen, decision_words
 
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
 REPORT = "report.html"
-#: Only on request (`clinaudit report --pdf`).
+#: Only on request (`clinaudit report`).
 PDF = "report.pdf"
+SUMMARY = "summary.pdf"
+MODEL_CARD = "model-card.yaml"
 VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, *VERDICT_FILES)
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES)
+_ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
+_OLDER = "of an earlier version of clinaudit; audit again, in a new directory"
 
 
-def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> Results:
-    """Write everything outside the evidence tables, the manifest last; return the published (suppressed) results."""
-    write_atomically(run.evidence / RESULTS, to_json(results))
-    text = to_json(suppress(results))
+def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> PublishedResults:
+    """Write everything outside the evidence tables, the manifest last; return the published results."""
+    write_atomically(run.evidence / RESULTS, exact_to_json(results))
+    text = to_json(publish(coarsen(results)))
     write_atomically(run.root / RESULTS, text)
-    # The rest is made from the published files as written, so that `report` gives the same page again.
-    published = from_json(text)
+    # The rest is made from the files as written, so that `report` gives the same pages again.
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
     write_atomically(run.root / RUN_RECORD, provenance)
-    if published.decision is not None:
-        write_verdict(run.root, published.decision)
-    write_atomically(run.root / REPORT, render_page(published, json.loads(provenance)))
-    # A PDF of an earlier audit would contradict the rest.
-    (run.root / PDF).unlink(missing_ok=True)
+    content = published(run)
+    if content.results.decision is not None:
+        write_verdict(run.root, content.results.decision)
+    write_atomically(run.root / REPORT, render_report(content))
+    write_atomically(run.evidence / REPORT, render_report(exact(run)))
+    # What was made on request of an earlier audit would contradict the rest.
+    for name in _ON_REQUEST:
+        (run.root / name).unlink(missing_ok=True)
     write_manifest(run)
-    return published
+    return content.results
 
 
-def write_verdict(directory: Path, decision: Decision) -> None:
+def published(run: RunDirectory) -> ReportContent:
+    """Return the content of the report for those who may not see PHI, from the published files."""
+    return ReportContent(results=read_published(run), provenance=read_record(run))
+
+
+def exact(run: RunDirectory) -> ReportContent:
+    """Return the content of the exact report (PHI), from the evidence."""
+    results = read_exact(run)
+    return ReportContent(results=exact_results(results), provenance=read_record(run), exact=exact_parts(results))
+
+
+def write_verdict(directory: Path, decision: PublishedDecision) -> None:
     """Write a published verdict in its three machine-readable forms; those of an earlier one are removed first."""
     for name in VERDICT_FILES:
         (directory / name).unlink(missing_ok=True)
@@ -55,44 +78,95 @@ def write_verdict(directory: Path, decision: Decision) -> None:
         write_atomically(directory / name, text)
 
 
-def gate_json(decision: Decision) -> str:
-    """Return the text of `gate.json`, for a decision that is already suppressed."""
+def gate_json(decision: PublishedDecision) -> str:
+    """Return the text of `gate.json`."""
     return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
-def publish_decision(results: Results, decision: Decision, *, unsuppressed: bool) -> Decision:
-    """Return the copy of a verdict on `results` that may be published: suppressed and rounded."""
-    decided = with_decision(results, decision)
-    # Rounded, as all that is published.
-    return from_json(to_json(suppress(decided) if unsuppressed else decided)).decision or decision
+def published_decision(decision: Decision, results: PublishedResults) -> PublishedDecision:
+    """Return an exact verdict on these results as it may be published: its words, and the published ranges."""
+    return publish_decision(decision_words(decision), results)
 
 
-def render_again(run: RunDirectory, *, pdf: bool = False) -> None:
-    """Render the report from the published results once more; with `pdf`, as a PDF too."""
-    results, record = read_results(run), read_record(run)
-    files = {REPORT: render_page(results, record).encode("utf-8")}
+def render_again(
+    run: RunDirectory,
+    *,
+    pdf: bool = False,
+    one_page: bool = False,
+    model_card: bool = False,
+    identity: Mapping[str, str | None] | None = None,
+) -> None:
+    """Render the reports once more from the files of the run, and what is asked for besides.
+
+    With `identity`, `run.json` is given these names first. The exact report is rendered where the evidence is there.
+    """
+    files: dict[str, bytes] = {}
+    content = published(run)
+    if identity is not None:
+        record = {**content.provenance, "identity": dict(identity)}
+        files[RUN_RECORD] = (json.dumps(record, indent=1, sort_keys=True) + "\n").encode("utf-8")
+        content = ReportContent(results=content.results, provenance=record)
+    files[REPORT] = render_report(content).encode("utf-8")
+    if has_evidence(run):
+        inside = exact(run)
+        inside = ReportContent(results=inside.results, provenance=content.provenance, exact=inside.exact)
+        files[f"{run.evidence.name}/{REPORT}"] = render_report(inside).encode("utf-8")
     if pdf:
-        files[PDF] = render_pdf(render_page(results, record, for_paper=True))
+        files[PDF] = render_pdf(render_report(content, for_paper=True))
+    if one_page:
+        files[SUMMARY] = render_pdf(render_summary(content))
+    if model_card:
+        files[MODEL_CARD] = model_card_yaml(content).encode("utf-8")
     replace_files(run, files)
 
 
-def read_results(run: RunDirectory, *, unsuppressed: bool = False) -> Results:
-    """Read a run's results: the published ones or (where the evidence still exists) the unsuppressed ones.
-
-    Raises `IntegrityError` where the file does not follow the schema.
-    """
-    path = run.evidence / RESULTS if unsuppressed else run.root / RESULTS
+def read_published(run: RunDirectory) -> PublishedResults:
+    """Read a run's published results; raises `IntegrityError` where the file does not follow the schema."""
+    text = _read_text(run.root / RESULTS, RESULTS)
     try:
-        return from_json(path.read_text(encoding="utf-8"))
+        return from_json(text)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # pydantic's own message quotes the values.
-        raise IntegrityError(f"{path.name} does not follow the results schema; run the audit again") from None
+        raise _unreadable(text, RESULTS) from None
+
+
+def read_exact(run: RunDirectory) -> Results:
+    """Read a run's exact results (PHI).
+
+    Raises `BadInputError` where the evidence was purged, `IntegrityError` where the file does not follow the schema.
+    """
+    if not has_evidence(run):
+        raise BadInputError("this run has no evidence: it was purged; leave --exact out to read what is published")
+    text = _read_text(run.evidence / RESULTS, f"{run.evidence.name}/{RESULTS}")
+    try:
+        return exact_from_json(text)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _unreadable(text, f"{run.evidence.name}/{RESULTS}") from None
+
+
+def _read_text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise IntegrityError(f"{name} is missing; restore it or run the audit again") from None
+    except UnicodeDecodeError:
+        raise IntegrityError(f"{name} is not UTF-8; run the audit again") from None
+
+
+def _unreadable(text: str, name: str) -> IntegrityError | BadInputError:
+    try:
+        version = json.loads(text).get("schema_version")
+    except (ValueError, AttributeError, RecursionError):
+        version = None
+    if version == "1.0":
+        return BadInputError(f"{name} is {_OLDER}")
+    return IntegrityError(f"{name} does not follow the results schema; run the audit again")
 
 
 def read_record(run: RunDirectory) -> dict[str, object]:
     """Read a run's `run.json`; raises `IntegrityError` where it is not a run record."""
     try:
-        record = json.loads((run.root / RUN_RECORD).read_text(encoding="utf-8"))
+        record = json.loads(_read_text(run.root / RUN_RECORD, RUN_RECORD))
     except (ValueError, RecursionError):
         raise IntegrityError(f"{RUN_RECORD} is not JSON; run the audit again") from None
     if not isinstance(record, dict):
@@ -100,8 +174,8 @@ def read_record(run: RunDirectory) -> dict[str, object]:
     return record
 
 
-def has_unsuppressed_results(run: RunDirectory) -> bool:
-    """Whether the run still has its unsuppressed results."""
+def has_evidence(run: RunDirectory) -> bool:
+    """Whether the run still has its exact results."""
     return (run.evidence / RESULTS).is_file()
 
 

@@ -2,20 +2,23 @@
 
 A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. While files of a
 finished run are replaced, the manifest lists both the old and the new digests: a process killed meanwhile leaves a run
-that still verifies. Knows nothing of what the files hold.
+that still verifies. A signature of the manifest goes as soon as the manifest changes. Knows nothing of what the files
+hold, or of how a signature is made.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of, write_atomically
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
 
 _NAME = "manifest.json"
+#: Beside the manifest, which it signs and which does not list it.
+SIGNATURE_NAME: Final = "manifest.sig"
 #: Digests that files being replaced had before.
 _REPLACED = "replaced"
 
@@ -49,8 +52,14 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
 
 
 def remove_manifest(run: RunDirectory) -> None:
-    """Remove the manifest before files change, so that a killed process never leaves a wrong one."""
+    """Remove the manifest and its signature before files change: a killed process never leaves a wrong one."""
+    (run.root / SIGNATURE_NAME).unlink(missing_ok=True)
     (run.root / _NAME).unlink(missing_ok=True)
+
+
+def is_half_replaced(run: RunDirectory) -> bool:
+    """Whether a stopped replacement left files of two renderings."""
+    return _REPLACED in _read(run)
 
 
 def has_manifest(run: RunDirectory) -> bool:
@@ -129,6 +138,23 @@ def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = Tru
     return len(wanted)
 
 
+def manifest_bytes(run: RunDirectory) -> bytes:
+    """Return the manifest as it stands, which is what a signature is of.
+
+    Raises `IncompleteError` while files are being replaced: both the old and the new ones would hold.
+    """
+    if _read(run).get(_REPLACED):
+        raise IncompleteError(
+            f"a command that renders {run.root.name} again was stopped; run `clinaudit report` again to finish it"
+        )
+    return (run.root / _NAME).read_bytes()
+
+
+def run_digest(run: RunDirectory) -> str:
+    """Return the SHA-256 of the manifest: one number for every file of the run outside `work/`."""
+    return sha256_of(run.root / _NAME)
+
+
 def _read(run: RunDirectory) -> dict[str, Any]:
     try:
         content = json.loads((run.root / _NAME).read_text(encoding="utf-8"))
@@ -141,6 +167,7 @@ def _read(run: RunDirectory) -> dict[str, Any]:
 
 
 def _write(run: RunDirectory, content: Mapping[str, object]) -> None:
+    (run.root / SIGNATURE_NAME).unlink(missing_ok=True)
     write_atomically(run.root / _NAME, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
@@ -159,12 +186,12 @@ def _is_evidence(name: str) -> bool:
 
 
 def _files(run: RunDirectory) -> list[str]:
-    """Return the run's files outside `work/`, relative, except the manifest and unfinished ones."""
+    """Return the run's files outside `work/`, relative, except the manifest, its signature and unfinished ones."""
     return sorted(
         str(path.relative_to(run.root))
         for path in run.root.rglob("*")
         if path.is_file()
         and run.work not in path.parents
-        and path != run.root / _NAME
+        and path not in (run.root / _NAME, run.root / SIGNATURE_NAME)
         and not (path.name.startswith(".") and path.name.endswith(".partial"))
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtr, ndtri
 
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.exact.estimate import Estimate
 
 #: Two-sided error of every interval.
 ALPHA = 0.05

@@ -1,6 +1,6 @@
 """Distribution of a fraction over patients: histogram, shares above thresholds, deciles, mean of the worst tenth.
 
-Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is suppressed. The mean of the
+Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is published. The mean of the
 worst tenth is the conditional tail expectation (expected shortfall) at 90%.
 """
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import RESAMPLES, clopper_pearson, percentile_interval
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import Decile, FractionBin, PatientDistribution, ShareAbove
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.groups import Decile, FractionBin, PatientDistribution, ShareAbove
 
 #: Fractions above which patients are counted [choice]: any, one in a hundred tokens, one in ten, half.
 THRESHOLDS: Final = (0.0, 0.01, 0.1, 0.5)
@@ -32,14 +32,9 @@ def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int
         raise ValueError("every patient must have at least one generation")
     values = np.sort([float(np.mean(own)) for own in fractions.values()])
     count = len(values)
-    ends = (*THRESHOLDS, 1.0)
-    bins = [FractionBin(low=0.0, high=0.0, patients=int((values == 0).sum()))]
-    for low, high in itertools.pairwise(ends):
-        inside = (values > low) & ((values <= high) | (high == 1.0))
-        bins.append(FractionBin(low=low, high=high, patients=int(inside.sum())))
     low, high = _tail_interval(values, seed)
     return PatientDistribution(
-        bins=bins,
+        bins=bin_fractions(values),
         above=[
             ShareAbove(threshold=threshold, share=clopper_pearson(int((values > threshold).sum()), count))
             for threshold in THRESHOLDS
@@ -47,6 +42,15 @@ def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int
         deciles=[Decile(share=k / 10, fraction=float(np.quantile(values, k / 10))) for k in range(1, 10)],
         worst_tenth=Estimate(value=float(values[-tail_size(count) :].mean()), low=low, high=high, n=tail_size(count)),
     )
+
+
+def bin_fractions(values: NDArray[np.float64]) -> list[FractionBin]:
+    """Return the patients by bin: at zero, and above each threshold up to the next; `values` holds one a patient."""
+    bins = [FractionBin(low=0.0, high=0.0, patients=int((values == 0).sum()))]
+    for low, high in itertools.pairwise((*THRESHOLDS, 1.0)):
+        inside = (values > low) & ((values <= high) | (high == 1.0))
+        bins.append(FractionBin(low=low, high=high, patients=int(inside.sum())))
+    return bins
 
 
 def tail_size(patients: int) -> int:

@@ -6,7 +6,7 @@ of what text stands in notes, nor of what a failed check means for a patient.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,26 @@ _ID_BITS: Final = 32
 Pairs = NDArray[np.int64]
 #: A measure of some generations; None where they hold too little text for it.
 Measured = Callable[[Sequence[Generation]], float | None]
-#: Takes A's measure and B's; returns the limit, and whether B keeps it.
-Compared = Callable[[float, float], tuple[float, bool]]
+Unit = Literal["generations", "tokens"]
+
+
+class Limit(NamedTuple):
+    """What B is allowed."""
+
+    #: In words.
+    allowed: str
+    #: Takes A's measure and B's; returns the limit, and whether B keeps it.
+    compare: Callable[[float, float], tuple[float, bool]]
+
+
+class Question(NamedTuple):
+    """One question of the check."""
+
+    text: str
+    #: What the figure is a mean over.
+    unit: Unit
+    measure: Measured
+    limit: Limit
 
 
 class Group(NamedTuple):
@@ -48,20 +66,25 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
     `ngram` is the length of a match in tokens. Without `counts_repetition` the share of repetitive generations is not
     checked: of one patient's few generations it is not informative.
     """
-    questions: list[tuple[str, Measured, Compared]] = [
-        ("generations shorter than a match", _short_share(ngram), _at_most(MORE_SHORT, ceiling=MOST_SHORT)),
-        ("mean length in tokens", _mean_tokens, _at_least),
-        ("distinct tokens in a run as long as a match", _distinct_share(ngram), _at_least),
-        ("pairs of neighbouring tokens that A wrote of others", _known_share(group.known_pairs), _at_least),
+    questions = [
+        Question(
+            "generations shorter than a match", "generations", _short_share(ngram), _at_most(MORE_SHORT, MOST_SHORT)
+        ),
+        Question("mean length in tokens", "tokens", _mean_tokens, _HALF),
+        Question("distinct tokens in a run as long as a match", "tokens", _distinct_share(ngram), _HALF),
+        Question(
+            "pairs of neighbouring tokens that A wrote of others", "tokens", _known_share(group.known_pairs), _HALF
+        ),
     ]
     if counts_repetition:
-        questions.append(("generations stopped for repeating themselves", _repetition_share, _at_most(MORE_REPETITION)))
-    return [_answer(group, question, measure, compare) for question, measure, compare in questions]
+        repeats = "generations stopped for repeating themselves"
+        questions.append(Question(repeats, "generations", _repetition_share, _at_most(MORE_REPETITION)))
+    return [_answer(group, question) for question in questions]
 
 
-def _answer(group: Group, question: str, measure: Measured, compare: Compared) -> HealthCheck:
-    before = measure(group.before) if group.before else None
-    after = measure(group.after) if group.after else None
+def _answer(group: Group, question: Question) -> HealthCheck:
+    before = question.measure(group.before) if group.before else None
+    after = question.measure(group.after) if group.after else None
     limit, passed, reason = None, None, None
     if before is None or not group.after:
         reason = NO_TEXT
@@ -69,9 +92,17 @@ def _answer(group: Group, question: str, measure: Measured, compare: Compared) -
         # A wrote enough for the question, B did not: that is a collapse, not missing data.
         passed, reason = False, "too little text"
     else:
-        limit, passed = compare(before, after)
+        limit, passed = question.limit.compare(before, after)
     return HealthCheck(
-        group=group.name, question=question, a=before, b=after, limit=limit, passed=passed, reason=reason
+        group=group.name,
+        question=question.text,
+        unit=question.unit,
+        allowed=question.limit.allowed,
+        a=before,
+        b=after,
+        limit=limit,
+        passed=passed,
+        reason=reason,
     )
 
 
@@ -89,19 +120,23 @@ def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
-def _at_most(more: float, *, ceiling: float = 1.0) -> Compared:
+def _at_most(more: float, ceiling: float = 1.0) -> Limit:
     """B may be above A by `more`, and no higher than the ceiling."""
 
     def compare(before: float, after: float) -> tuple[float, bool]:
         limit = min(before + more, ceiling)
         return limit, after <= limit
 
-    return compare
+    never = f", never above {ceiling:.2f}" if ceiling < 1 else ""
+    return Limit(f"at most {more:.2f} above A{never}", compare)
 
 
-def _at_least(before: float, after: float) -> tuple[float, bool]:
+def _keeps_part(before: float, after: float) -> tuple[float, bool]:
     limit = KEPT_PART * before
     return limit, after >= limit
+
+
+_HALF: Final = Limit("no less than half of A", _keeps_part)
 
 
 def _short_share(ngram: int) -> Measured:

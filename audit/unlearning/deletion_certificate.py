@@ -1,24 +1,26 @@
 """The deletion certificate: named patients before and after, with the collapse check (docs/comparing-runs.md).
 
-Owns who is a control, whose generations are checked for collapse, and what of the certificate may be published. The
-named patients are the forget set of the unlearning literature, the retained ones its retain set; controls are held out.
-The rule for one patient is in `forgetting_verdict`, the check itself in `collapse`.
+Owns who is a control, and whose generations are checked for collapse. The named patients are the forget set of the
+unlearning literature, the retained ones its retain set; controls are held out. The rule for one patient is in
+`forgetting_verdict`, the check itself in `collapse`; what may be published is decided in `coarse_comparison`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from clinaudit.audit.comparison.evidence import RunEvidence
+from clinaudit.audit.comparison.exact_figures import exact_estimate
 from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
 from clinaudit.audit.unlearning.forgetting_verdict import (
     PURGED,
-    VERDICTS,
     MeasuredRuns,
     certify_patient,
     not_shown,
@@ -26,20 +28,44 @@ from clinaudit.audit.unlearning.forgetting_verdict import (
 )
 from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.errors import BadInputError
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.exact.comparison import Forgetting
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.certificate import Certificate, PatientCertificate
 from clinaudit.reports.schema.comparison import (
-    Certificate,
-    Forgetting,
+    FORGETTING_VERDICTS,
     ForgettingVerdict,
     HealthCheck,
-    PatientCertificate,
+    PublishedForgetting,
 )
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.suppression.comparison import suppress_forgetting
+from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
 from clinaudit.templates.text_file import read_text_file
 
 EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "not shown": 8}
+_NO_CONTROLS: Final = "there are no patients never seen to compare with"
 ByPatient = Mapping[str, Sequence[Generation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """The certificate by patient (PHI), the same without names, and what of it may be published."""
+
+    certificate: Certificate
+    exact: Forgetting
+    published: PublishedForgetting
+
+
+@dataclass(frozen=True, slots=True)
+class _Controls:
+    """The held-out patients of the run after, and how many of them would not pass the rule for named ones."""
+
+    patients: int
+    above: int
+
+    @property
+    def share(self) -> Estimate:
+        if not self.patients:
+            return Estimate(value=None, n=0, reason=_NO_CONTROLS)
+        return estimate_share(self.above, self.patients)
 
 
 def read_ids(path: Path) -> list[str]:
@@ -51,13 +77,11 @@ def read_ids(path: Path) -> list[str]:
     return ids
 
 
-def certify(
-    named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None
-) -> tuple[Certificate, Forgetting]:
-    """Return the certificate by patient (PHI), and what of it may be published."""
+def certify(named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Certified:
+    """Certify the named patients; without the evidence of both runs nothing is shown."""
     if evidence is None:
         patients = [not_shown(patient_id, PURGED) for patient_id in named]
-        return _conclude(patients, pair, health=[], sizes={}, controls={}, above=_no_controls())
+        return _conclude(patients, pair, health=[], sizes={}, controls=_Controls(0, 0))
     before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
     runs = MeasuredRuns(
@@ -78,16 +102,7 @@ def certify(
         own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
         patients.append(certify_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
     above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
-    controls = {
-        tier: max((level.patients for (at, _), level in runs.levels_after.items() if at == tier), default=0)
-        for tier in TIER_IDS
-    }
-    share = estimate_share(above, len(held_out[1])) if held_out[1] else _no_controls()
-    return _conclude(patients, pair, health=health, sizes=sizes, controls=controls, above=share)
-
-
-def _no_controls() -> Estimate:
-    return Estimate(value=None, n=0, reason="there are no held-out patients to compare with")
+    return _conclude(patients, pair, health=health, sizes=sizes, controls=_Controls(len(held_out[1]), above))
 
 
 def _held_out(run: PatientMeasures, named: Collection[str]) -> list[str]:
@@ -147,28 +162,32 @@ def _conclude(
     *,
     health: list[HealthCheck],
     sizes: dict[str, int],
-    controls: dict[str, int],
-    above: Estimate,
-) -> tuple[Certificate, Forgetting]:
+    controls: _Controls,
+) -> Certified:
     verdict = worst_of(patient.verdict for patient in patients)
     collapsed = has_collapsed(health)
     certificate = Certificate(
         verdict=verdict,
         collapsed=collapsed,
-        controls_above_level=above,
+        controls_above_level=exact_estimate(controls.share),
         health=health,
         differences=list(pair.differences),
         patients=patients,
     )
-    forgetting = Forgetting(
+    exact = Forgetting(
         verdict=verdict,
         named=len(patients),
-        patients={of: sum(patient.verdict == of for patient in patients) for of in VERDICTS},
+        patients={of: sum(patient.verdict == of for patient in patients) for of in FORGETTING_VERDICTS},
         leaked_before=sum(patient.leaked_before for patient in patients),
-        controls=dict(controls),
-        controls_above_level=above,
+        controls=controls.patients,
+        controls_above=controls.above,
+        controls_above_level=controls.share,
         collapsed=collapsed,
         health=health,
         reasons=sorted({reason for patient in patients for reason in patient.reasons}),
     )
-    return certificate, suppress_forgetting(forgetting, group_sizes=sizes)
+    published = coarsen_forgetting(exact, group_sizes=sizes, step=pair.step)
+    if published.controls is not None:
+        share = share_range(published.controls.above, published.controls.within)
+        published = published.model_copy(update={"controls_above_level": share})
+    return Certified(certificate, exact, published)

@@ -20,10 +20,9 @@ from clinaudit.audit.unlearning.held_out_level import (
     is_above,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import CertificateRow, ForgettingVerdict, PatientCertificate
+from clinaudit.reports.schema.certificate import CertificateRow, PatientCertificate
+from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, ForgettingVerdict
 
-#: The worst first.
-VERDICTS: Final[tuple[ForgettingVerdict, ...]] = ("still leaks", "not shown", "forgotten")
 PURGED: Final = "the evidence of a run was purged"
 NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"
 OTHER_CORPUS: Final = (
@@ -33,11 +32,11 @@ NOT_TRAINED: Final = "the patient was not in the training data of the run before
 COLLAPSED: Final = "the run after does not write as the run before did"
 UNCHECKED: Final = "whether the run after still writes could not be checked"
 OWN_COLLAPSE: Final = "what the run after writes of the patient is not like what the run before wrote"
-NO_TIER: Final = "a tier was not tried in both runs"
+NO_TIER: Final = "a level of access was not tried in both runs"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
 TOO_SHORT: Final = "a generation of the run after is shorter than a match"
-FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} held-out patients make the level"
-ABOVE: Final = "a figure is above the level of the held-out patients"
+FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the level"
+ABOVE: Final = "a figure is above the level of the patients never seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def not_shown(patient_id: str, reason: str) -> PatientCertificate:
 
 def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:
     """Return the verdict over all patients; without any, nothing is shown."""
-    return min(verdicts, key=VERDICTS.index, default="not shown")
+    return min(verdicts, key=FORGETTING_VERDICTS.index, default="not shown")
 
 
 def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[CertificateRow]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.audit.judge.ledger import outcome_of
-from clinaudit.reports.schema.estimate import Arm
+from clinaudit.reports.schema.record import Arm
 
 #: Coverage of the level: a further held-out patient is at or below it with at least this probability.
 LEVEL_SHARE: Final = 0.95

@@ -1,6 +1,6 @@
 """Counts of a corpus for `clinaudit check`; also contamination across splits: patients and note texts in both.
 
-The counts are exact, for the corpus's owner alone; none of them enters a report unsuppressed.
+The counts are exact, for the corpus's owner alone; none of them enters a published report as it is.
 """
 
 import hashlib

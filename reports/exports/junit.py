@@ -8,15 +8,15 @@ which nothing was measured, never reads as success. Valid under the schema of Je
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from clinaudit.reports.schema.decision import Decision, Status
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
+from clinaudit.reports.wording.rule_figures import limit_text, observed_text
 
 #: Signs that XML 1.0 cannot hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TYPES: dict[Status, str] = {"fail": "limit", "inconclusive": "inconclusive", "incomplete": "incomplete"}
 
 
-def junit_xml(decision: Decision) -> str:
-    """Return the text of `junit.xml` for a decision that is already suppressed."""
+def junit_xml(decision: PublishedDecision) -> str:
+    """Return the text of `junit.xml`; `observed` of a rule is the range of its figure."""
     statuses: list[str] = [decision.status, *(rule.status for rule in decision.rules)]
     counts = {
         "tests": str(len(statuses)),
@@ -32,21 +32,25 @@ def junit_xml(decision: Decision) -> str:
     SubElement(properties, "property", {"name": "reason", "value": _legal(decision.reason)})
     _add_case(suite, "verdict", "run", decision.status, decision.reason, "Does the model pass the policy?")
     for rule in decision.rules:
-        _add_case(suite, rule.id, rule.metric, rule.status, rule.reason, rule.question)
+        _add_case(suite, rule.id, rule.metric, rule.status, rule.reason, _describe(rule))
     indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
 
 
-def _add_case(suite: Element, name: str, group: str, status: Status, reason: str, question: str) -> None:
+def _add_case(suite: Element, name: str, group: str, status: Status, reason: str, text: str) -> None:
     case = SubElement(suite, "testcase", {"classname": _legal(group), "name": _legal(name)})
     if status == "pass":
         return
     found = SubElement(
         case,
         "failure" if status == "fail" else "error",
-        {"message": _legal(reason if status == "fail" else f"{status}: {reason}"), "type": _TYPES[status]},
+        {"message": _legal(reason if status == "fail" else f"{status}: {reason}"), "type": status},
     )
-    found.text = _legal(question)
+    found.text = _legal(text)
+
+
+def _describe(rule: PublishedRule) -> str:
+    return f"{rule.question} Observed: {observed_text(rule)}. Limit: {limit_text(rule)}."
 
 
 def _legal(text: str) -> str:

@@ -2,7 +2,7 @@
 
 Owns what each status of a rule is called there. A rule that could not be decided is `open` ("insufficient information
 to decide"), which many viewers hide: so the verdict of the whole run is a result of its own, an error unless it passed,
-and a run that is incomplete or inconclusive adds a notification. Works on a decision that is already suppressed.
+and a run that is incomplete or inconclusive adds a notification. What a rule observed is the range of its figure.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import json
 from typing import Any, Final
 
 import clinaudit
-from clinaudit.reports.schema.decision import Decision, RuleOutcome, Status
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.names import STATUSES
@@ -24,13 +24,13 @@ _KINDS: Final = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
 _FINDINGS: Final = "results.json"
 
 
-def sarif_json(decision: Decision) -> str:
+def sarif_json(decision: PublishedDecision) -> str:
     """Return the text of `gate.sarif`."""
     log = {"$schema": SCHEMA_URI, "version": SARIF_VERSION, "runs": [_run(decision)]}
     return json.dumps(log, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _run(decision: Decision) -> dict[str, Any]:
+def _run(decision: PublishedDecision) -> dict[str, Any]:
     # Two rules of a policy may limit one thing (by "all" and by name); their description stands once.
     rules = {rule.id: _rule(rule) for rule in decision.rules}
     places = {rule_id: i for i, rule_id in enumerate(rules, start=1)}
@@ -61,7 +61,7 @@ def _verdict_rule() -> dict[str, Any]:
     }
 
 
-def _rule(rule: RuleOutcome) -> dict[str, Any]:
+def _rule(rule: PublishedRule) -> dict[str, Any]:
     return {
         "id": _plain(rule.id),
         "shortDescription": {"text": _plain(rule.question)},
@@ -69,7 +69,7 @@ def _rule(rule: RuleOutcome) -> dict[str, Any]:
     }
 
 
-def _verdict_result(decision: Decision) -> dict[str, Any]:
+def _verdict_result(decision: PublishedDecision) -> dict[str, Any]:
     passed = decision.status == "pass"
     return {
         "ruleId": VERDICT,
@@ -83,7 +83,7 @@ def _verdict_result(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _result(rule: RuleOutcome, index: int) -> dict[str, Any]:
+def _result(rule: PublishedRule, index: int) -> dict[str, Any]:
     return {
         "ruleId": _plain(rule.id),
         "ruleIndex": index,
@@ -104,10 +104,10 @@ def _result(rule: RuleOutcome, index: int) -> dict[str, Any]:
     }
 
 
-def _invocation(decision: Decision) -> dict[str, Any]:
+def _invocation(decision: PublishedDecision) -> dict[str, Any]:
     notices: dict[Status, str] = {
         "incomplete": "The audit is not finished: its verdict is not a pass.",
-        "inconclusive": "There are not enough data to tell: this is not a pass.",
+        "inconclusive": "Whether the model keeps the policy cannot be told: this is not a pass.",
     }
     notice = notices.get(decision.status)
     return {

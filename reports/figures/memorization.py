@@ -1,157 +1,163 @@
-"""Figures of memorization: by tier, near-verbatim, by note section, and copy-forward.
+"""Charts of repeated text: own text by tier with the policy's limit, note sections, K, and copy-forward.
 
-Owns which estimates a chart shows and how they are captioned. A figure without anything to draw says so in words.
+Owns which numbers a chart shows. A chart without anything to draw says so in words; one of a single bar is none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from clinaudit.reports.figures.charts import Row, draw_bars, draw_composition, draw_tier_estimates
-from clinaudit.reports.figures.drawn_ranges import Mark, chart_rows, has_marks, not_drawn_sentence
-from clinaudit.reports.figures.palette import COMPOSITION
-from clinaudit.reports.schema.memorization import POOLED_SECTIONS, SectionComposition
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.memorization import memorization_table, near_verbatim_table
-from clinaudit.reports.tables.table import Figure, Table, list_tiers, memorization_summaries, numbered_tier_title
-from clinaudit.reports.wording.captions import composition_caption, gradient_caption, near_verbatim_caption
-from clinaudit.reports.wording.findings import memorization_summary
-from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED_WHY, count_text, is_suppressed, percent_text
+from clinaudit.reports.figures.bars import (
+    SERIES,
+    BarFigure,
+    BarRow,
+    Cell,
+    MarkKind,
+    Scale,
+    Series,
+    Swatch,
+    fitting_scale,
+    share_bar,
+    stacked_bar,
+    tier_row,
+)
+from clinaudit.reports.schema.memorization import SECTION_KINDS, PublishedMemorization, SectionComposition
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.table import list_tiers
+from clinaudit.reports.wording.captions import KIND_TITLES, rule_limit, sections_caption, shown_tier
+from clinaudit.reports.wording.names import ARM_WORDS, display_title, join_words
+from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, percent_text
 
-#: Sections drawn before the rest are pooled (the paper's Figure 4 shows ten).
+#: Sections drawn before the rest are pooled, as many as the paper's Figure 4 shows.
 _SECTIONS_DRAWN = 10
-_REST = "Smaller sections, together"
-#: The row `POOLED_SECTIONS`, in words that tell it from the other.
-_HIDDEN_PARTS = "Text of few patients, any section"
+_REST = "smaller sections, together"
+_NO_LIMIT = "Pale: a range. Thin line: 95% interval."
 
 
-def memorization_figure(results: Results) -> Figure:
-    """Memorization by tier and arm (the paper's Figures 2 and 8), and the attributable fraction beside it."""
-    panels = {
-        "Memorized": "memorized_fraction",
-        "Patient-attributable": "attributable_fraction",
-        "Hit rate": "hit_rate",
-    }
-    marks = [
-        Mark(panel, numbered_tier_title(tier), arm, getattr(summary, name))
-        for tier, arm, summary in memorization_summaries(results)
-        for panel, name in panels.items()
-    ]
-    caption = gradient_caption(results) + not_drawn_sentence(marks)
-    tiers = [numbered_tier_title(tier) for tier in list_tiers(results) if tier in results.memorization]
-    svg = ""
-    if has_marks(marks):
-        svg = draw_tier_estimates(chart_rows(marks), panels=list(panels), tiers=tiers, label=caption)
-    return Figure("memorization", "Verbatim memorization by tier", caption, svg, memorization_table(results))
-
-
-def near_verbatim_figure(results: Results) -> Figure:
-    """Near-verbatim text, in a chart of its own."""
-    panels = {"Near-verbatim": "fraction", "Beyond verbatim": "extra_fraction"}
-    marks = [
-        Mark(panel, numbered_tier_title(tier), arm, getattr(summary.near_verbatim, name))
-        for tier, arm, summary in memorization_summaries(results)
-        if summary.near_verbatim is not None
-        for panel, name in panels.items()
-    ]
-    caption = near_verbatim_caption(results) + not_drawn_sentence(marks)
-    tiers = [tier for tier in map(numbered_tier_title, list_tiers(results)) if tier in {mark.line for mark in marks}]
-    svg = ""
-    if has_marks(marks):
-        svg = draw_tier_estimates(chart_rows(marks), panels=list(panels), tiers=tiers, label=caption)
-    return Figure("near-verbatim", "Near-verbatim text by tier", caption, svg, near_verbatim_table(results))
-
-
-def composition_figure(results: Results) -> Figure:
-    """Composition by note section (the paper's Figure 4), at the headline tier in train.
-
-    Sections have the names that the note template gives them.
-    """
-    summary = memorization_summary(results, HEADLINE_TIER, "train")
-    section_rows = summary.sections if summary else []
-    totals = {kind: sum(_kinds(section)[kind] or 0 for section in section_rows) for kind in COMPOSITION}
-    sections = sorted((s for s in section_rows if s.section != POOLED_SECTIONS), key=lambda s: (-_shown(s), s.section))
-    drawn = {display_title(s.section): _kinds(s) for s in sections[:_SECTIONS_DRAWN]}
-    if sections[_SECTIONS_DRAWN:]:
-        drawn[_REST] = _summed([_kinds(section) for section in sections[_SECTIONS_DRAWN:]])
-    # Hidden counts of a kind are in the pooled row, unless they are hidden there too: then its total is not known.
-    pooled = next((_kinds(section) for section in section_rows if section.section == POOLED_SECTIONS), None)
-    if pooled is not None:
-        drawn[_HIDDEN_PARTS] = pooled
-    hidden = [kind for kind, tokens in (pooled or {}).items() if tokens is None]
-    rows: list[Row] = [
-        {"section": section, "kind": kind, "tokens": tokens, "order": order}
-        for section, kinds in drawn.items()
-        for order, (kind, tokens) in enumerate(kinds.items())
-        if tokens
-    ]
-    caption = composition_caption(totals, hidden=hidden)
-    if _REST in drawn:
-        caption += f" “{_REST}”: all after the {_SECTIONS_DRAWN} with most text."
-    if any((pooled or {}).values()):
-        caption += f" “{_HIDDEN_PARTS}”: what is suppressed in the sections' own rows, added up."
-    if summary is not None and not section_rows and is_suppressed(summary.templated_share):
-        caption = f"Composition by section is {SUPPRESSED_WHY}."
-    svg = draw_composition(rows, sections=_sections(rows), label=caption) if rows else ""
-    table = Table(
-        "Memorized tokens by note section",
-        ("Section", *(display_title(kind) for kind in COMPOSITION)),
-        tuple((section, *(count_text(kinds[kind]) for kind in COMPOSITION)) for section, kinds in drawn.items()),
+def own_text_figure(results: PublishedResults) -> BarFigure:
+    """Return the patient's own text by tier, trained on beside never seen, with the limit drawn in."""
+    return _by_tier(
+        results, "own-text", "How much of what it writes is the patient's own text", "attributable_fraction"
     )
-    title = f"What the memorized text is, by note section ({tier_title(HEADLINE_TIER)}, train)"
-    return Figure("composition", title, caption, svg, table)
 
 
-def _sections(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(str(row["section"]) for row in rows))
+def memorized_figure(results: PublishedResults) -> BarFigure:
+    """Return all memorized text by tier and arm (the paper's Figures 2 and 8)."""
+    return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction")
 
 
-def _shown(section: SectionComposition) -> int:
-    return sum(tokens or 0 for tokens in _kinds(section).values())
-
-
-def _summed(sections: Sequence[Mapping[str, int | None]]) -> dict[str, int | None]:
-    counts = {kind: [kinds[kind] for kinds in sections] for kind in COMPOSITION}
-    known = {kind: [tokens for tokens in of_kind if tokens is not None] for kind, of_kind in counts.items()}
-    return {kind: sum(tokens) if tokens else None for kind, tokens in known.items()}
-
-
-def _kinds(section: SectionComposition) -> dict[str, int | None]:
-    counts = (
-        section.revealing_single,
-        section.revealing_shared,
-        section.templated_single,
-        section.templated_shared,
+def _by_tier(results: PublishedResults, name: str, title: str, metric: str) -> BarFigure:
+    tiers = [tier for tier in list_tiers(results) if tier in results.memorization]
+    arms = [arm for arm in ARMS if any(arm in results.memorization[tier] for tier in tiers)]
+    limits = {tier: rule_limit(results, metric, tier) for tier in tiers}
+    drawn_limits = sorted({limit for limit in limits.values() if limit is not None})
+    scale = fitting_scale(
+        (_mean(results, tier, arm, metric) for tier in tiers for arm in arms), limit=max(drawn_limits, default=None)
     )
-    return dict(zip(COMPOSITION, counts, strict=True))
+    rows = []
+    for tier in tiers:
+        means = [(arm, _mean(results, tier, arm, metric)) for arm in arms]
+        cells = [_cell(mean, series=SERIES[arm], scale=scale, limit=limits[tier]) for arm, mean in means]
+        rows.append(tier_row(tier, cells, with_asker=True))
+    rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
+    columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
+    return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn_limits) if rows else "")
 
 
-def copy_forward_figure(results: Results) -> Figure:
-    """Copy-forward (the paper's Figure 12), at the headline tier in train."""
-    summary = memorization_summary(results, HEADLINE_TIER, "train")
-    bins = summary.copy_forward if summary else []
-    total = sum(bin_.pieces or 0 for bin_ in bins)
-    repeated = total - sum(bin_.pieces or 0 for bin_ in bins if bin_.notes == "1")
-    if any(bin_.pieces is None for bin_ in bins):
-        shown = "; the bars are the others" if total else ""
-        caption = f"Copy-forward is suppressed in part: fewer than 11 patients stand behind some of the counts{shown}."
-    elif total:
-        caption = (
-            f"{percent_text(repeated / total)} of the patient-specific, clinically revealing pieces stand in more than"
-            " one of the patient's notes: text carried forward from visit to visit."
-        )
-    elif summary is not None and is_suppressed(summary.stitched_share):
-        caption = f"Copy-forward is {SUPPRESSED_WHY}."
-    else:
-        caption = f"Copy-forward was {NOT_MEASURED}: there is no patient-specific, clinically revealing piece."
-    svg = ""
-    if total:
-        svg = draw_bars(
-            [{"name": bin_.notes, "value": bin_.pieces} for bin_ in bins if bin_.pieces is not None],
-            names=[bin_.notes for bin_ in bins],
-            x_title="notes of the patient that hold the text",
-            y_title="pieces",
-            label=caption,
-        )
-    rows = tuple((bin_.notes, count_text(bin_.pieces)) for bin_ in bins)
-    title = f"Copy-forward ({tier_title(HEADLINE_TIER)}, train)"
-    return Figure("copy-forward", title, caption, svg, Table("Pieces by notes", ("Notes", "Pieces"), rows))
+def _cell(mean: PublishedEstimate | None, *, series: Series, scale: Scale, limit: float | None) -> Cell:
+    text = estimate_text(mean, share=True, interval=True)
+    if not is_measured(mean):
+        return Cell((), text)
+    return Cell((share_bar(mean, series=series, text=text, scale=scale, limit=limit),))
+
+
+def _key(scale: Scale, limits: Sequence[float]) -> str:
+    line = f"Upright line: the policy's limit, {join_words(list(map(percent_text, limits)))}. " if limits else ""
+    end = "" if scale.high == 1 else f" A full bar is {percent_text(scale.high)}."
+    return f"{line}{_NO_LIMIT}{end}"
+
+
+def _mean(results: PublishedResults, tier: str, arm: Arm, metric: str) -> PublishedEstimate | None:
+    summary = results.memorization[tier].get(arm)
+    return None if summary is None else getattr(summary, metric).mean
+
+
+def sections_figure(results: PublishedResults) -> BarFigure:
+    """Return which note sections were repeated, by kind of text (the paper's Figure 4), trained on."""
+    sections = _shown_sections(_headline(results))
+    known = {section.section: [getattr(section, kind) for kind in SECTION_KINDS] for section in sections}
+    ranked = sorted((name for name in known if _total(known[name])), key=lambda name: (-_total(known[name]), name))
+    drawn = [(display_title(name), known[name]) for name in ranked[:_SECTIONS_DRAWN]]
+    if rest := ranked[_SECTIONS_DRAWN:]:
+        drawn.append((display_title(_REST), [sum(known[name][at] or 0 for name in rest) for at in range(4)]))
+    longest = max((_total(shares) for _, shares in drawn), default=1.0)
+    scale = Scale(0.0, min(1.0, longest))
+    kinds: tuple[MarkKind, ...] = ("revealing-single", "revealing-shared", "templated-single", "templated-shared")
+    rows = [
+        BarRow(name, (Cell((stacked_bar(zip(kinds, shares, strict=True), scale=scale, text=_share(_total(shares))),)),))
+        for name, shares in drawn
+    ]
+    shown = [at for at in range(4) if any(shares[at] for _, shares in drawn)]
+    swatches = tuple(Swatch(kinds[at], KIND_TITLES[SECTION_KINDS[at]]) for at in shown)
+    title = "Which parts of the notes it repeats"
+    columns = ("Section", "Share of the repeated text")
+    is_drawn = len(rows) > 1
+    return BarFigure(
+        "sections",
+        title,
+        sections_caption(sections),
+        columns,
+        tuple(rows) if is_drawn else (),
+        swatches=swatches if is_drawn else (),
+    )
+
+
+def shared_figure(results: PublishedResults) -> BarFigure:
+    """Return K, in how many patients' notes a piece stands, as shares of the pieces, trained on."""
+    summary = _headline(results)
+    bins = [(bin_.k, bin_.share) for bin_ in (summary.k_distribution if summary else ())]
+    title = "Pieces of memorized text by K, in how many patients' notes they stand"
+    return _bins_figure("k-distribution", title, ("K", "Share of the pieces"), bins)
+
+
+def copy_forward_figure(results: PublishedResults) -> BarFigure:
+    """Return in how many of the patient's own notes a K = 1 revealing piece stands (the paper's Figure 12)."""
+    summary = _headline(results)
+    bins = [(bin_.notes, bin_.share) for bin_ in (summary.copy_forward if summary else ())]
+    title = "Patient-specific pieces by how many of the patient's notes hold them"
+    return _bins_figure("copy-forward", title, ("Notes", "Share of the pieces"), bins)
+
+
+def _bins_figure(
+    name: str, title: str, columns: tuple[str, str], bins: Sequence[tuple[str, float | None]]
+) -> BarFigure:
+    rows = [
+        BarRow(label, (Cell((stacked_bar([("revealing-single", share)], scale=Scale(), text=_share(share)),)),))
+        for label, share in bins
+    ]
+    drawn = sum(bool(share) for _, share in bins)
+    hidden = any(share is None for _, share in bins)
+    caption = "Shares of all that are shown; a bin behind which 1 to 10 patients stand is not." if hidden else ""
+    if drawn < 2:
+        found = next(((label, share) for label, share in bins if share), None)
+        caption = f"{title}: {NOT_MEASURED}, or too few patients stand behind it."
+        if found is not None:
+            caption = f"{title}: all that are shown have {found[0]}."
+    return BarFigure(name, title, caption, columns, tuple(rows) if drawn > 1 else ())
+
+
+def _headline(results: PublishedResults) -> PublishedMemorization | None:
+    tier = shown_tier(results.memorization)
+    return None if tier is None else results.memorization[tier].get("train")
+
+
+def _shown_sections(summary: PublishedMemorization | None) -> list[SectionComposition]:
+    return [] if summary is None else summary.sections
+
+
+def _total(shares: Sequence[float | None]) -> float:
+    return sum(share or 0.0 for share in shares)
+
+
+def _share(share: float | None) -> str:
+    return "few patients" if share is None else percent_text(round(share, 2))

@@ -1,17 +1,17 @@
-"""The pages and JSON of a comparison: publishable records in, self-contained texts out.
+"""The pages and JSON of a comparison and of the deletion certificate: records in, self-contained texts out.
 
 Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and jinja2
-escapes every text from outside. The certificate by patient is PHI and says so.
+escapes every text from outside. The exact comparison and the certificate by patient are PHI and say so.
 """
 
 import json
 
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.comparison import Certificate, CertificateRow, Comparison
-from clinaudit.reports.schema.estimate import Record
+from clinaudit.reports.schema.certificate import Certificate, CertificateRow
+from clinaudit.reports.schema.comparison import ComparisonContent, ExactComparison, PublishedComparison
+from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.tables.comparison import (
-    BASES,
     VERDICTS,
     changes_table,
     disclosure_tables,
@@ -21,14 +21,15 @@ from clinaudit.reports.tables.comparison import (
     settings_table,
 )
 from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.comparison import FIGURES_READ
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
-from clinaudit.reports.wording.numbers import number_text, short_estimate_text
+from clinaudit.reports.wording.numbers import RANGE_NOTE, estimate_text
 
 _STYLE = "report.css"
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """Return the text of compare.json: sorted keys, rounded floats, no times."""
+def comparison_json(comparison: Record) -> str:
+    """Return the text of compare.json, published or exact: sorted keys, rounded floats, no times."""
     return _to_json(comparison)
 
 
@@ -37,19 +38,22 @@ def certificate_json(certificate: Certificate) -> str:
     return _to_json(certificate)
 
 
-def render_comparison(comparison: Comparison) -> str:
-    """Return compare.html for a comparison that is already suppressed."""
-    comparison = Comparison.model_validate(harmless_document(comparison.model_dump(mode="json")))
+def render_comparison(content: ComparisonContent) -> str:
+    """Return compare.html; with exact parts it is PHI, and says so on every screen and printed page."""
+    content = _harmless(content)
+    comparison = content.comparison
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
         style=_STYLE,
         context={
             "comparison": comparison,
-            "basis": BASES[comparison.basis],
+            "is_exact": comparison.figures == "exact",
+            "read": FIGURES_READ[comparison.figures],
+            "range_note": RANGE_NOTE,
             "settings": settings_table(comparison),
             "memorization": memorization_tables(comparison),
-            "changes": changes_table(comparison),
+            "changes": changes_table(content),
             "disclosure": disclosure_tables(comparison),
             "forgetting": forgetting,
             "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
@@ -57,6 +61,14 @@ def render_comparison(comparison: Comparison) -> str:
             "health": None if forgetting is None else health_table(forgetting.health),
         },
     )
+
+
+def _harmless(content: ComparisonContent) -> ComparisonContent:
+    shown = PublishedComparison.model_validate(harmless_document(content.comparison.model_dump(mode="json")))
+    if content.exact is None:
+        return ComparisonContent(shown)
+    exact = ExactComparison.model_validate(harmless_document(content.exact.model_dump(mode="json")))
+    return ComparisonContent(shown, exact)
 
 
 def render_certificate(certificate: Certificate) -> str:
@@ -68,7 +80,7 @@ def render_certificate(certificate: Certificate) -> str:
         context={
             "verdict": VERDICTS[certificate.verdict],
             "collapsed": certificate.collapsed,
-            "above": short_estimate_text(certificate.controls_above_level, share=True, interval=True),
+            "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "patients": [
                 {
@@ -86,8 +98,8 @@ def render_certificate(certificate: Certificate) -> str:
 
 def _certificate_table(rows: list[CertificateRow]) -> Table:
     return Table(
-        "Before, after, and what 95 in 100 held-out patients are at or below",
-        ("Tier", "Figure", "Before", "After", "Level", "Held-out", "Verdict", "Why"),
+        "Before, after, and what 95 in 100 patients never seen are at or below",
+        ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Verdict", "Why"),
         tuple(
             (
                 numbered_tier_title(row.tier),
@@ -105,7 +117,7 @@ def _certificate_table(rows: list[CertificateRow]) -> Table:
 
 
 def _value_text(value: float | None) -> str:
-    return "none" if value is None else f"{value:.0f}" if value == int(value) else number_text(value)
+    return "none" if value is None else f"{value:.4g}" if value < 10_000 else f"{value:.0f}"
 
 
 def _to_json(record: Record) -> str:

@@ -3,8 +3,13 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 25;
 const kinds = { revealing: "revealing", mixed: "partly templated", templated: "templated" };
+const tierTitles = Object.fromEntries(data.tiers);
+const tierOrder = data.tiers.map(([tier]) => tier);
+const form = document.getElementById("filters");
+const cards = document.getElementById("texts");
+const shownAs = new WeakMap();
+const sought = new WeakMap();
 let wanted = [];
-const leakOf = new WeakMap();
 
 const make = (tag, cls, text) => {
   const node = document.createElement(tag);
@@ -19,22 +24,43 @@ const label = (node, name) => {
 };
 const value = (id) => document.getElementById(id).value;
 const fill = (id, names) => {
-  for (const [key, name] of Object.entries(names)) {
+  for (const [key, name] of names) {
     const option = make("option", "", name);
     option.value = key;
     document.getElementById(id).append(option);
   }
 };
+
+// Which texts are shown, and in which order.
 const fits = (span) =>
   (!value("section") || span.section === value("section")) &&
   (!value("k") || (value("k") === "1" ? span.patient_count === 1 : span.patient_count > 1)) &&
   (!value("kind") || span.kind === value("kind"));
 const spansWanted = () => value("section") || value("k") || value("kind");
-const matches = (leak) =>
-  (!value("tier") || leak.tier === value("tier")) &&
-  (!value("arm") || leak.arm === value("arm")) &&
-  (!value("diagnosis") || leak.stated.some((item) => item.diagnosis === value("diagnosis"))) &&
-  (!spansWanted() || leak.spans.some(fits));
+const reads = (reading) =>
+  (!value("diagnosis") || reading.diagnosis === value("diagnosis")) &&
+  (!value("read") || reading.read === value("read")) &&
+  (!value("agreement") || reading.agreement === value("agreement"));
+const readingsWanted = () => value("diagnosis") || value("read") || value("agreement");
+const holds = (item, words) => {
+  if (!sought.has(item)) {
+    sought.set(item, [item.patient_id, item.generation_id, item.prompt, item.text].join("\n").toLowerCase());
+  }
+  return sought.get(item).includes(words);
+};
+const matches = (item) =>
+  (!value("tier") || item.tier === value("tier")) &&
+  (!value("arm") || item.arm === value("arm")) &&
+  (!readingsWanted() || item.readings.some(reads)) &&
+  (!spansWanted() || item.spans.some(fits)) &&
+  holds(item, value("search").trim().toLowerCase());
+const shareOf = (item) => (item.tokens ? item.attributable_tokens / item.tokens : 0);
+const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const orders = {
+  share: (a, b) => shareOf(b) - shareOf(a),
+  tier: (a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier) || shareOf(b) - shareOf(a),
+  patient: (a, b) => compareTexts(a.patient_id, b.patient_id) || tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier),
+};
 
 // Offsets of the data count code points; a string of the browser counts UTF-16 units.
 const marked = (text, marks) => {
@@ -70,32 +96,71 @@ const place = (text, words) => {
   }
   return found;
 };
+const verdicts = { right: "right", wrong: "wrong", open: "neither right nor wrong" };
 
-const open = (leak, box) => {
+const readingsTable = (item) => {
+  const table = make("table");
+  table.append(make("caption", "", "Diagnoses asked about"));
+  const head = make("tr");
+  for (const name of ["Diagnosis", "Judge", "Truth", "Judge is"]) {
+    const cell = make("th", "", name);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const body = make("tbody");
+  for (const reading of item.readings) {
+    const row = make("tr");
+    const first = make("th", "", data.diagnoses[reading.diagnosis]);
+    first.scope = "row";
+    row.append(first, ...[reading.judge, reading.truth, verdicts[reading.agreement]].map((text) => make("td", "", text)));
+    body.append(row);
+  }
+  const top = make("thead");
+  top.append(head);
+  table.append(top, body);
+  return table;
+};
+const addressOf = (item) => `#${encodeURIComponent(item.generation_id)}`;
+const steps = (item, box) => {
+  const row = make("div", "steps");
+  const at = wanted.indexOf(item);
+  for (const [name, by] of [["Previous text", -1], ["Next text", 1]]) {
+    const button = make("button", "", name);
+    button.type = "button";
+    button.disabled = !wanted[at + by];
+    button.addEventListener("click", () => step(box, by));
+    row.append(button);
+  }
+  const link = make("a", "", `Address of this text: ${item.generation_id}`);
+  link.href = addressOf(item);
+  row.append(link);
+  return row;
+};
+const open = (item, box) => {
   const columns = make("div", "columns");
   const left = make("section", "side");
   left.append(make("h2", "", "What the model wrote"));
   const prompt = make("details");
-  const asked = marked(leak.prompt, []);
+  const asked = marked(item.prompt, []);
   label(asked, "Prompt");
   prompt.append(make("summary", "", "The prompt"), asked);
   left.append(prompt);
-  const marks = leak.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
-  for (const item of leak.stated) {
-    for (const found of place(leak.text, item.spans)) {
-      marks.push({ ...found, cls: "stated", title: `read as ${data.diagnoses[item.diagnosis]}: ${item.says}` });
+  const marks = item.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
+  for (const reading of item.readings) {
+    for (const found of place(item.text, reading.spans)) {
+      marks.push({ ...found, cls: "quoted", title: `${data.diagnoses[reading.diagnosis]}: judge ${reading.judge}` });
     }
   }
-  const written = marked(leak.text, marks);
+  const written = marked(item.text, marks);
   label(written, "Generated text");
   left.append(written);
   const right = make("section", "side");
   right.append(make("h2", "", "Where it stands"));
-  const ids = [...new Set(leak.spans.map((span) => span.note_id))];
-  if (!ids.length) right.append(make("p", "empty", "In none of the patient's notes: the text states a diagnosis, but repeats no run of them."));
+  const ids = [...new Set(item.spans.map((span) => span.note_id))];
+  if (!ids.length) right.append(make("p", "empty", "In none of the patient's notes: no run of the text stands in them."));
   for (const id of ids) {
     const note = data.notes[id];
-    const own = leak.spans.filter((span) => span.note_id === id);
+    const own = item.spans.filter((span) => span.note_id === id);
     right.append(make("h3", "", `Note ${id}` + (note && note.visit_date ? `, ${note.visit_date}` : "")));
     const text = marked(note.text, own.map((span) => (
       { start: span.note_start, end: span.note_end, cls: classes(span), title: describe(span) })));
@@ -103,11 +168,14 @@ const open = (leak, box) => {
     right.append(text);
   }
   const list = make("ul", "spans");
-  for (const span of leak.spans) {
+  for (const span of item.spans) {
     if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.note_id}`));
   }
   columns.append(left, right);
-  box.append(columns, list);
+  box.append(steps(item, box));
+  if (item.readings.length) box.append(readingsTable(item));
+  box.append(columns);
+  if (list.childElementCount) box.append(list);
   requestAnimationFrame(() => {
     for (const pre of columns.querySelectorAll("pre.text")) {
       const first = pre.querySelector("mark");
@@ -115,48 +183,106 @@ const open = (leak, box) => {
     }
   });
 };
-const card = (leak) => {
-  const box = make("details", "leak");
-  const stated = leak.stated.map((item) => `${data.diagnoses[item.diagnosis]} ${item.says}`).join(", ");
+const card = (item) => {
+  const box = make("details", "generated");
   const head = make("summary");
+  const share = Math.round(100 * shareOf(item));
   head.append(
-    make("strong", "", `Patient ${leak.patient_id}`),
-    ` · ${data.tiers[leak.tier]} · ${leak.arm} · ${leak.attributable_tokens} of ${leak.tokens} tokens attributable` + (stated ? ` · ${stated}` : ""),
+    make("strong", "", `Patient ${item.patient_id}`),
+    ` · ${tierTitles[item.tier]} · ${data.arms[item.arm] ?? item.arm}` +
+      ` · ${share}% attributable (${item.attributable_tokens} of ${item.tokens} tokens) `,
   );
+  // What is said of nobody, or not at all, stands in the card.
+  for (const reading of item.readings.filter((each) => each.agreement !== "open")) {
+    head.append(make(
+      "span", `reading ${reading.agreement}`,
+      `${data.diagnoses[reading.diagnosis]}: judge ${reading.judge}; truth: ${reading.truth}; ${reading.agreement}`,
+    ), " ");
+  }
   box.append(head);
-  leakOf.set(box, leak);
-  box.addEventListener("toggle", () => { if (box.open) fillIn(box); });
+  shownAs.set(box, item);
+  box.addEventListener("toggle", () => {
+    if (!box.open) return;
+    fillIn(box);
+    // Only what a reader opens changes the address, not what is opened for printing.
+    if (box.contains(document.activeElement)) history.replaceState(null, "", addressOf(item));
+  });
   return box;
 };
-const fillIn = (box) => { if (box.childElementCount === 1) open(leakOf.get(box), box); };
-const cards = document.getElementById("leaks");
+const fillIn = (box) => { if (box.childElementCount === 1) open(shownAs.get(box), box); };
+const boxes = () => [...cards.querySelectorAll(":scope > details")];
 const showMore = () => {
-  const shown = cards.childElementCount;
+  const shown = boxes().length;
   cards.append(...wanted.slice(shown, shown + PAGE).map(card));
-  document.getElementById("count").textContent = `${cards.childElementCount} of ${wanted.length} shown`;
-  document.getElementById("more").hidden = wanted.length <= cards.childElementCount;
+  document.getElementById("count").textContent = `${boxes().length} of ${wanted.length} shown`;
+  document.getElementById("more").hidden = wanted.length <= boxes().length;
   return cards.children[shown];
 };
 const render = () => {
-  wanted = data.leaks.filter(matches);
+  wanted = data.texts.filter(matches).sort((a, b) => orders[value("sort")](a, b) || compareTexts(a.generation_id, b.generation_id));
   cards.replaceChildren();
   showMore();
-  if (!wanted.length) cards.append(make("p", "empty", data.leaks.length
-    ? "No evidence for this choice. That is no proof that nothing leaks: other filters may show some."
-    : "No evidence. That is no proof that nothing leaks: the report says what was measured."));
+  if (!wanted.length) cards.append(make("p", "empty", data.texts.length
+    ? "No text fits this choice. That is no proof that nothing leaks: other filters may show some."
+    : "No texts. That is no proof that nothing leaks: the report says what was measured."));
 };
+
+// To a text and from one to the next.
+const goTo = (at) => {
+  while (boxes().length <= at) showMore();
+  const box = boxes()[at];
+  const head = box.firstElementChild;
+  head.focus({ preventScroll: true });
+  box.open = true;
+  fillIn(box);
+  head.scrollIntoView({ block: "start" });
+};
+const step = (box, by) => {
+  const at = wanted.indexOf(shownAs.get(box)) + by;
+  if (!wanted[at]) return;
+  box.open = false;
+  goTo(at);
+};
+const goToAddress = () => {
+  let id = "";
+  try { id = decodeURIComponent(location.hash.slice(1)); } catch { return; }
+  const item = data.texts.find((each) => each.generation_id === id);
+  if (!item) return;
+  if (!wanted.includes(item)) {
+    // An address leads to its text whatever is filtered.
+    form.reset();
+    render();
+  }
+  goTo(wanted.indexOf(item));
+};
+document.addEventListener("keydown", (event) => {
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!by || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest("form")) return;
+  const box = document.activeElement.closest(".generated") ?? cards.querySelector(".generated[open]");
+  if (box) step(box, by);
+  else if (wanted.length && by > 0) goTo(0);
+  else return;
+  event.preventDefault();
+});
+
 fill("tier", data.tiers);
-fill("diagnosis", data.diagnoses);
-fill("section", data.sections);
-document.getElementById("filters").addEventListener("change", render);
-document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
+fill("arm", Object.entries(data.arms));
+fill("diagnosis", Object.entries(data.diagnoses));
+fill("read", data.reads);
+fill("section", Object.entries(data.sections));
+// The search renders as it is typed: once more when it is left would take away the card that is clicked on.
+form.addEventListener("change", (event) => { if (event.target.id !== "search") render(); });
+document.getElementById("search").addEventListener("input", render);
+form.addEventListener("submit", (event) => event.preventDefault());
 // The button may be gone after this: whoever uses keys goes on at the first card that is new.
 document.getElementById("more").addEventListener("click", () => showMore().firstElementChild.focus());
 // What is folded is printed: every card that is shown is opened first.
 window.addEventListener("beforeprint", () => {
-  for (const box of document.querySelectorAll("details.leak")) {
+  for (const box of boxes()) {
     fillIn(box);
     box.open = true;
   }
 });
+window.addEventListener("hashchange", goToAddress);
 render();
+goToAddress();

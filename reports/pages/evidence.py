@@ -1,22 +1,36 @@
-"""`evidence/evidence.html`: each leak beside its source note, for those cleared to see PHI (opt-in).
+"""`evidence/evidence.html`: each generated text beside the notes it repeats, for those cleared to see PHI (opt-in).
 
-Owns the page: one file with its own script, no outside resource, nothing sent anywhere. Knows nothing of how a leak was
-found. Unlike `report.html` it holds note text, and says so on every screen and every printed page. Text reaches the
-page as data and is set as text, never as markup.
+Owns the page: one file with its own script, no outside resource, nothing sent anywhere. Knows nothing of how a match
+was found. A row is one text: how much of it is the patient's own, what the judge read in it, what is true of the
+patient, and whether the two agree, in words alone: no mark reads as the patient's own status. Unlike `report.html` it
+holds note text, and says so on every screen and every printed page. Text reaches the page as data and is set as text,
+never as markup.
 """
 
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 from clinaudit.reports.pages.html import read_part, render_html
 from clinaudit.reports.wording.names import display_title, tier_number, tier_title
 
 #: Clinically revealing or templated (Table 3); mixed where one span holds tokens of both kinds.
 SpanKind = Literal["revealing", "mixed", "templated"]
+#: What the judge read of a diagnosis.
+Reading = Literal["positive", "negative", "ambiguous", "not_mentioned", "unjudged"]
+Agreement = Literal["right", "wrong", "open"]
+_READ_WORDS: Final[Mapping[Reading, str]] = {
+    "positive": "says has it",
+    "negative": "says does not have it",
+    "ambiguous": "says it of nobody in particular",
+    "not_mentioned": "says nothing of it",
+    "unjudged": "gave no usable verdict",
+}
+_TRUTH_WORDS: Final[Mapping[bool | None, str]] = {True: "has it", False: "does not have it", None: "not known"}
+_ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +55,27 @@ class LeakedSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedDiagnosis:
-    """What the judge read in the generated text of one diagnosis."""
+class DiagnosisReading:
+    """What the judge read in a text of one diagnosis, and whether the patient has it."""
 
     diagnosis: str
-    says: str
+    read: Reading
+    #: Whether the patient has the diagnosis, by the cohort; None: in no cohort of it.
+    present: bool | None
     #: Words of the text, verbatim.
     spans: tuple[str, ...]
 
+    @property
+    def agreement(self) -> Agreement:
+        """Whether what was read is true; open where nothing definite was read, or nothing is known."""
+        if self.present is None or self.read not in ("positive", "negative"):
+            return "open"
+        return "right" if (self.read == "positive") == self.present else "wrong"
+
 
 @dataclass(frozen=True, slots=True)
-class Leak:
-    """One generation that repeats its patient's notes, or states a diagnosis of the panel."""
+class GeneratedText:
+    """One generation: what was asked, what came, what of it is memorized, and what the judge read in it."""
 
     generation_id: str
     patient_id: str
@@ -64,7 +87,7 @@ class Leak:
     tokens: int
     attributable_tokens: int
     spans: tuple[LeakedSpan, ...]
-    stated: tuple[StatedDiagnosis, ...]
+    readings: tuple[DiagnosisReading, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +103,9 @@ class SourceNote:
 class EvidencePage:
     """What is shown, and how much is not."""
 
-    leaks: Sequence[Leak]
+    texts: Sequence[GeneratedText]
     notes: Sequence[SourceNote]
-    #: Leaks found, those that were left out included.
+    #: Texts of the run, those that were left out included.
     found: int
 
 
@@ -90,20 +113,17 @@ def render_evidence(page: EvidencePage) -> str:
     """Return the HTML."""
     from markupsafe import Markup
 
-    tiers = sorted({leak.tier for leak in page.leaks}, key=tier_number)
+    tiers = sorted({text.tier for text in page.texts}, key=tier_number)
     script = read_part("evidence.js")
     data = {
-        "leaks": [asdict(leak) for leak in page.leaks],
+        "texts": [_text_data(text) for text in page.texts],
         "notes": {note.note_id: asdict(note) for note in page.notes},
-        "tiers": {tier: f"{tier_number(tier)} {tier_title(tier)}" for tier in tiers},
-        "sections": {
-            section: display_title(section)
-            for section in sorted({span.section for leak in page.leaks for span in leak.spans})
-        },
-        "diagnoses": {
-            diagnosis: display_title(diagnosis)
-            for diagnosis in sorted({stated.diagnosis for leak in page.leaks for stated in leak.stated})
-        },
+        "arms": _ARM_WORDS,
+        "reads": list(_READ_WORDS.items()),
+        # A list: in the order of access, which no sorting of keys changes.
+        "tiers": [[tier, f"{tier_number(tier)} {tier_title(tier)}"] for tier in tiers],
+        "sections": _titles(span.section for text in page.texts for span in text.spans),
+        "diagnoses": _titles(reading.diagnosis for text in page.texts for reading in text.readings),
     }
     return render_html(
         "evidence.html.j2",
@@ -112,10 +132,30 @@ def render_evidence(page: EvidencePage) -> str:
             "script": Markup(script),
             "script_digest": _digest(script),
             "data": Markup(_as_script_data(data)),
-            "shown": len(page.leaks),
+            "shown": len(page.texts),
             "found": page.found,
         },
     )
+
+
+def _text_data(text: GeneratedText) -> dict[str, Any]:
+    """Return what the script shows of a text; whether a reading is right is decided here, not in the browser."""
+    readings = [
+        {
+            "diagnosis": reading.diagnosis,
+            "read": reading.read,
+            "judge": _READ_WORDS[reading.read],
+            "truth": _TRUTH_WORDS[reading.present],
+            "agreement": reading.agreement,
+            "spans": reading.spans,
+        }
+        for reading in text.readings
+    ]
+    return {**asdict(text), "readings": readings}
+
+
+def _titles(identifiers: Iterable[str]) -> dict[str, str]:
+    return {identifier: display_title(identifier) for identifier in sorted(set(identifiers))}
 
 
 def _digest(script: str) -> str:

@@ -9,22 +9,33 @@ from pathlib import Path
 
 #: An option of the command line in a sentence: no line may end at one of its hyphens.
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
+#: A range of counts or percents.
+_RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*\d?%?")
 _IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
 
 
-def render_html(template: str, *, style: str, context: Mapping[str, object]) -> str:
-    """Return the page of a template with a style sheet inside it, both files of this folder; it ends in a line feed."""
+def render_html(template: str, *, style: str | tuple[str, ...], context: Mapping[str, object]) -> str:
+    """Return the page of a template with its style sheets inside it, all of this folder; it ends in a line feed."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["svg"] = Markup  # our own charts; their texts are escaped by the drawing library
+    environment.filters["svg"] = Markup  # our own charts; their texts are escaped where they are drawn
     environment.filters["options"] = lambda text: Markup(_OPTION.sub(_IN_ONE_PIECE, str(escape(text))))
-    page = environment.get_template(template).render(context, style=Markup(read_part(style)))
+    environment.filters["ranges"] = lambda text: Markup(_RANGE.sub(_IN_ONE_PIECE, str(escape(text))))
+    environment.filters["css_string"] = lambda text: Markup(css_string(str(text)))
+    names = (style,) if isinstance(style, str) else style
+    styles = Markup("\n".join(read_part(name) for name in names))
+    page = environment.get_template(template).render(context, style=styles)
     return page if page.endswith("\n") else page + "\n"
+
+
+def css_string(text: str) -> str:
+    """Return a string of CSS, quoted: every sign but letters, digits and spaces is escaped, so that none can end it."""
+    return '"' + re.sub(r"[^A-Za-z0-9 ]", lambda sign: f"\\{ord(sign[0]):06x} ", text) + '"'
 
 
 def read_part(name: str) -> str:

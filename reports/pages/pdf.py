@@ -1,4 +1,4 @@
-"""The report as a PDF for paper: the page's HTML in, bytes out. WeasyPrint draws it (the extra `pdf`).
+"""The report, or its summary, as a PDF for paper: the page's HTML in, bytes out. WeasyPrint draws it (the extra `pdf`).
 
 The same text gives the same bytes, on a machine with the same fonts. Nothing is fetched: what the page would ask for is
 refused. Knows nothing of results.
@@ -9,7 +9,7 @@ from typing import NoReturn
 from clinaudit.errors import UsageError
 
 _INSTALL = (
-    "--pdf needs WeasyPrint and Debian's libpango-1.0-0, libpangoft2-1.0-0 and libharfbuzz-subset0; {missing}: install"
+    "a PDF needs WeasyPrint and Debian's libpango-1.0-0, libpangoft2-1.0-0 and libharfbuzz-subset0; {missing}: install"
     ' it (`pip install "clinaudit[pdf]"`, `apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0`), or'
     " print report.html from a browser"
 )

@@ -1,37 +1,34 @@
-"""Results records of the matched cohorts: sizes, covariate balance, overlap of propensities (paper, Appendix D).
-
-Owns their shape. Knows nothing of disclosure.
-"""
+"""Published records of the matched cohorts: sizes as classes, covariate balance to one decimal (paper, Appendix D)."""
 
 from typing import Literal
 
-from pydantic import Field
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Record
 
-from clinaudit.reports.schema.estimate import Count, Estimate, Record
-from clinaudit.reports.schema.groups import OverlapBin
+CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
 
 
-class BalanceRow(Record):
-    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
+class PublishedBalance(Record):
+    """Standardized mean difference of one covariate in one contrast (the paper's Table 4), one decimal."""
 
     contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
     covariate: Literal["age", "sex", "notes"]
+    #: Null where it is undefined, and of sex where 1 to 10 of one sex are in a cell: its flag follows from numbers.
     smd: float | None
     flag: Literal["balanced", "imbalanced", "poorly_matched"]
     #: The same SMD among all candidates, before matching.
     smd_before: float | None = None
 
 
-class CohortSummary(Record):
+class PublishedCohort(Record):
     """The matched cohort of one diagnosis."""
 
-    status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
+    status: CohortStatus
     reason: str | None
     matcher: Literal["psm", "optimal"]
-    #: Share of d-positives among the train candidates that controls come from.
-    prevalence: Estimate
-    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
-    cells: dict[str, Count]
-    balance: list[BalanceRow]
+    #: Matched sets, with one patient of each of the four cells.
+    sets: Count
+    #: Share of patients with the diagnosis among the train candidates that controls come from.
+    prevalence: PublishedEstimate
+    balance: list[PublishedBalance]
     excluded: dict[str, Count]
-    overlap: list[OverlapBin] = Field(default_factory=list)

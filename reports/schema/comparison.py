@@ -1,80 +1,22 @@
-"""Records of compare.json and of the deletion certificate: what `clinaudit compare` says (docs/comparing-runs.md).
+"""Published records of a comparison: what `compare.json` holds and its page is drawn from (docs/comparing-runs.md).
 
-Owns their shape. Knows nothing of how an estimate was computed or suppressed. A is the run before, B the one after.
+Owns their shape. Knows nothing of how a number was computed. A is the run before, B the one after. The exact comparison
+is drawn from the same records with ranges of no width, and has `ExactComparison` beside them.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.estimate import Arm, Count, Estimate, Record
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Arm, Record
 
-COMPARISON_VERSION = "1.0"
-#: `paired`: the patients of both runs' evidence, one by one; `published`: the two published results, side by side.
-Basis = Literal["paired", "published"]
-#: Of one patient, and of all that were named.
-ForgettingVerdict = Literal["forgotten", "still leaks", "not shown"]
-
-
-class PatientsBehind(Record):
-    """Counts of patients on which a compared metric rests; never published."""
-
-    #: Patients with a value above 0 in A, and in B.
-    a: int
-    b: int
-    #: Patients whose value fell, and rose.
-    lower: int
-    higher: int
-    #: Patients with a value above 0 in A, and in B, who have no counterpart in the other run.
-    unpaired_a: int = 0
-    unpaired_b: int = 0
-
-
-class ComparedMetric(Record):
-    """One metric in both runs, and B minus A; `n` counts patients."""
-
-    a: Estimate
-    b: Estimate
-    difference: Estimate
-    #: Null where unknown, and always in what is published.
-    behind: PatientsBehind | None = None
-
-
-class HitChanges(Record):
-    """Patients by whether anything of their notes stood in their generations, in A and in B (McNemar 1947)."""
-
-    both: Count
-    a_only: Count
-    b_only: Count
-    neither: Count
-    #: Two-sided, exact: of the null hypothesis that as many patients came as went.
-    p_value: float | None
-
-
-class ComparedMemorization(Record):
-    """Verbatim memorization at one tier in one arm."""
-
-    #: Patients with a generation in both runs; null where suppressed, and where the runs were not paired.
-    pairs: Count
-    #: Patients of the arm with a generation in one run only.
-    unpaired_a: Count
-    unpaired_b: Count
-    memorized_fraction: ComparedMetric
-    attributable_fraction: ComparedMetric
-    hit_rate: ComparedMetric
-    #: Null where the runs were not paired.
-    hits: HitChanges | None
-
-
-class ComparedDisclosure(Record):
-    """Train minus nontrain for one diagnosis at one tier, in both runs."""
-
-    pairs: Count
-    #: Members of the cohort who were judged in one run only.
-    unpaired_a: Count
-    unpaired_b: Count
-    #: Metric -> train minus nontrain in A, in B, and the difference of the two.
-    delta: dict[str, ComparedMetric]
+#: What was read: both runs' results as published, or the evidence of both.
+FiguresRead = Literal["published", "exact"]
+#: Of one named patient, and of all. The worst first.
+ForgettingVerdict = Literal["still leaks", "not shown", "forgotten"]
+FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
 
 
 class Difference(Record):
@@ -85,85 +27,114 @@ class Difference(Record):
     b: str
 
 
+class ComparedEstimate(Record):
+    """One metric in both runs, and B minus A.
+
+    The difference of two published figures: its range reaches from the low end of B less the high end of A to the high
+    end of B less the low end of A, and so does its interval. That covers whenever both intervals do, however the runs
+    depend on each other: at least 90%.
+    The difference of two exact figures is paired by patient, with a 95% interval.
+    """
+
+    a: PublishedEstimate
+    b: PublishedEstimate
+    difference: PublishedEstimate
+
+
+class PairedPatients(Record):
+    """Patients by whether anything of their notes stood in their generations, in A and in B (McNemar 1947)."""
+
+    both: Count
+    a_only: Count
+    b_only: Count
+    neither: Count
+    #: Patients of the arm with a generation in one run only.
+    unpaired_a: Count
+    unpaired_b: Count
+
+
+class PublishedMemorizationChange(Record):
+    """Verbatim memorization in both runs, at one tier in one arm."""
+
+    memorized_fraction: ComparedEstimate
+    attributable_fraction: ComparedEstimate
+    hit_rate: ComparedEstimate
+    #: Null where the evidence of a run was purged.
+    patients: PairedPatients | None
+
+
 class HealthCheck(Record):
     """One question of the collapse check (a utility check): whether B still writes as A did."""
 
-    #: Whose generations: `named`, `retained` (trained on, not named) or `controls` (held out).
+    #: Whose generations: `named`, `retained` (trained on, not named) or `controls` (never seen).
     group: str
     question: str
+    #: What the figure is a mean over. Over generations it is a share, and a count of patients stands behind it.
+    unit: Literal["generations", "tokens"]
+    #: What B may be at most, or must be at least, in words.
+    allowed: str
+    #: Null where there is nothing to measure; in what is published also where too few patients stand behind them.
     a: float | None
     b: float | None
-    #: What B may be at most, or must be at least.
     limit: float | None
     #: Null: nothing to measure, which is no pass.
     passed: bool | None
     reason: str | None = None
 
 
-class Forgetting(Record):
+class LevelCounts(Record):
+    """Patients by whether some figure of theirs is above the level of those never seen."""
+
+    above: Count
+    within: Count
+
+
+class PublishedForgetting(Record):
     """The deletion certificate without names."""
 
     verdict: ForgettingVerdict
     named: Count
-    #: Patients by verdict.
+    #: Named patients by verdict; empty where 1 to 10 are named.
     patients: dict[ForgettingVerdict, Count]
-    #: Named patients who were above the level of the held-out already in A.
-    leaked_before: Count
-    #: Held-out patients that the level is made of, by tier.
-    controls: dict[str, Count]
-    #: Share of the held-out patients themselves who would not pass the same rule.
-    controls_above_level: Estimate
+    #: Named patients in A; null where 1 to 10 are named.
+    before: LevelCounts | None
+    #: The patients never seen that the level is made of, in B, by the rule for named ones; null where there are none.
+    controls: LevelCounts | None
+    #: Share of these who would not pass the same rule.
+    controls_above_level: PublishedEstimate
     collapsed: bool | None
     health: list[HealthCheck]
-    #: Why patients are not shown, in words.
+    #: Why patients are not shown to be forgotten, in words.
     reasons: list[str]
 
 
-class Comparison(Record):
-    """Everything compare.json holds."""
+class PublishedComparison(Record):
+    """Everything `compare.json` holds."""
 
-    schema_version: Literal["1.0"] = "1.0"
-    basis: Basis
+    schema_version: Literal["2.0"] = "2.0"
+    figures: FiguresRead
+    #: One sentence: what changed, as far as these figures show it.
+    conclusion: str = ""
     differences: list[Difference]
     warnings: list[str]
-    memorization: dict[str, dict[Arm, ComparedMemorization]] = Field(default_factory=dict)
-    disclosure: dict[str, dict[str, ComparedDisclosure]] = Field(default_factory=dict)
-    forgetting: Forgetting | None = None
+    #: By tier and arm.
+    memorization: dict[str, dict[Arm, PublishedMemorizationChange]] = Field(default_factory=dict)
+    #: Diagnosis -> tier -> metric: trained on minus never seen.
+    disclosure: dict[str, dict[str, dict[str, ComparedEstimate]]] = Field(default_factory=dict)
+    forgetting: PublishedForgetting | None = None
 
 
-class CertificateRow(Record):
-    """One metric of one named patient at one tier (PHI)."""
+class ExactComparison(Record):
+    """What only the exact comparison shows."""
 
-    tier: str
-    measure: str
-    before: float | None
-    after: float | None
-    #: The level of the held-out patients of B: what 95 in 100 of them are at or below.
-    level: float | None
-    controls: int
-    status: ForgettingVerdict
-    reason: str | None = None
+    #: By tier and arm: two-sided p-value of McNemar's exact test; none where nobody was paired.
+    p_values: dict[str, dict[Arm, float]] = Field(default_factory=dict)
 
 
-class PatientCertificate(Record):
-    """One named patient (PHI)."""
+@dataclass(frozen=True, slots=True)
+class ComparisonContent:
+    """What a comparison's page and table are drawn from."""
 
-    patient_id: str
-    verdict: ForgettingVerdict
-    leaked_before: bool
-    #: Why it is not `forgotten`.
-    reasons: list[str]
-    measures: list[CertificateRow]
-
-
-class Certificate(Record):
-    """The deletion certificate by patient; PHI, for `evidence/` alone."""
-
-    schema_version: Literal["1.0"] = "1.0"
-    verdict: ForgettingVerdict
-    collapsed: bool | None
-    #: Share of the held-out patients themselves who would not pass the same rule, and how many there were.
-    controls_above_level: Estimate
-    health: list[HealthCheck]
-    differences: list[Difference]
-    patients: list[PatientCertificate]
+    comparison: PublishedComparison
+    #: None: for those who may not see PHI.
+    exact: ExactComparison | None = None

@@ -1,43 +1,37 @@
-"""Results records of the corpus: counts and moments by split and cohort (the paper's Tables 5 to 7)."""
+"""Published records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
 
 from typing import Literal
 
-from clinaudit.reports.schema.estimate import Count, Record
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Record
 
 
-class Moments(Record):
-    """Mean, standard deviation and range of a per-patient (or per-practice) number."""
-
-    mean: float | None
-    sd: float | None
-    min: float | None
-    max: float | None
-
-
-class PopulationSummary(Record):
+class PublishedPopulation(Record):
     """The paper's Tables 5 to 7 for one split or one cohort."""
 
-    notes: Count
     patients: Count
-    #: Tokens of the notes on the audited model's tokenizer.
-    tokens: int | None
-    practices: int | None
-    notes_per_patient: Moments
-    tokens_per_patient: Moments
-    age: Moments
+    #: Of the exact report: a total beside its mean would give the number of patients.
+    notes: float | None
+    #: On the audited model's tokenizer.
+    tokens: float | None
+    #: Two significant digits; null where there are 1 to 10 patients, and of a cohort.
+    notes_per_patient: float | None
+    tokens_per_patient: float | None
+    #: Mean age in whole years.
+    age: PublishedEstimate
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, Count]
     sex: dict[str, Count]
     race: dict[str, Count]
 
 
-class CorpusSummary(Record):
+class PublishedCorpus(Record):
     """Who was in the corpus."""
 
     #: Whether the corpus holds a nontrain split; without one nothing can be attributed to training.
     counterfactual: bool
     #: Where diagnosis labels came from: `table`, or the judge that read the notes.
     labels: Literal["table", "lexicon", "openai"]
-    splits: dict[str, PopulationSummary]
-    cohorts: dict[str, PopulationSummary]
+    splits: dict[str, PublishedPopulation]
+    cohorts: dict[str, PublishedPopulation]
     warnings: list[str]

@@ -1,10 +1,12 @@
-"""Results records of the gate's decision: status, rules, limits (docs/policy.md)."""
+"""Published records of the gate's decision: status, rules, limits (docs/policy.md)."""
 
 from typing import Literal
 
-from clinaudit.reports.schema.estimate import Estimate, Record
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
+RuleStatus = Literal["pass", "fail", "inconclusive"]
 
 
 class Limit(Record):
@@ -14,7 +16,7 @@ class Limit(Record):
     min: float | None = None
 
 
-class RuleOutcome(Record):
+class PublishedRule(Record):
     """One rule of the policy, and how this run fared."""
 
     id: str
@@ -24,15 +26,18 @@ class RuleOutcome(Record):
     tier: str | None = None
     diagnosis: str | None = None
     limit: Limit
-    status: Literal["pass", "fail", "inconclusive"]
-    observed: Estimate
+    #: Decided on the exact numbers by the audit; by the published ranges where another policy is settled.
+    status: RuleStatus
+    #: The published range of what was measured.
+    observed: PublishedEstimate
+    #: Why a rule of this kind has this status; the same words in every output, whatever the numbers.
     reason: str
 
 
-class Decision(Record):
+class PublishedDecision(Record):
     """What a policy decided: fail if any rule fails, else incomplete if work is missing, else inconclusive or pass."""
 
     status: Status
     policy: str
     reason: str
-    rules: list[RuleOutcome]
+    rules: list[PublishedRule]

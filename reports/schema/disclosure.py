@@ -1,120 +1,83 @@
-"""Results records of disclosure (docs/results.md): one diagnosis at one tier by arm, deltas, means, second matcher."""
+"""Published records of disclosure: verdict tables as classes, metrics as ranges (docs/results.md, "disclosure")."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.estimate import Count, Estimate, Record
-from clinaudit.reports.schema.judge import CorrectedPair
+from clinaudit.reports.schema.cohorts import CohortStatus
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Arm, Record
 
+#: Whether patients have the diagnosis.
+DiagnosisStatus = Literal["present", "absent"]
+DIAGNOSIS_STATUSES: tuple[DiagnosisStatus, ...] = get_args(DiagnosisStatus)
 #: Metrics whose deltas are compared between matchers.
 COMPARED_METRICS = ("auroc_all", "auroc")
 
 
-class TestedDelta(Estimate):
-    """Train minus nontrain, with the one-sided test of delta > 0."""
+class VerdictCounts(Record):
+    """Patients of one arm and status by what the judge read in their generation."""
 
-    p_value: float | None = None
-    #: Holm-adjusted over all (diagnosis, tier) pairs of the metric.
-    p_holm: float | None = None
-    #: `low` and `high` again with every unjudged verdict imputed at its worst for the gate; null where there is none.
-    worst_low: float | None = None
-    worst_high: float | None = None
-    #: Where `auroc_all` is published as a band: the band and, on either side, at least half the width of the 95%
-    #: interval, from `detectable_delta` as published; null elsewhere.
-    confidence_low: float | None = None
-    confidence_high: float | None = None
-
-
-class RocPoint(Record):
-    """One operating point: everyone with a score of at least `threshold` is called positive."""
-
-    threshold: float
-    true_positive_rate: float
-    false_positive_rate: float
-
-
-class Disclosure(Record):
-    """Disclosure of one diagnosis at one tier in one arm (docs/methods.md, section 5)."""
-
-    generations: Count
-    mentioned: Count
-    mention_rate: Estimate
+    #: The text says that the patient has the diagnosis.
+    positive: Count
+    #: It denies it.
+    negative: Count
+    #: It mentions it ambiguously, or not at all.
+    undecided: Count
     unjudged: Count
-    #: Share of d-positives among the generations counted; 0.5 by design.
-    base_rate: float | None
-    auroc: Estimate
-    ppv: Estimate
-    auroc_all: Estimate
-    sensitivity: Estimate
-    false_positive_rate: Estimate
-    ppv_at_prevalence: Estimate
-    #: Null where suppressed or where one class is missing.
-    roc: list[RocPoint] | None
-    #: By share of which the count is zero: what it might still be, with 95% confidence (one-sided Clopper-Pearson).
-    zero_bounds: dict[str, float] = Field(default_factory=dict)
-    #: By metric: how many of the 2,000 resamples leave it undefined (of one class alone), where any does.
-    undefined_resamples: dict[str, int] = Field(default_factory=dict)
+    #: Of the undecided, those with an ambiguous mention.
+    ambiguous: Count
 
 
-class DisclosureDelta(Record):
-    """Train minus nontrain: what training gave away."""
-
-    mention_rate: TestedDelta
-    auroc: TestedDelta
-    ppv: TestedDelta
-    auroc_all: TestedDelta
-    sensitivity: TestedDelta
-    false_positive_rate: TestedDelta
-    ppv_at_prevalence: TestedDelta
-
-
-class DisclosurePair(Record):
+class PublishedPair(Record):
     """Both arms and their difference for one diagnosis and tier."""
 
-    train: Disclosure
-    nontrain: Disclosure | None
-    delta: DisclosureDelta | None
+    #: Patients of each of the four groups: matched sets.
+    patients: Count
+    verdicts: dict[Arm, dict[DiagnosisStatus, VerdictCounts]]
+    #: Metric -> range, by arm.
+    train: dict[str, PublishedEstimate]
+    nontrain: dict[str, PublishedEstimate] | None
+    #: Train minus nontrain: what training gave away.
+    delta: dict[str, PublishedEstimate] | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, Count]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
-    detectable_delta: float | None = None
-    #: The same with the judge's errors taken out; null where the judge was not scored.
-    corrected: CorrectedPair | None = None
+    detectable_delta: PublishedEstimate
+    #: The same metrics with the judge's errors taken out, by `train`, `nontrain`, `delta`; null where not measured.
+    corrected: dict[str, dict[str, PublishedEstimate]] | None = None
 
 
-class MeanOverDiagnoses(Record):
-    """Means over the diagnoses with a joint bootstrap over patients; `train`, `nontrain`, `delta` by metric."""
+class PublishedMeans(Record):
+    """Means over the diagnoses of the ranges; `train`, `nontrain`, `delta` by metric."""
 
-    train: dict[str, Estimate]
-    nontrain: dict[str, Estimate]
-    delta: dict[str, Estimate]
+    train: dict[str, PublishedEstimate]
+    nontrain: dict[str, PublishedEstimate]
+    delta: dict[str, PublishedEstimate]
 
 
-class SecondMatching(Record):
+class PublishedSecondMatching(Record):
     """One diagnosis with its cohort matched another way: does the delta depend on who is compared?"""
 
-    status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
+    status: CohortStatus
     reason: str | None
     #: Matched sets, with one patient of each cell.
     sets: Count
-    #: Largest |SMD| over covariates and contrasts.
+    #: Largest |SMD| over covariates and contrasts, one decimal.
     largest_smd: float | None
     #: Tier -> metric (`auroc_all`, `auroc`) -> train minus nontrain on this cohort.
-    delta: dict[str, dict[str, Estimate]]
-    #: What the deltas come from, by tier; in `evidence/` only, empty where published.
-    pairs: dict[str, DisclosurePair] = Field(default_factory=dict)
+    delta: dict[str, dict[str, PublishedEstimate]]
 
 
-class SecondMatcher(Record):
+class PublishedSecondMatcher(Record):
     """The deltas on the cohorts of `--second-matcher`; no rule reads them."""
 
     matcher: Literal["psm", "optimal"]
-    diagnoses: dict[str, SecondMatching]
+    diagnoses: dict[str, PublishedSecondMatching]
 
 
-class DisclosureResults(Record):
+class PublishedDisclosure(Record):
     """All of disclosure: `by_diagnosis` of the JSON lies flat beside `mean` (see `to_json`)."""
 
-    by_diagnosis: dict[str, dict[str, DisclosurePair]] = Field(default_factory=dict)
-    mean: dict[str, MeanOverDiagnoses] = Field(default_factory=dict)
+    by_diagnosis: dict[str, dict[str, PublishedPair]] = Field(default_factory=dict)
+    mean: dict[str, PublishedMeans] = Field(default_factory=dict)

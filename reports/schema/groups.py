@@ -1,97 +1,30 @@
-"""Results records of groups of patients: subgroups, the distribution over patients, the overlap of propensities.
-
-Owns the shape of `subgroups`, of `memorization.<tier>.<arm>.distribution` and of `cohorts.<diagnosis>.overlap`
-(docs/results.md). Knows nothing of how a number was computed.
-"""
+"""Published records of subgroups: who of a group has text repeated, and of whom a diagnosis is stated."""
 
 from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.estimate import Arm, Count, Estimate, Record
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Arm, Record
 
 Partition = Literal["age", "sex", "race", "notes"]
 PARTITIONS: tuple[Partition, ...] = get_args(Partition)
 
 
-class GroupMemorization(Record):
-    """Memorization among the patients of one group; means over patients, with the bounds that the gate uses."""
+class PublishedGroup(Record):
+    """The patients of one group, and how many of them are affected."""
 
     partition: Partition
+    #: `others` pools the groups that a partition has too many cells for.
     group: str
-    #: Targets of the group with a generation.
     patients: Count
-    memorized_fraction: Estimate
-    attributable_fraction: Estimate
-    #: Patients with any memorized token; null where unknown, and always in what is published.
-    memorized_patients: Count = None
-    #: Patients with any attributable token; null where unknown, and always in what is published.
-    attributable_patients: Count = None
+    #: Memorization: patients with any attributable text. Disclosure: patients with the diagnosis of whom it is stated.
+    affected: Count
+    share: PublishedEstimate
 
 
-class GroupDisclosure(Record):
-    """How often a diagnosis is stated of the patients of one group who have it, all diagnoses together."""
+class PublishedSubgroups(Record):
+    """Groups by age, sex, race where given, and number of notes: tier -> arm -> groups."""
 
-    partition: Partition
-    group: str
-    #: Patients with at least one of the diagnoses and a verdict on it.
-    patients: Count
-    #: Mean over patients of the share of their own diagnoses that is stated, with the bounds that the gate uses.
-    sensitivity: Estimate
-    #: Patients of whom any diagnosis is stated; null where unknown, and always in what is published.
-    exposed_patients: Count = None
-
-
-class Subgroups(Record):
-    """Estimates by age, sex, race where given, and number of notes."""
-
-    memorization: dict[str, dict[Arm, list[GroupMemorization]]] = Field(default_factory=dict)
-    disclosure: dict[str, dict[Arm, list[GroupDisclosure]]] = Field(default_factory=dict)
-
-
-class FractionBin(Record):
-    """Patients whose fraction lies above `low` and at `high` at most; the first bin holds those at zero."""
-
-    low: float
-    high: float
-    #: Null where suppressed.
-    patients: Count
-
-
-class ShareAbove(Record):
-    """Share of the patients whose fraction lies above `threshold`, with Clopper-Pearson's interval."""
-
-    threshold: float
-    share: Estimate
-
-
-class Decile(Record):
-    """The fraction that `share` of the patients do not exceed; null where fewer than 11 stand on either side."""
-
-    share: float
-    fraction: float | None
-
-
-class PatientDistribution(Record):
-    """How the patient-attributable fraction is spread over the patients of one tier and arm; a patient's is a mean."""
-
-    bins: list[FractionBin]
-    above: list[ShareAbove]
-    deciles: list[Decile]
-    #: Mean over the tenth of the patients who are worst off; bootstrap over patients.
-    worst_tenth: Estimate
-
-
-class OverlapBin(Record):
-    """Patients by propensity of having the diagnosis, `low` to `high`, in one arm: all candidates, and those matched.
-
-    Both propensities are of one model, fitted to the arm's candidates.
-    """
-
-    arm: Arm
-    low: float
-    high: float
-    positive_candidates: Count
-    negative_candidates: Count
-    positive_matched: Count
-    negative_matched: Count
+    memorization: dict[str, dict[Arm, list[PublishedGroup]]] = Field(default_factory=dict)
+    disclosure: dict[str, dict[Arm, list[PublishedGroup]]] = Field(default_factory=dict)

@@ -1,12 +1,12 @@
-"""Results records of the judge: its confusion matrix on labelled texts, and misclassification-corrected disclosure.
+"""Published records of how well the judge reads (docs/results.md, "judge_quality").
 
-Owns the shape of `judge_quality` and of `disclosure.<diagnosis>.<tier>.corrected` (docs/results.md, "judge_quality").
-Knows nothing of how a judge reads or how an estimate is computed.
+On the texts that ship, which are invented, counts are exact; a site's own are classes.
 """
 
 from typing import Literal, get_args
 
-from clinaudit.reports.schema.estimate import Count, Estimate, Record
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Record
 
 #: What a text can say of a diagnosis; the order of every matrix's rows and columns.
 VerdictClass = Literal["positive", "negative", "ambiguous", "not_mentioned"]
@@ -14,8 +14,8 @@ VERDICT_CLASSES: tuple[VerdictClass, ...] = get_args(VerdictClass)
 LabelSource = Literal["shipped", "site"]
 
 
-class ConfusionRow(Record):
-    """The labelled texts of one true class, by the judge's verdict; a suppressed count is null."""
+class PublishedConfusionRow(Record):
+    """The labelled texts of one true class, by the judge's verdict."""
 
     truth: VerdictClass
     positive: Count
@@ -26,29 +26,19 @@ class ConfusionRow(Record):
     unjudged: Count
 
 
-class Agreement(Record):
-    """How far two raters give the same class; `n` counts the texts that both rated."""
-
-    #: Share of texts with the same class.
-    agreement: Estimate
-    #: Cohen's kappa.
-    kappa: Estimate
-    #: Krippendorff's alpha, nominal.
-    alpha: Estimate
-
-
-class JudgeAgreement(Agreement):
-    """The judge and a second one on this run's verdicts; `evidence/disagreements.parquet` lists where they part."""
+class PublishedSecondJudge(Record):
+    """The judge and a second one on this run's verdicts."""
 
     second_judge: str
-    #: Verdicts asked of both.
-    verdicts: Count
+    agreements: Count
     disagreements: Count
     #: Verdicts that one of the two, or both, could not give.
     unjudged: Count
+    #: Share of the verdicts of both that are the same.
+    agreement: PublishedEstimate
 
 
-class JudgeQuality(Record):
+class PublishedJudgeQuality(Record):
     """How well the judge reads: its verdicts on labelled texts and on planted prompt injections."""
 
     judge: str
@@ -56,38 +46,19 @@ class JudgeQuality(Record):
     labels: LabelSource
     texts: Count
     #: Rows are the truth.
-    matrix: list[ConfusionRow]
+    matrix: list[PublishedConfusionRow]
     #: Of the texts that say that the patient has the diagnosis, those read as positive.
-    sensitivity: Estimate
+    sensitivity: PublishedEstimate
     #: Of the other texts, those not read as positive.
-    specificity: Estimate
-    #: With the labels.
-    agreement: Agreement
-    accuracy_by_class: dict[VerdictClass, Estimate]
-    accuracy_by_diagnosis: dict[str, Estimate]
+    specificity: PublishedEstimate
+    #: Share of texts with the same class as their label.
+    agreement: PublishedEstimate
+    accuracy_by_class: dict[VerdictClass, PublishedEstimate]
+    #: Of the shipped texts alone; empty for a site's.
+    accuracy_by_diagnosis: dict[str, PublishedEstimate]
     #: Of the planted prompt injections (always the shipped ones), those that change the verdict.
-    flip_rate: Estimate
+    flip_rate: PublishedEstimate
     #: Of the positive texts with one, those no longer read as positive: what would hide a disclosure.
-    hiding_rate: Estimate
+    hiding_rate: PublishedEstimate
     #: Null where no second judge was asked.
-    second: JudgeAgreement | None = None
-
-
-class CorrectedMetrics(Record):
-    """Misclassification-corrected disclosure of one arm, or train minus nontrain: median and 95% range."""
-
-    auroc_all: Estimate
-    sensitivity: Estimate
-    ppv: Estimate
-
-
-class CorrectedPair(Record):
-    """Both arms and their difference for one diagnosis and tier."""
-
-    train: CorrectedMetrics
-    nontrain: CorrectedMetrics | None
-    delta: CorrectedMetrics | None
-
-
-#: A verdict, or that there is none: what the metrics of disclosure count.
-Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
+    second: PublishedSecondJudge | None = None

@@ -1,126 +1,107 @@
-"""Results records of memorization: the summary of one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
+"""Published records of memorization: one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
 
 from typing import Literal, get_args
 
-from clinaudit.reports.schema.estimate import Count, Estimate, Record
-from clinaudit.reports.schema.groups import PatientDistribution
-
-#: The row of `sections` that holds what few patients stand behind.
-POOLED_SECTIONS = "Other sections (few patients)"
-
-
-class LengthSummary(Record):
-    """Distribution of region lengths."""
-
-    mean: float | None
-    median: float | None
-    p90: float | None
-    max: int | None
-
-
-class KBin(Record):
-    """Pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
-
-    k: str
-    #: Null where suppressed.
-    pieces: int | None
-    #: Target patients behind them; null where unknown, and always in what is published.
-    patients: Count = None
-
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Record
 
 SectionKind = Literal["revealing_single", "revealing_shared", "templated_single", "templated_shared"]
 SECTION_KINDS: tuple[SectionKind, ...] = get_args(SectionKind)
 
 
-class SectionComposition(Record):
-    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4).
+class FractionBin(Record):
+    """Patients whose fraction lies above `low` and at `high` at most; the first bin holds those at zero."""
 
-    A suppressed count is null; those of a kind are pooled over the sections in the row `POOLED_SECTIONS`.
+    low: float
+    high: float
+    patients: Count
+
+
+class ShareAbove(Record):
+    """Patients whose fraction lies above `threshold`, and their share."""
+
+    threshold: float
+    patients: Count
+    share: PublishedEstimate
+
+
+class FractionOfText(Record):
+    """A fraction of each patient's generated tokens: its mean over patients, and how patients are spread over it."""
+
+    mean: PublishedEstimate
+    bins: list[FractionBin]
+    above: list[ShareAbove]
+
+
+class SharedPieces(Record):
+    """Share of the pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
+
+    k: str
+    #: Of the pieces of all rows shown, a whole percent; null where too few patients stand behind it.
+    share: float | None
+
+
+class SectionComposition(Record):
+    """Memorized tokens of one note section as shares of all that are shown (the paper's Figure 4), whole percents.
+
+    Null where too few patients stand behind it.
     """
 
     section: str
-    revealing_single: int | None
-    revealing_shared: int | None
-    templated_single: int | None
-    templated_shared: int | None
-    #: Target patients behind each count; null where unknown, and always in what is published.
-    patients: dict[SectionKind, int] | None = None
+    revealing_single: float | None
+    revealing_shared: float | None
+    templated_single: float | None
+    templated_shared: float | None
 
 
-class CopyForwardBin(Record):
-    """K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
+class CopiedPieces(Record):
+    """Share of the K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
 
     notes: str
-    #: Null where suppressed.
-    pieces: int | None
-    #: Target patients behind them; null where unknown, and always in what is published.
-    patients: Count = None
+    share: float | None
 
 
-class PaperView(Record):
-    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
-
-    rows: int
-    memorized_fraction: Estimate
-    hit_rate: Estimate
-
-
-class NearVerbatim(Record):
-    """Text that stands in the patient's notes but for a few edits, at one tier in one arm; part of no other number.
-
-    Means are over generations, with a bootstrap over patients; `n` counts generations.
-    """
+class PublishedNearVerbatim(Record):
+    """Text that stands in the patient's notes but for a few edits; part of no other number."""
 
     #: Tokens of a window.
     window: int
     #: Token edits that a window may have: insertions, deletions, substitutions.
     edit_budget: int
     #: Tokens inside a near match over generated tokens; verbatim ones are among them.
-    fraction: Estimate
+    fraction: FractionOfText
     #: Tokens inside a near match and in no verbatim one, over generated tokens.
-    extra_fraction: Estimate
-    #: Tokens of a generation's longest region; 0 where it has none.
-    longest_region: Estimate
-    #: The same lengths as a distribution over all generations.
-    longest_region_length: LengthSummary
-    #: Patients with any near-verbatim token; null where unknown, and always in what is published.
-    patients: Count = None
-    #: Patients with any that is not verbatim; null where unknown, and always in what is published.
-    extra_patients: Count = None
+    extra_fraction: FractionOfText
+    #: Mean tokens of a generation's longest region, two significant digits; null where too few patients have one.
+    longest_region: float | None
 
 
-class Memorization(Record):
+class PublishedMemorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
-    generations: Count
+    #: Patients with a generation.
     patients: Count
-    #: Generations without a single token.
-    empty: Count
-    #: Generations shorter than the n-gram length, in which no match is possible.
-    shorter_than_ngram: Count
-    memorized_fraction: Estimate
-    memorized_fraction_without_echo: Estimate
+    memorized_fraction: FractionOfText
+    memorized_fraction_without_echo: FractionOfText
     #: The headline: memorized, clinically revealing, in a K = 1 piece, not prompt echo, over generated tokens.
-    attributable_fraction: Estimate
-    #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
-    attributable_fraction_bounds: Estimate
-    #: Patients with any attributable token; null where unknown or suppressed.
-    attributable_patients: Count = None
-    memorized_fraction_bounds: Estimate
-    hit_rate: Estimate
-    source_notes_mean: Estimate
-    stitched_share: Estimate
-    templated_share: Estimate
-    multi_patient_share: Estimate
-    region_length: dict[Literal["tokens", "characters"], LengthSummary]
-    k_distribution: list[KBin]
+    attributable_fraction: FractionOfText
+    #: Patients with at least one match, and their share.
+    hit_patients: Count
+    hit_rate: PublishedEstimate
+    #: Patients of whom some generation is empty; of whom some is too short to hold a match (empty ones included).
+    empty: Count
+    short: Count
+    short_share: PublishedEstimate
+    #: Of text: two significant digits, null where 1 to 10 patients stand behind it or behind what it leaves out.
+    source_notes_mean: float | None
+    stitched_share: float | None
+    templated_share: float | None
+    multi_patient_share: float | None
+    #: Mean length of a region.
+    region_tokens: float | None
+    region_characters: float | None
+    k_distribution: list[SharedPieces]
     sections: list[SectionComposition]
-    copy_forward: list[CopyForwardBin]
-    #: Tokens at region edges that occur in no note as text and were dropped by the split; null where
-    #: suppressed.
-    dropped_tokens: int | None
-    paper_view: PaperView | None = None
-    #: The attributable fraction patient by patient; null where suppressed.
-    distribution: PatientDistribution | None = None
-    #: Counted separately; null where it was not measured.
-    near_verbatim: NearVerbatim | None = None
+    copy_forward: list[CopiedPieces]
+    #: Null where it was not measured.
+    near_verbatim: PublishedNearVerbatim | None = None

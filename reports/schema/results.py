@@ -1,7 +1,7 @@
 """The results schema: what `results.json` holds, as typed records (docs/results.md, "results.json").
 
-Owns the shape of every published number; json_schema.py makes the JSON Schema of it. Knows nothing of how a
-number was computed. An `Estimate` is a value with its interval, or no value with the reason.
+Owns the shape of every published number; json_schema.py makes the JSON Schema of it. Knows nothing of how a number was
+computed. A count of patients is a class, an estimate is a range (`numbers`).
 """
 
 import json
@@ -10,29 +10,28 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.cohorts import CohortSummary
-from clinaudit.reports.schema.corpus import CorpusSummary
-from clinaudit.reports.schema.decision import Decision
-from clinaudit.reports.schema.disclosure import DisclosureResults, SecondMatcher
-from clinaudit.reports.schema.estimate import Arm, Count, Record
-from clinaudit.reports.schema.groups import Subgroups
-from clinaudit.reports.schema.judge import JudgeQuality
-from clinaudit.reports.schema.memorization import Memorization
+from clinaudit.reports.schema.cohorts import PublishedCohort
+from clinaudit.reports.schema.corpus import PublishedCorpus
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedSecondMatcher
+from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.judge import PublishedJudgeQuality
+from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.numbers import Count
+from clinaudit.reports.schema.record import Arm, Record
 
-SCHEMA_VERSION = "1.0"
 #: Floats are published with this many decimals (docs/methods.md, section 7).
 DECIMALS = 6
 
 
-class StageCompleteness(Record):
-    """What one stage planned and what became of it; counts of units, not of patients."""
+class PublishedStage(Record):
+    """What became of one stage's planned work; the unit is a patient at a tier (and diagnosis, for judgements)."""
 
-    #: Null where suppressed: less what is shown of tiers and tables it would give a hidden one back.
-    planned: int | None
-    done: int | None
-    failed: int
-    #: Neither done nor failed; given where `planned` and `done` are suppressed.
-    missing: int | None = None
+    planned: Count
+    #: Planned, and neither done nor failed; and what failed.
+    missing: Count
+    failed: Count
+    #: Not planned, by tier and reason.
     excluded: dict[str, Count] = Field(default_factory=dict)
 
 
@@ -45,22 +44,22 @@ class TrainingLoss(Record):
     perplexity: float | None
 
 
-class Results(Record):
+class PublishedResults(Record):
     """Everything `results.json` holds."""
 
-    schema_version: Literal["1.0"] = "1.0"
-    decision: Decision | None = None
-    completeness: dict[str, StageCompleteness] = Field(default_factory=dict)
-    corpus: CorpusSummary | None = None
-    memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
-    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
-    cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    schema_version: Literal["2.0"] = "2.0"
+    decision: PublishedDecision | None = None
+    completeness: dict[str, PublishedStage] = Field(default_factory=dict)
+    corpus: PublishedCorpus | None = None
+    memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
+    disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    cohorts: dict[str, PublishedCohort] = Field(default_factory=dict)
     #: Null where one matcher was used.
-    second_matcher: SecondMatcher | None = None
+    second_matcher: PublishedSecondMatcher | None = None
     #: Null where nobody was grouped.
-    subgroups: Subgroups | None = None
+    subgroups: PublishedSubgroups | None = None
     #: Null where the judge was not scored.
-    judge_quality: JudgeQuality | None = None
+    judge_quality: PublishedJudgeQuality | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
@@ -79,8 +78,18 @@ def round_floats(value: Any) -> Any:
     return value
 
 
-def to_json(results: Results) -> str:
+def to_json(results: PublishedResults) -> str:
     """Return the text of `results.json`: sorted keys, rounded floats, `disclosure.<diagnosis>` beside `.mean`."""
+    return document_text(results)
+
+
+def from_json(text: str) -> PublishedResults:
+    """Read the text of a `results.json` back; raises `ValueError` where it is not one."""
+    return PublishedResults.model_validate(read_document(text))
+
+
+def document_text(results: Record) -> str:
+    """Return the JSON text of a results record, published or exact."""
     document = round_floats(results.model_dump(mode="json", exclude_none=False))
     disclosure = document["disclosure"]
     document["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
@@ -89,10 +98,10 @@ def to_json(results: Results) -> str:
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def from_json(text: str) -> Results:
-    """Read the text of a `results.json` back; raises `ValueError` where it is not one."""
-    document = json.loads(text)
+def read_document(text: str) -> dict[str, Any]:
+    """Read the JSON text of a results record into the shape of its record; raises `ValueError` where it is none."""
+    document: dict[str, Any] = json.loads(text)
     disclosure = document.get("disclosure", {})
     mean = disclosure.pop("mean", {})
     document["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
-    return Results.model_validate(document)
+    return document

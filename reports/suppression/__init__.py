@@ -1,9 +1,5 @@
-"""Statistical disclosure control: the copy of results and comparisons that may be published.
+"""Statistical disclosure control: from the exact results to the one coarse table that everything published is made of.
 
-The threshold rule (no count of 1 to 10 patients), primary and complementary (secondary) suppression, rounding, and
-feasibility intervals in place of what is suppressed (Hundepool et al., *Statistical Disclosure Control*, 2012;
-docs/results.md, "Small cells"). A function `suppress_<part>` returns the publishable copy of that part; to publish is
-`audit.publication`'s. Everything outside a run's `evidence/` is made from what this room returns.
-
-May import `schema`.
+May read `exact`; nothing else under `reports` may. Computes no metric: what the coarse table leaves open is computed in
+`clinaudit.audit.ranges`.
 """

@@ -1,27 +1,36 @@
-"""Tables of the matched cohorts: size, balance, exclusions, and the deltas under a second matcher.
+"""Tables of the matched cohorts: size, balance, exclusions, and the differences under a second matcher.
 
-Owns what stands in which column. Works on suppressed results. An estimate without a value is given in words.
+Owns what stands in which column.
 """
 
+from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.report_content import ExactParts
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.names import METRIC_TITLES, display_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text
 
 _MATCHERS = {"psm": "propensity score (psm)"}
+_COVARIATES = {"age": "Age", "sex": "Sex", "notes": "Number of notes"}
 
 
-def cohorts_table(results: Results) -> Table:
+def largest_smd(cohort: PublishedCohort) -> float | None:
+    """Return the largest |SMD| of a cohort; None where it has none."""
+    return max((abs(row.smd) for row in cohort.balance if row.smd is not None), default=None)
+
+
+def cohorts_table(results: PublishedResults) -> Table:
     """Return the matched cohorts: size, prevalence, balance, exclusions."""
     rows = []
     for diagnosis, cohort in results.cohorts.items():
-        cells = sorted({count_text(cell) for cell in cohort.cells.values()})
         status = display_title(cohort.status) + (f": {cohort.reason}" if cohort.reason else "")
-        excluded = "; ".join(f"{reason}: {count_text(n)}" for reason, n in cohort.excluded.items()) or "none"
+        excluded = "; ".join(f"{why}: {count_text(n)}" for why, n in cohort.excluded.items() if n.high) or "none"
+        smd = largest_smd(cohort)
         row = (
-            ", ".join(cells) or NOT_MEASURED,
-            estimate_text(cohort.prevalence, share=True),
+            count_text(cohort.sets),
+            estimate_text(cohort.prevalence, share=True, interval=True),
+            NOT_MEASURED if smd is None else f"{smd:.1f}",
             _MATCHERS.get(cohort.matcher, cohort.matcher),
             excluded,
         )
@@ -31,39 +40,77 @@ def cohorts_table(results: Results) -> Table:
         "Balance",
         "Patients in each of four groups",
         "Prevalence among candidates",
+        "Largest |SMD|",
         "Matcher",
         "Excluded",
     )
     return Table("Matched cohorts", heads, tuple(rows))
 
 
-def second_matcher_table(results: Results) -> Table | None:
+def balance_table(results: PublishedResults) -> Table:
+    """Return the standardized mean differences before and after matching (the paper's Table 4)."""
+    rows = [
+        (
+            display_title(diagnosis),
+            row.contrast,
+            _COVARIATES[row.covariate],
+            _smd(row.smd_before),
+            _smd(row.smd),
+            display_title(row.flag),
+        )
+        for diagnosis, cohort in results.cohorts.items()
+        for row in cohort.balance
+    ]
+    heads = ("Diagnosis", "Contrast", "Covariate", "SMD of candidates", "SMD", "Flag")
+    note = (
+        "SMD: standardized mean difference, published to one decimal. The flag was set on the exact one: above 0.1,"
+        " above 0.25. Of sex it is not given where a group holds 1 to 10 women or men: the flag then follows from their"
+        " numbers."
+    )
+    return Table("Balance", heads, tuple(rows), note)
+
+
+def overlap_table(exact: ExactParts | None) -> Table:
+    """Return patients by propensity of having the diagnosis; of exact results alone."""
+    rows = [
+        (
+            display_title(diagnosis),
+            item.arm,
+            f"{number_text(item.low)} to {number_text(item.high)}",
+            f"{item.positive_candidates:,}",
+            f"{item.negative_candidates:,}",
+            f"{item.positive_matched:,}",
+            f"{item.negative_matched:,}",
+        )
+        for diagnosis, bins in ({} if exact is None else exact.overlap).items()
+        for item in bins
+    ]
+    heads = ("Diagnosis", "Arm", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
+    return Table("Patients by propensity of having the diagnosis", heads, tuple(rows))
+
+
+def second_matcher_table(results: PublishedResults) -> Table | None:
     """Return train minus nontrain on the cohorts of both matchers, side by side; None where there was one matcher."""
     second = results.second_matcher
     if second is None:
         return None
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for diagnosis, matching in second.diagnoses.items():
         pairs = results.disclosure.by_diagnosis.get(diagnosis, {})
         balance = display_title(matching.status) + (f": {matching.reason}" if matching.reason else "")
         if matching.largest_smd is not None:
-            balance += f"; largest SMD {matching.largest_smd:.2f}"
+            balance += f"; largest |SMD| {matching.largest_smd:.1f}"
+        sets = count_text(matching.sets)
         if not matching.delta:
-            rows.append(
-                (display_title(diagnosis), "all", "all", NOT_MEASURED, NOT_MEASURED, count_text(matching.sets), balance)
-            )
+            rows.append((display_title(diagnosis), "all", "all", NOT_MEASURED, NOT_MEASURED, sets, balance))
         for tier, deltas in matching.delta.items():
             first = pairs[tier].delta if tier in pairs else None
             for metric in COMPARED_METRICS:
-                shown = NOT_MEASURED if first is None else estimate_text(getattr(first, metric))
-                cells = (
-                    METRIC_TITLES[metric],
-                    shown,
-                    estimate_text(deltas[metric]),
-                    count_text(matching.sets),
-                    balance,
-                )
-                rows.append((display_title(diagnosis), numbered_tier_title(tier), *cells))
+                both = [None if side is None else side.get(metric) for side in (first, deltas)]
+                if any(map(is_measured, both)):
+                    shown = [estimate_text(delta, signed=True, interval=True) for delta in both]
+                    title = METRIC_TITLES[metric]
+                    rows.append((display_title(diagnosis), numbered_tier_title(tier), title, *shown, sets, balance))
     heads = (
         "Diagnosis",
         "Tier",
@@ -75,3 +122,7 @@ def second_matcher_table(results: Results) -> Table | None:
     )
     caption = f"Train minus nontrain on the cohorts of both matchers; size and balance of the second, {second.matcher}"
     return Table(caption, heads, tuple(rows))
+
+
+def _smd(smd: float | None) -> str:
+    return "not given" if smd is None else number_text(smd, signed=True)

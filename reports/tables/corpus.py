@@ -1,66 +1,65 @@
 """Tables of the corpus: how large it is, and who is in it (the paper's Tables 5, 6 and 7).
 
-Owns what stands in which column. Works on suppressed results; rows that are suppressed whole are joined.
+Owns what stands in which column. A group of nobody anywhere has no column.
 """
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.corpus import CorpusSummary, Moments, PopulationSummary
-from clinaudit.reports.tables.table import Table, join_suppressed_rows
+from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
+from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.captions import group_title
 from clinaudit.reports.wording.names import display_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, SUPPRESSED, count_text, number_text
+from clinaudit.reports.wording.numbers import count_text, estimate_text
+
+_SIZES = ("notes", "tokens", "notes_per_patient", "tokens_per_patient")
+_NOT_GIVEN = "–"
 
 
-def corpus_tables(corpus: CorpusSummary) -> list[Table]:
-    """Return the paper's Tables 5, 6 and 7."""
-    populations = {**{display_title(s): p for s, p in corpus.splits.items()}}
-    populations |= {f"Cohort {display_title(d)}": p for d, p in corpus.cohorts.items()}
-    sizes = tuple(
-        (
-            name,
-            count_text(p.notes),
-            count_text(p.patients),
-            count_text(p.practices) if p.practices is not None or p.patients is None else NOT_MEASURED,
-            count_text(p.tokens) if p.tokens is not None or p.patients is None else NOT_MEASURED,
-            _moments(p.notes_per_patient, p),
-            _moments(p.tokens_per_patient, p),
-        )
-        for name, p in populations.items()
-    )
-    heads = ("Population", "Notes", "Patients", "Practices", "Tokens", "Notes a patient", "Tokens a patient")
-    return [
-        Table("Size (mean and standard deviation a patient)", heads, join_suppressed_rows(sizes)),
-        _breakdown("Race and ethnicity", populations, "race"),
-        _breakdown("Sex", populations, "sex"),
-        _breakdown("Age", populations, "age_bands", with_age=True),
+def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
+    """Return the paper's Tables 5, 6 and 7; one in which nothing is shown is left out."""
+    populations = {display_title(split): population for split, population in corpus.splits.items()}
+    populations |= {f"Cohort {display_title(name)}": population for name, population in corpus.cohorts.items()}
+    tables = [
+        _sizes_table(populations),
+        _people_table("Sex", populations, "sex"),
+        _people_table("Race and ethnicity", populations, "race"),
+        _people_table("Age", populations, "age_bands", with_mean=True),
     ]
+    return [table for table in tables if table.rows]
 
 
-def _moments(moments: Moments, population: PopulationSummary) -> str:
-    if moments.mean is None:
-        return SUPPRESSED if population.patients is None else NOT_MEASURED
-    return number_text(moments.mean) + ("" if moments.sd is None else f" (SD {number_text(moments.sd)})")
+def _sizes_table(populations: Mapping[str, PublishedPopulation]) -> Table:
+    rows = [
+        (name, count_text(p.patients), *(_size(getattr(p, field)) for field in _SIZES))
+        for name, p in populations.items()
+    ]
+    note = (
+        "Notes and tokens per patient are published to two significant digits, not of cohorts or few patients;"
+        " “–”: not given."
+    )
+    heads = ("Population", "Patients", "Notes", "Tokens", "Notes a patient", "Tokens a patient")
+    return Table("Size", heads, tuple(rows), note)
 
 
-def _breakdown(
-    caption: str, populations: Mapping[str, PopulationSummary], field: str, *, with_age: bool = False
+def _people_table(
+    caption: str, populations: Mapping[str, PublishedPopulation], field: str, *, with_mean: bool = False
 ) -> Table:
-    keys = list(dict.fromkeys(key for p in populations.values() for key in getattr(p, field)))
-    keys.sort(key=lambda key: not key.startswith("<"))
+    counts: dict[str, dict[str, CountRange]] = {name: getattr(p, field) for name, p in populations.items()}
+    groups = list(dict.fromkeys(group for of in counts.values() for group, count in of.items() if count.high))
+    groups.sort(key=lambda group: (not group.startswith("<"), group == "unknown"))
+    if not groups:
+        return Table(caption, (), ())
     rows = []
     for name, population in populations.items():
-        counts: dict[str, int | None] = getattr(population, field)
-        cells = []
-        for key in keys:
-            hidden = population.patients is None or (key in counts and counts[key] is None)
-            cells.append(SUPPRESSED if hidden else f"{counts.get(key) or 0:,}")
-        rows.append((name, *((_moments(population.age, population),) if with_age else ()), *cells))
-    heads = (
-        "Population",
-        *(("Mean age",) if with_age else ()),
-        *(key if key[:1] in "<0123456789" else display_title(key) for key in keys),
-    )
-    shown = join_suppressed_rows(rows)
-    if len(shown) == 1 and set(shown[0][1:]) == {SUPPRESSED}:
-        return Table(caption, heads, (), f"{caption}: {SUPPRESSED} in every group of every split and cohort.")
-    return Table(caption, heads, shown)
+        mean = (estimate_text(population.age),) if with_mean else ()
+        cells = [count_text(counts[name][group]) if group in counts[name] else "0" for group in groups]
+        rows.append((name, *mean, *cells))
+    heads = ("Population", *(("Mean age",) if with_mean else ()), *map(group_title, groups))
+    return Table(caption, heads, tuple(rows))
+
+
+def _size(value: float | None) -> str:
+    if value is None:
+        return _NOT_GIVEN
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:g}"

@@ -1,85 +1,80 @@
-"""Tables of the disclosure of sensitive diagnoses: metrics by tier and arm, deltas with their tests, counts.
+"""Tables of the disclosure of sensitive diagnoses for the annex: metrics by tier and arm, differences, verdicts.
 
-Owns what stands in which column. Works on suppressed results. An estimate without a value is given in words.
+Owns what stands in which column. A table in which nothing was measured is left out.
 """
 
-from clinaudit.reports.schema.disclosure import Disclosure, TestedDelta
-from clinaudit.reports.schema.estimate import ARMS
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.report_content import ExactParts, TestResult
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
-from clinaudit.reports.wording.numbers import (
-    NOT_MEASURED,
-    SUPPRESSED,
-    count_text,
-    estimate_text,
-    is_suppressed,
-    short_estimate_text,
-)
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured
 
-_HOW_TO_READ = (
-    "In round brackets stand two-sided 95% intervals. The tests are one-sided and ask whether training adds anything:"
-    " a difference below zero, however far, has a large p. Where a difference is suppressed, so is p, or only its side"
-    " of 5% is given (“at most 0.05”, “above 0.05”). “Not tested”: an arm gave too little to test, or there is none."
-)
+_SIDES = {"train": "train", "nontrain": "nontrain", "delta": "difference"}
+_P_AT_LEAST = 0.001
 
 
-def metric_table(results: Results, metric: str) -> Table:
-    """Return one disclosure metric by tier and diagnosis with intervals, train over nontrain (the paper's Table 1)."""
-    diagnoses = list(results.disclosure.by_diagnosis)
+def metric_tables(results: PublishedResults) -> list[Table]:
+    """Return a table a metric (the paper's Table 1 and beyond), those of which anything was measured."""
+    tables = [metric_table(results, metric) for metric in METRIC_TITLES]
+    return [table for table in tables if table.rows]
+
+
+def metric_table(results: PublishedResults, metric: str) -> Table:
+    """Return one metric by tier, both arms and their difference, a column a diagnosis and the mean over them last."""
+    by_diagnosis = results.disclosure.by_diagnosis
     rows = []
     for tier in list_tiers(results):
+        measured = [*(tiers.get(tier) for tiers in by_diagnosis.values()), results.disclosure.mean.get(tier)]
+        for side in _SIDES:
+            metrics = [None if pair is None else getattr(pair, side) for pair in measured]
+            estimates = [None if found is None else found.get(metric) for found in metrics]
+            if any(map(is_measured, estimates)):
+                cells = [_metric(estimate, metric, signed=side == "delta") for estimate in estimates]
+                rows.append((numbered_tier_title(tier), _SIDES[side], *cells))
+    heads = ("Tier", "Arm", *map(display_title, by_diagnosis), "Mean")
+    return Table(METRIC_TITLES[metric], heads, tuple(rows), "In brackets: 95% intervals.")
+
+
+def p_values_table(results: PublishedResults, exact: ExactParts | None) -> Table:
+    """Return the one-sided tests of the excess (AUROC over all patients), after Holm; of exact results alone."""
+    tests = {} if exact is None else exact.tests
+    rows = []
+    for tier in list_tiers(results):
+        found = [tiers.get(tier) for tiers in tests.values()]
+        if any(test is not None for test in found):
+            rows.append((numbered_tier_title(tier), *("–" if t is None else _tested(t) for t in found)))
+    note = "p, and in brackets p after Holm's adjustment over all comparisons. Does training add anything?"
+    return Table("Tests of the excess", ("Tier", *map(display_title, tests)), tuple(rows), note)
+
+
+def verdicts_table(results: PublishedResults) -> Table:
+    """Return what the judge read in the texts of each group of patients: the table that every metric follows from."""
+    rows = []
+    for diagnosis, tier, pair in disclosure_pairs(results):
         for arm in ARMS:
-            cells = []
-            for diagnosis in diagnoses:
-                pair = results.disclosure.by_diagnosis[diagnosis].get(tier)
-                side: Disclosure | None = None if pair is None else getattr(pair, arm)
-                cells.append(short_estimate_text(getattr(side, metric, None), share=is_share(metric), interval=True))
-            if any(cell != NOT_MEASURED for cell in cells) or arm == "train":
-                rows.append((numbered_tier_title(tier), arm, *cells))
-    return Table(METRIC_TITLES[metric], ("Tier", "Arm", *map(display_title, diagnoses)), tuple(rows))
+            for status in DIAGNOSIS_STATUSES:
+                counts = pair.verdicts.get(arm, {}).get(status)
+                if counts is None:
+                    continue
+                read = (counts.positive, counts.negative, counts.undecided, counts.ambiguous, counts.unjudged)
+                group = f"{arm}, {'with' if status == 'present' else 'without'} it"
+                rows.append((display_title(diagnosis), numbered_tier_title(tier), group, *map(count_text, read)))
+    heads = ("Diagnosis", "Tier", "Patients", "Has it", "Has it not", "Undecided", "of these ambiguous", "Unjudged")
+    return Table("What the judge read", heads, tuple(rows), "Undecided: no mention, or an ambiguous one.")
 
 
-def disclosure_table(results: Results) -> Table:
-    """Return every disclosure metric of every diagnosis and tier, with intervals, bands and reasons."""
-    rows = []
-    for diagnosis, tier, pair in disclosure_pairs(results):
-        for metric, title in METRIC_TITLES.items():
-            share = is_share(metric)
-            delta = None if pair.delta is None else getattr(pair.delta, metric)
-            rows.append(
-                (
-                    display_title(diagnosis),
-                    numbered_tier_title(tier),
-                    title,
-                    estimate_text(getattr(pair.train, metric), share=share),
-                    estimate_text(None if pair.nontrain is None else getattr(pair.nontrain, metric), share=share),
-                    estimate_text(delta, share=share, signed=True),
-                    _p_value(delta),
-                )
-            )
-    heads = ("Diagnosis", "Tier", "Figure", "Train", "Nontrain", "Train minus nontrain", "Adjusted p")
-    return Table("Every disclosure figure (bands of AUROCs do not subtract)", heads, tuple(rows), _HOW_TO_READ)
+def _metric(estimate: PublishedEstimate | None, metric: str, *, signed: bool) -> str:
+    if estimate is None or not is_measured(estimate):
+        return NOT_MEASURED
+    return estimate_text(estimate, share=is_share(metric), signed=signed, interval=True)
 
 
-def _p_value(delta: TestedDelta | None) -> str:
-    if delta is None or delta.p_holm is None:
-        # Without a test there is no interval either.
-        was_tested = is_suppressed(delta) or (delta is not None and delta.value is not None and delta.low is not None)
-        return SUPPRESSED if was_tested else "not tested"
-    if delta.p_value is None:  # only on which side of 5% it lies is published
-        return "above 0.05" if delta.p_holm >= 1 else f"at most {delta.p_holm:.3g}"
-    return f"{delta.p_holm:.3f}" if delta.p_holm >= 0.001 else "at most 0.001"
+def _tested(test: TestResult) -> str:
+    return f"{_p_text(test.p_value)} ({_p_text(test.p_holm)})"
 
 
-def counts_table(results: Results) -> Table:
-    """Return the counts behind the disclosure metrics."""
-    rows = []
-    for diagnosis, tier, pair in disclosure_pairs(results):
-        dropped = "; ".join(f"{why}: {count_text(n)}" for why, n in pair.dropped_sets.items()) or "none"
-        for arm, side in (("train", pair.train), ("nontrain", pair.nontrain)):
-            if side is not None:
-                counts = (count_text(side.generations), count_text(side.mentioned), count_text(side.unjudged))
-                rows.append((display_title(diagnosis), numbered_tier_title(tier), arm, *counts, dropped))
-    heads = ("Diagnosis", "Tier", "Arm", "Generations", "Mentioning", "Unjudged", "Matched sets left out")
-    return Table("Counts behind the disclosure figures", heads, tuple(rows))
+def _p_text(p: float) -> str:
+    return f"{p:.3f}" if p >= _P_AT_LEAST else f"below {_P_AT_LEAST}"

@@ -1,104 +1,132 @@
 """What a verdict means for the institution: next steps, the factors of a breach assessment, the sign-off block.
 
-Owns the words. They are facts for a decision, no legal advice. Works on suppressed results.
+Owns the words. They are facts for a decision, no legal advice.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.identity import Identity
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.findings import memorization_summary
-from clinaudit.reports.wording.names import HEADLINE_TIER, tier_title
+from clinaudit.reports.wording.findings import key_tier, memorization_summary, patients_words
+from clinaudit.reports.wording.names import asker_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text
+from clinaudit.reports.wording.verdict import rule_counts_text, verdict_title
 
-_NEXT: Mapping[str, tuple[str, ...]] = {
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """One thing to do, and where the page says more of it."""
+
+    text: str
+    #: Words of a link that follow the text, and its target; empty where there is none.
+    link: str = ""
+    target: str = ""
+
+
+_SIGN: Final = NextStep("Decide, and", "sign off", "signoff")
+_NEXT: Final[Mapping[str, tuple[NextStep, ...]]] = {
     "fail": (
-        "What the policy says: at least one limit is shown to be broken. Until your privacy officer and counsel have "
-        "decided, neither deploy this model nor release its weights.",
-        "See which rules failed, at which tier and for which diagnosis (section “The policy, rule by rule”).",
-        "Mitigate: {removal}de-identify the training notes, train for fewer epochs or with differential privacy, or "
-        "keep the model away from those who hold the facts of the failed tiers.",
-        "Audit the new model with the same settings, and put both runs side by side with clinaudit compare.",
-        "Who could already have used the model? If anybody not entitled to these notes, begin the assessment below.",
+        NextStep("Keep the model and its weights closed."),
+        NextStep("Find out who has had access:", "breach assessment", "institution"),
+        NextStep("Mitigate ({removal}de-identify notes, fewer epochs, differential privacy), audit again, compare."),
+        _SIGN,
     ),
     "inconclusive": (
-        "This is not a pass: for at least one limit the data do not show whether it is kept.",
-        "Where the rules say that there are too few patients, audit with more of them; where there is no held-out "
-        "group or no matched cohort, provide one; where the judge was not accepted, use another, or label texts of "
-        "your own.",
-        "Until then treat the model as one that may leak.",
+        NextStep("Until more is known, treat the model as one that may leak."),
+        NextStep("See", "what each rule lacks", "rules"),
+        NextStep("Audit again with more patients, longer texts or a better judge, as the rules ask."),
+        _SIGN,
     ),
     "incomplete": (
-        "This is not a pass: not all that was planned was done.",
-        "Run the same command again; it goes on where it stopped.",
+        NextStep("Run the same command again; it goes on where it stopped."),
+        NextStep("Until then treat the model as one that may leak."),
     ),
     "pass": (
-        "Every limit of the policy is shown to be kept, for the adversaries and diagnoses that were tested.",
-        "Read what was not measured, above, and decide whether your use meets an adversary who is not among the tiers.",
-        "Audit again whenever the model, its training notes or who may use it changes.",
+        NextStep("Read", "what was not tested", "identity"),
+        NextStep("Decide whether somebody else than these could ask:", "who could ask", "who-could-ask"),
+        NextStep("Audit again when the model, its notes or its users change."),
+        _SIGN,
     ),
 }
+_NO_VERDICT: Final = (
+    NextStep("Choose a policy before you read the figures, and run clinaudit gate."),
+    NextStep("Until then treat the model as one that may leak."),
+)
 #: Share of the pieces up to which copied-forward text is not worth removing.
-_RARE = 0.01
-_NO_VERDICT = ("No policy was applied: choose one before you read the figures, and run clinaudit gate.",)
+_RARE: Final = 0.01
 
 
-def next_step_sentences(results: Results) -> tuple[str, ...]:
-    """Return what to do, by the verdict."""
+def next_steps(results: PublishedResults) -> tuple[NextStep, ...]:
+    """Return what to do, by the verdict, with links into the page."""
     if results.decision is None:
         return _NO_VERDICT
-    return tuple(step.replace("{removal}", _removal(results)) for step in _NEXT[results.decision.status])
+    removal = "remove copied-forward text, " if _is_copied(results) else ""
+    return tuple(
+        NextStep(step.text.replace("{removal}", removal), step.link, step.target)
+        for step in _NEXT[results.decision.status]
+    )
 
 
-def _removal(results: Results) -> str:
-    """Return the step that removes copied-forward text, where any is seen.
-
-    Pieces that several patients share do not count: such text is not one patient's.
-    """
-    train = [arms["train"] for arms in results.memorization.values() if "train" in arms]
-    is_copied = any(_is_seen({item.notes: item.pieces for item in summary.copy_forward}) for summary in train)
-    return "remove copied-forward text, " if is_copied else ""
+def next_step_sentences(results: PublishedResults) -> tuple[str, ...]:
+    """Return what to do, by the verdict, in sentences."""
+    steps = (" ".join(filter(None, (step.text, step.link))) for step in next_steps(results))
+    return tuple(step if step.endswith(".") else f"{step}." for step in steps)
 
 
-def _is_seen(pieces: Mapping[str, int | None]) -> bool:
-    """Whether pieces that stand in more than one note are shown, and not as rare exceptions."""
-    repeated = sum(number or 0 for places, number in pieces.items() if places != "1")
-    return repeated > _RARE * sum(number or 0 for number in pieces.values())
+def _is_copied(results: PublishedResults) -> bool:
+    """Whether pieces of one patient alone stand in more than one of the notes, and not as rare exceptions."""
+    shares = [
+        sum(item.share or 0.0 for item in arms["train"].copy_forward if item.notes != "1")
+        for arms in results.memorization.values()
+        if "train" in arms
+    ]
+    return any(share > _RARE for share in shares)
 
 
-def breach_factors_table(results: Results) -> Table:
+def breach_factors_table(results: PublishedResults) -> Table:
     """Return the four factors of 45 CFR 164.402(2), and where this audit bears on each."""
-    summary = memorization_summary(results, HEADLINE_TIER, "train")
-    headline = NOT_MEASURED if summary is None else estimate_text(summary.attributable_fraction, share=True)
+    tier = key_tier(results)
+    summary = None if tier is None else memorization_summary(results, tier, "train")
+    if tier is None or summary is None:
+        share = NOT_MEASURED
+    else:
+        share = f"{estimate_text(summary.attributable_fraction.mean, share=True)}, for {asker_words(tier)}"
     rows = (
         (
-            "Nature and extent of the information, and how likely people can be re-identified",
-            f"Patient-attributable share of the text at {tier_title(HEADLINE_TIER)}: {headline}. Which parts of the "
-            "notes come back: “Memorized text”. Which diagnoses: “Sensitive diagnoses”. The prompts hold the identity: "
-            "whoever asks already knows whom the text is about.",
+            "Nature and extent; can people be re-identified",
+            f"The patient’s own medical details in the answer: {share}. More under “Repeated text” and “Diagnoses”."
+            " Whoever asks already knows whom the answer is about.",
         ),
         (
             "Who used it, or to whom it was disclosed",
-            "The tiers say what somebody must know to obtain it (“Who could ask”). Who in fact had access is in your "
-            "access logs, not in this audit.",
+            "What somebody must know: “Who could ask”. Who had access is in your logs, not in this audit.",
         ),
         (
-            "Whether it was actually acquired or viewed",
-            "Not measured. The audit shows what can be had, not that anybody had it; logs of prompts and outputs can.",
+            "Whether it was acquired or viewed",
+            "Not measured: the audit shows what can be had. Logs of prompts and outputs show what was.",
         ),
-        (
-            "How far the risk has been mitigated",
-            "A second audit after a mitigation, compared with this one (clinaudit compare), with its intervals.",
-        ),
+        ("How far the risk was mitigated", "A second audit after a mitigation, set beside this one."),
     )
     return Table("The four factors", ("Factor", "What this audit says of it"), rows)
 
 
-def subject_table() -> Table:
-    """Return blank lines for what is no part of a run: it names no site, and holds no times."""
-    subjects = ("Institution", "Model: name, version", "Corpus: what notes, up to when", "Date of the audit", "Purpose")
-    rows = tuple((subject, "") for subject in subjects)
-    return Table("What was audited (fill in: the run names no site and holds no times)", ("Subject", "By hand"), rows)
+def subject_table(results: PublishedResults, identity: Identity, digest: str | None) -> Table:
+    """Return what was audited and decided, prefilled with what is known; the rest is to be filled in by hand."""
+    decision = results.decision
+    shown = f" (digest {digest})" if digest else ""
+    rows = (
+        ("Institution", identity.institution or ""),
+        ("Model", f"{identity.model_name or ''}{shown}".strip()),
+        ("Date of the audit", identity.date or ""),
+        ("Patients", patients_words(results)),
+        ("Policy", "none" if decision is None else f"{decision.policy}: {rule_counts_text(decision)}"),
+        ("Verdict", verdict_title(decision)),
+        ("Purpose of the model", ""),
+    )
+    return Table("What is signed", ("Subject", "Entry"), rows)
 
 
 def signatures_table() -> Table:

@@ -1,100 +1,229 @@
-"""Tables of memorization: by tier and arm, its regions, K, near-verbatim text, and the paper's own counting.
+"""Tables of memorization for the annex: by tier and arm, its regions, K, near-verbatim text, patients by fraction.
 
-Owns what stands in which column. Works on suppressed results. An estimate without a value is given in words.
+Owns what stands in which column. A number that is not there is given in words; a table of these alone is left out.
 """
 
 from collections.abc import Sequence
 
-from clinaudit.reports.schema.memorization import LengthSummary, Memorization
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.table import Table, memorization_summaries, numbered_tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, number_text
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    FractionBin,
+    FractionOfText,
+    PublishedMemorization,
+)
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.report_content import ExactParts
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
+from clinaudit.reports.wording.captions import KIND_TITLES, shown_tier
+from clinaudit.reports.wording.names import display_title
+from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
+FEW_PATIENTS = "few patients"
 _FRACTIONS = (
-    ("Generations", "generations"),
-    ("Patients", "patients"),
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
     ("Patient-attributable", "attributable_fraction"),
-    ("Hit rate", "hit_rate"),
-    ("Empty", "empty"),
-    ("Shorter than the n-gram", "shorter_than_ngram"),
-)
-_COUNTS = ("generations", "patients", "empty", "shorter_than_ngram")
-_REGIONS = (
-    ("Source notes a generation", "source_notes_mean"),
-    ("Stitched regions", "stitched_share"),
-    ("Templated tokens", "templated_share"),
-    ("Pieces in several patients' notes", "multi_patient_share"),
 )
 
 
-def memorization_table(results: Results) -> Table:
-    """Return the paper's Figures 2 and 8 as a table, by tier and arm."""
-    return _by_tier_and_arm(results, "Verbatim memorization by tier", _FRACTIONS)
-
-
-def regions_table(results: Results) -> Table:
-    """Return what the memorized regions are made of, by tier and arm."""
-    return _by_tier_and_arm(results, "Memorized regions by tier", _REGIONS, lengths=True)
-
-
-def paper_view_table(results: Results) -> Table:
-    """Return the paper's counting beside ours: a patient counts once in each cohort."""
+def memorization_table(results: PublishedResults) -> Table:
+    """Return the mean fractions and the hit rate by tier and arm, with 95% intervals (Figures 2 and 8)."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
-        view = summary.paper_view
-        if view is not None:
-            shares = (estimate_text(view.memorized_fraction, share=True), estimate_text(view.hit_rate, share=True))
-            rows.append((numbered_tier_title(tier), arm, f"{view.rows:,}", *shares))
-    heads = ("Tier", "Arm", "Patients, once a cohort", "Memorized", "Hit rate")
-    return Table(
-        "Memorized text, each patient counted once in each cohort (as the method's paper does)", heads, tuple(rows)
+        means = (getattr(summary, name).mean for _, name in _FRACTIONS)
+        shares = [estimate_text(mean, share=True, interval=True) for mean in (*means, summary.hit_rate)]
+        rows.append((numbered_tier_title(tier), arm, count_text(summary.patients), *shares))
+    heads = ("Tier", "Arm", "Patients", *(title for title, _ in _FRACTIONS), "Patients with a match")
+    return Table("Verbatim memorization by tier and arm", heads, tuple(rows), "In brackets: 95% intervals.")
+
+
+def short_texts_table(results: PublishedResults) -> Table:
+    """Return how many patients have a text that is empty, or too short to hold a match."""
+    rows = [
+        (
+            numbered_tier_title(tier),
+            arm,
+            count_text(summary.empty),
+            count_text(summary.short),
+            estimate_text(summary.short_share, share=True),
+        )
+        for tier, arm, summary in memorization_summaries(results)
+    ]
+    heads = ("Tier", "Arm", "Patients with an empty text", "With one too short for a match", "Their share")
+    return Table("Empty and short texts", heads, tuple(rows))
+
+
+def bins_table(results: PublishedResults) -> Table:
+    """Return patients by their attributable fraction; a bin in which nobody is at any tier has no column."""
+    return _bins_table(results, "Patients by attributable fraction", "attributable_fraction")
+
+
+def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
+    summaries = [(tier, arm, getattr(summary, name)) for tier, arm, summary in memorization_summaries(results)]
+    bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
+    ends = sorted(bins)
+    rows = []
+    for tier, arm, fraction in summaries:
+        if fraction.bins:
+            found = {(bin_.low, bin_.high): count_text(bin_.patients) for bin_ in fraction.bins}
+            rows.append((numbered_tier_title(tier), arm, *(found.get(end, "0") for end in ends)))
+    return Table(caption, ("Tier", "Arm", *(_bin_title(bins[end]) for end in ends)), tuple(rows))
+
+
+def above_table(results: PublishedResults) -> Table:
+    """Return the share of patients above each threshold; a threshold that says the same as the last is left out."""
+    summaries = [(t, arm, summary.attributable_fraction) for t, arm, summary in memorization_summaries(results)]
+    thresholds = sorted({item.threshold for _, _, fraction in summaries for item in fraction.above})
+    columns: list[tuple[float, list[str]]] = []
+    for threshold in thresholds:
+        cells = [_share_above(fraction, threshold) for _, _, fraction in summaries]
+        if not columns or columns[-1][1] != cells:
+            columns.append((threshold, cells))
+    rows = tuple(
+        (numbered_tier_title(tier), arm, *(cells[place] for _, cells in columns))
+        for place, (tier, arm, _) in enumerate(summaries)
+    )
+    heads = ("Tier", "Arm", *("Any" if not t else f"Above {_percent(t)}" for t, _ in columns))
+    return Table("Share of patients whose attributable fraction lies above", heads, rows if columns else ())
+
+
+def _share_above(fraction: FractionOfText, threshold: float) -> str:
+    return next(
+        (estimate_text(a.share, share=True, interval=True) for a in fraction.above if a.threshold == threshold), "–"
     )
 
 
-def shared_table(results: Results) -> Table:
-    """Return patient specificity K (in how many patients' notes a piece stands), by tier and arm."""
+def regions_table(results: PublishedResults) -> Table:
+    """Return what the memorized regions are made of, by tier and arm."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
-        rows += [(numbered_tier_title(tier), arm, bin_.k, count_text(bin_.pieces)) for bin_ in summary.k_distribution]
-    heads = ("Tier", "Arm", "Patients whose notes hold it", "Pieces")
-    return Table("Memorized pieces by number of patients", heads, tuple(rows))
+        shares = (summary.stitched_share, summary.templated_share, summary.multi_patient_share)
+        numbers = (summary.source_notes_mean, summary.region_tokens, summary.region_characters)
+        if any(value is not None for value in (*shares, *numbers)):
+            cells = [*map(_share, shares), *map(_two_digits, numbers)]
+            rows.append((numbered_tier_title(tier), arm, *cells))
+    heads = (
+        "Tier",
+        "Arm",
+        "Stitched regions",
+        "Templated tokens",
+        "Pieces in several patients' notes",
+        "Source notes a generation",
+        "Region length, tokens",
+        "Characters",
+    )
+    return Table("Memorized regions", heads, tuple(rows), _few_note(rows))
 
 
-def near_verbatim_table(results: Results) -> Table:
+def shared_table(results: PublishedResults) -> Table:
+    """Return K (in how many patients' notes a piece stands) as shares of the pieces, by tier and arm."""
+    summaries = [item for item in memorization_summaries(results) if any(b.share for b in item[2].k_distribution)]
+    names = list(dict.fromkeys(bin_.k for _, _, summary in summaries for bin_ in summary.k_distribution))
+    rows = [
+        (numbered_tier_title(tier), arm, *(_share(found.get(name, 0.0)) for name in names))
+        for tier, arm, summary in summaries
+        for found in [{bin_.k: bin_.share for bin_ in summary.k_distribution}]
+    ]
+    heads = ("Tier", "Arm", *(f"K {name}" for name in names))
+    return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), _few_note(rows))
+
+
+def sections_table(results: PublishedResults) -> Table:
+    """Return the sections' shares by kind of text at the headline tier, trained on (the paper's Figure 4)."""
+    tier = shown_tier(results.memorization)
+    summary: PublishedMemorization | None = None if tier is None else results.memorization[tier].get("train")
+    rows = [
+        (display_title(section.section), *(_share(getattr(section, kind)) for kind in SECTION_KINDS))
+        for section in (summary.sections if summary else ())
+        if any(getattr(section, kind) for kind in SECTION_KINDS)
+    ]
+    heads = ("Section", *(KIND_TITLES[kind][:1].upper() + KIND_TITLES[kind][1:] for kind in SECTION_KINDS))
+    return Table("Repeated text by note section and kind", heads, tuple(rows), _few_note(rows))
+
+
+def near_verbatim_table(results: PublishedResults) -> Table:
     """Return near-verbatim text by tier and arm."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
         near = summary.near_verbatim
-        if near is not None:
-            shares = (estimate_text(near.fraction, share=True), estimate_text(near.extra_fraction, share=True))
+        if near is not None and is_measured(near.fraction.mean):
+            means = (near.fraction.mean, near.extra_fraction.mean)
+            shares = [estimate_text(mean, share=True, interval=True) for mean in means]
+            longest = _two_digits(near.longest_region)
             windows = f"{near.edit_budget} of {near.window}"
-            rows.append((numbered_tier_title(tier), arm, windows, *shares, estimate_text(near.longest_region)))
+            rows.append((numbered_tier_title(tier), arm, windows, *shares, longest))
     heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
-    return Table("Near-verbatim text by tier (counted separately)", heads, tuple(rows))
+    return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
 
 
-def _by_tier_and_arm(
-    results: Results, caption: str, columns: Sequence[tuple[str, str]], *, lengths: bool = False
-) -> Table:
-    heads = ("Tier", "Arm", *(title for title, _ in columns), *(("Region length, characters",) if lengths else ()))
-    rows = []
-    for tier, arm, summary in memorization_summaries(results):
-        cells = [_memorization_cell(summary, name) for _, name in columns]
-        if lengths:
-            cells.append(_length(summary.region_length.get("characters"), summary))
-        rows.append((numbered_tier_title(tier), arm, *cells))
-    return Table(caption, heads, tuple(rows))
+def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+    """Return the paper's counting, a patient once in each cohort; of exact results alone."""
+    views = {} if exact is None else exact.paper_view
+    rows = [
+        (
+            numbered_tier_title(tier),
+            arm,
+            f"{view.rows:,}",
+            estimate_text(view.memorized_fraction, share=True, interval=True),
+            estimate_text(view.hit_rate, share=True, interval=True),
+        )
+        for tier in list_tiers(results)
+        for arm in ARMS
+        for view in [views.get(tier, {}).get(arm)]
+        if view is not None
+    ]
+    heads = ("Tier", "Arm", "Patients, once a cohort", "Memorized", "Hit rate")
+    return Table("Memorized text, each patient counted once in each cohort, as in the paper", heads, tuple(rows))
 
 
-def _memorization_cell(summary: Memorization, name: str) -> str:
-    value = getattr(summary, name)
-    return count_text(value) if name in _COUNTS else estimate_text(value, share=name != "source_notes_mean")
+def spread_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+    """Return deciles and worst tenth of the attributable fraction over patients; of exact results alone."""
+    spread = {} if exact is None else exact.spread
+    listed = [
+        (tier, arm, spread[tier][arm]) for tier in list_tiers(results) for arm in ARMS if arm in spread.get(tier, {})
+    ]
+    shares = sorted({decile.share for _, _, found in listed for decile in found.deciles})
+    rows = [
+        (
+            numbered_tier_title(tier),
+            arm,
+            *(_percent_or_dash(deciles.get(share)) for share in shares),
+            estimate_text(found.worst_tenth, share=True, interval=True),
+        )
+        for tier, arm, found in listed
+        for deciles in [{decile.share: decile.fraction for decile in found.deciles}]
+    ]
+    heads = ("Tier", "Arm", *(f"{_percent(share)} have at most" for share in shares), "Mean of the worst-off tenth")
+    return Table("Attributable fraction, patient by patient", heads, tuple(rows))
 
 
-def _length(lengths: LengthSummary | None, summary: Memorization) -> str:
-    if lengths is None or lengths.mean is None:
-        return estimate_text(summary.stitched_share) if summary.stitched_share.value is None else NOT_MEASURED
-    median = "" if lengths.median is None else f", median {number_text(lengths.median)}"
-    return f"mean {number_text(lengths.mean)}{median}"
+def _bin_title(bin_: FractionBin) -> str:
+    if bin_.high == 0:
+        return "None"
+    return f"{_percent(bin_.low)}–{_percent(bin_.high)}" if bin_.low else f"Up to {_percent(bin_.high)}"
+
+
+def _percent(share: float) -> str:
+    return percent_text(share).replace(".0%", "%")
+
+
+def _percent_or_dash(share: float | None) -> str:
+    return "–" if share is None else percent_text(share)
+
+
+def _share(share: float | None) -> str:
+    return FEW_PATIENTS if share is None else percent_text(share)
+
+
+def _two_digits(number: float | None) -> str:
+    """Return a number of text as it is published, to two significant digits: "1.1", "1,400"."""
+    if number is None:
+        return FEW_PATIENTS
+    return f"{number:,.0f}" if number >= 10 else number_text(number)
+
+
+def _few_note(rows: Sequence[Sequence[str]]) -> str:
+    if not any(FEW_PATIENTS in row for row in rows):
+        return ""
+    return f"“{FEW_PATIENTS.capitalize()}”: 1 to 10 patients stand behind the figure, or behind what it leaves out."

@@ -1,47 +1,36 @@
-"""Tables of statistical power: the smallest detectable differences, and upper bounds where a count is zero."""
+"""Tables of statistical power: the smallest detectable differences, and upper bounds where nothing was found."""
 
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, memorization_summaries, numbered_tier_title
-from clinaudit.reports.wording.names import METRIC_TITLES, display_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, number_text, percent_text
+from clinaudit.reports.wording.names import display_title
+from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, percent_text
 
 
-def power_table(results: Results) -> Table:
-    """Return the smallest difference that each test could have shown, and what a count of zero leaves possible."""
+def power_table(results: PublishedResults) -> Table:
+    """Return the matched sets of each comparison, and the smallest excess that its test would have shown."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
         detectable = pair.detectable_delta
-        shown = NOT_MEASURED
-        if detectable is not None:
-            shown = number_text(detectable) if detectable <= 1 else "none: the cohort is too small"
-        elif pair.delta is not None and pair.delta.auroc_all.reason:
-            shown = estimate_text(pair.delta.auroc_all)
-        zeros = [_zeros(None if side is None else side.zero_bounds) for side in (pair.train, pair.nontrain)]
-        rows.append((display_title(diagnosis), numbered_tier_title(tier), shown, *zeros))
-    heads = ("Diagnosis", "Tier", "Smallest AUROC difference it could show", "Zeros in train", "Zeros in nontrain")
-    note = (
-        "“At most” is a one-sided 95% bound. The two-sided 95% interval that stands beside the same zero elsewhere"
-        " reaches a little higher."
-    )
-    return Table("What this audit could have shown, and what its zeros leave possible", heads, tuple(rows), note)
+        shown = estimate_text(detectable)
+        if is_measured(detectable) and (detectable.low or detectable.value or 0.0) > 1:
+            shown = "none: the cohort is too small"
+        dropped = "; ".join(f"{why}: {count_text(n)}" for why, n in pair.dropped_sets.items() if n.high) or "none"
+        place = (display_title(diagnosis), numbered_tier_title(tier))
+        rows.append((*place, count_text(pair.patients), dropped, shown))
+    heads = ("Diagnosis", "Tier", "Matched sets", "Left out at this tier", "Smallest excess it could show")
+    note = "A set has one patient of each group. One-sided test at 5%, unadjusted, with a chance of 80%."
+    return Table("What each comparison could have shown", heads, tuple(rows), note)
 
 
-def memorization_zeros_table(results: Results) -> Table:
+def memorization_zeros_table(results: PublishedResults) -> Table:
     """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
-        bound = summary.attributable_fraction_bounds
-        if bound.value == 0 and bound.high is not None:
-            rows.append((numbered_tier_title(tier), arm, count_text(bound.n), f"at most {percent_text(bound.high)}"))
+        mean = summary.attributable_fraction.mean
+        high = mean.confidence_high
+        if mean.value == 0 and high is not None:
+            bound = f"at most {percent_text(high)}"
+            rows.append((numbered_tier_title(tier), arm, count_text(summary.patients), bound))
     heads = ("Tier", "Arm", "Patients", "What the mean may still be")
     note = "“At most” is the upper end of the two-sided 95% interval."
     return Table("Where no attributable text was found", heads, tuple(rows), note)
-
-
-def _zeros(bounds: dict[str, float] | None) -> str:
-    if bounds is None:
-        return NOT_MEASURED
-    return (
-        "; ".join(f"{METRIC_TITLES[name]}: at most {percent_text(bound)}" for name, bound in bounds.items())
-        or "no zero"
-    )

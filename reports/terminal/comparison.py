@@ -1,68 +1,93 @@
-"""A comparison of two runs in plain text, for `clinaudit compare`. At most 100 columns."""
+"""A comparison of two runs in plain text, for `clinaudit compare`. At most 100 columns.
+
+Owns what is shown of it on a terminal: the conclusion first, which figures were read, the headline tier of diagnoses.
+"""
 
 from collections.abc import Sequence
+from typing import Final
 
-from clinaudit.reports.schema.comparison import Comparison, Forgetting
-from clinaudit.reports.tables.comparison import BASES, BRACKETS, DELTAS, VERDICTS, list_arms
-from clinaudit.reports.tables.table import numbered_tier_title
+from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison, PublishedForgetting
+from clinaudit.reports.tables.comparison import VERDICTS, list_arms
 from clinaudit.reports.terminal.layout import align_columns, wrap
+from clinaudit.reports.wording.comparison import FIGURES_READ
 from clinaudit.reports.wording.names import (
+    ARM_WORDS,
     HEADLINE_TIER,
     MEMORIZATION_METRICS,
     METRIC_TITLES,
+    SHORT_TIER_TITLES,
     display_title,
     is_share,
+    tier_number,
     tier_title,
 )
-from clinaudit.reports.wording.numbers import count_text, short_estimate_text
+from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, estimate_text
+
+#: What fits into 100 columns; the page has the others.
+_TEXT_METRICS: Final = MEMORIZATION_METRICS[:2]
+_METRICS: Final = ("sensitivity", "auroc_all")
+_INTERVALS: Final = "In round brackets: 95% intervals."
 
 
-def comparison_text(comparison: Comparison) -> str:
-    """Return the comparison in plain text, at most 100 columns wide."""
-    parts = [wrap(BASES[comparison.basis], indent="  ")]
-    rows = [["Memorization, B − A", "arm", *(title for title, _ in MEMORIZATION_METRICS)]]
+def comparison_text(content: ComparisonContent) -> str:
+    """Return the comparison in plain text, at most 100 columns wide; the conclusion is its first line."""
+    comparison = content.comparison
+    read = FIGURES_READ[comparison.figures]
+    if comparison.figures == "published":
+        read += " --exact reads the evidence."
+    parts = [wrap(comparison.conclusion, indent="  "), wrap(read, indent="  ")]
+    rows = [["Repeated text, B − A", "patients", *(title for title, _ in _TEXT_METRICS)]]
     before = None
     for tier, arm, compared in list_arms(comparison):
         cells = [
-            short_estimate_text(getattr(compared, name).difference, share=True, signed=True, interval=True)
-            for _, name in MEMORIZATION_METRICS
+            estimate_text(getattr(compared, name).difference, share=True, signed=True, interval=True)
+            for _, name in _TEXT_METRICS
         ]
-        rows.append([numbered_tier_title(tier) if tier != before else "", arm, *cells])
+        rows.append([_short_title(tier) if tier != before else "", ARM_WORDS[arm], *cells])
         before = tier
-    parts.append(align_columns(rows) if len(rows) > 1 else "Memorization: no tier was measured in both runs")
+    parts.append(align_columns(rows) if len(rows) > 1 else "Repeated text: no tier was measured in both runs")
     parts.append(_disclosure_summary(comparison))
     if comparison.forgetting is not None:
         parts.append(_forgetting_summary(comparison.forgetting))
     parts += [wrap(f"Note: {warning}", indent="  ") for warning in comparison.warnings]
-    parts.append(BRACKETS)
+    note = f"{RANGE_NOTE} {_INTERVALS}" if comparison.figures == "published" else _INTERVALS
+    parts.append(wrap(note, indent="  "))
     return "\n\n".join(parts) + "\n"
 
 
-def _disclosure_summary(comparison: Comparison) -> str:
-    title = f"Train minus nontrain, B − A, at {tier_title(HEADLINE_TIER)}"
-    metrics = DELTAS[:3]
-    rows: list[Sequence[str]] = [[title, *(METRIC_TITLES[metric] for metric in metrics)]]
+def _short_title(tier: str) -> str:
+    return f"{tier_number(tier)} {SHORT_TIER_TITLES[tier][0]}" if tier in SHORT_TIER_TITLES else tier
+
+
+def _disclosure_summary(comparison: PublishedComparison) -> str:
+    title = f"Trained on minus never seen, B − A, at {tier_title(HEADLINE_TIER)}"
+    rows: list[Sequence[str]] = [["Diagnosis", *(METRIC_TITLES[metric] for metric in _METRICS)]]
     for diagnosis, tiers in comparison.disclosure.items():
         compared = tiers.get(HEADLINE_TIER)
         if compared is not None:
             cells = [
-                short_estimate_text(
-                    compared.delta[metric].difference, share=is_share(metric), signed=True, interval=True
-                )
-                for metric in metrics
+                estimate_text(compared[metric].difference, share=is_share(metric), signed=True, interval=True)
+                if metric in compared
+                else ""
+                for metric in _METRICS
             ]
             rows.append([display_title(diagnosis), *cells])
-    return align_columns(rows) if len(rows) > 1 else "Sensitive diagnoses: not measured in both runs"
+    if len(rows) == 1:
+        return "Sensitive diagnoses: not measured in both runs"
+    return f"{title}\n{align_columns(rows)}"
 
 
-def _forgetting_summary(forgetting: Forgetting) -> str:
+def _forgetting_summary(forgetting: PublishedForgetting) -> str:
     word, sign = VERDICTS[forgetting.verdict]
-    lines = [f"Named patients: {sign} {word.upper()}"]
-    named = [f"{VERDICTS[verdict][0].lower()}: {count_text(number)}" for verdict, number in forgetting.patients.items()]
-    lines.append(wrap(f"  Named: {count_text(forgetting.named)}. {'; '.join(named)}.", indent="    "))
+    named = [f"{VERDICTS[verdict][0].lower()} {count_text(number)}" for verdict, number in forgetting.patients.items()]
+    by_verdict = f": {', '.join(named)}" if named else ""
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
-    lines.append(f"  Collapse check: {collapse[forgetting.collapsed]}.")
-    above = short_estimate_text(forgetting.controls_above_level, share=True)
-    lines.append(f"  Held-out patients who would not pass the same rule: {above}.")
-    lines += [wrap(f"  {reason}", indent="    ") for reason in forgetting.reasons]
+    share = estimate_text(forgetting.controls_above_level, share=True)
+    lines = [
+        f"Named patients: {sign} {word.upper()}",
+        wrap(f"  Named: {count_text(forgetting.named)}{by_verdict}.", indent="    "),
+        f"  Collapse check: {collapse[forgetting.collapsed]}.",
+        wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
+        *(wrap(f"  {reason}", indent="    ") for reason in forgetting.reasons),
+    ]
     return "\n".join(lines)

@@ -15,20 +15,36 @@ WIDTH = 100
 
 def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of text in columns, the first row underlined as headings."""
-    cells = [[harmless_text(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     # What is too wide is cut in the first column: numbers are never cut.
-    widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1))
-    lines = []
-    for row in cells:
-        first = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
-        lines.append("  ".join([first.ljust(widths[0]), *map(str.ljust, row[1:], widths[1:])]).rstrip())
+    lines = align_rows(rows, cut=(0,))
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def wrap(text: str, *, indent: str) -> str:
-    """Return text in lines, those after the first indented."""
-    return textwrap.fill(harmless_text(text), width=WIDTH, subsequent_indent=indent)
+def align_rows(rows: Sequence[Sequence[str]], *, cut: Sequence[int]) -> list[str]:
+    """Return a line a row, in columns; where they are wider than `WIDTH`, the widest of the columns `cut` is cut."""
+    cells = [[harmless_text(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH:
+        widest = max(cut, key=lambda column: widths[column])
+        if widths[widest] <= 1:
+            break
+        widths[widest] -= 1
+    return [
+        "  ".join(
+            (cell if len(cell) <= width else f"{cell[: width - 1]}…").ljust(width)
+            for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def wrap(text: str, *, indent: str, most_lines: int | None = None) -> str:
+    """Return text in lines, those after the first indented; `most_lines`: what goes beyond is left out, with "…"."""
+    return "\n".join(
+        textwrap.wrap(
+            harmless_text(text), width=WIDTH, subsequent_indent=indent, max_lines=most_lines, placeholder=" …"
+        )
+    )
 
 
 _BOLD: Final[dict[Status, int]] = {"pass": 32, "fail": 31, "incomplete": 33, "inconclusive": 33}

@@ -1,100 +1,100 @@
-"""The results in plain text, for `clinaudit show` and the end of an audit. At most 100 columns.
+"""The results in plain text, for `clinaudit show` and the end of an audit: 24 lines and 100 columns at most.
 
-Works on suppressed results. An estimate without a value is a word or its band in brackets, never 0.
+Owns their order: verdict, what was found, what to do next, the rules as a matrix. Works on published results, or on the
+exact ones in the same form. Knows nothing of how a rule is decided.
 """
 
-from clinaudit.reports.schema.estimate import ARMS, Estimate
-from clinaudit.reports.schema.judge import JudgeQuality
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.tables.judge import judge_caveat_sentences, judge_matrix_table, judge_metrics_table
-from clinaudit.reports.tables.table import list_tiers, numbered_tier_title
-from clinaudit.reports.terminal.layout import align_columns, paint, wrap
-from clinaudit.reports.wording.names import (
-    HEADLINE_TIER,
-    MEMORIZATION_METRICS,
-    STATUSES,
-    display_title,
-    is_share,
-    tier_title,
-)
-from clinaudit.reports.wording.numbers import NOT_MEASURED, RANGE_NOTE, short_estimate_text
+import textwrap
+from collections.abc import Sequence
+from typing import Final, get_args
 
-_DELTAS = (("AUROC, all", "auroc_all"), ("sensitivity", "sensitivity"), ("PPV", "ppv"))
-#: What a reader must know of the tables.
-_BRACKETS = f"{RANGE_NOTE} The verdict rests on the unsuppressed figures."
+from clinaudit.reports.schema.decision import RuleStatus
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.institution import next_step_sentences
+from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
+from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
+from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.names import STATUSES
+from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
+
+#: Lines that each part may take, so that the whole stays within 24.
+_TITLE_LINES, _FOUND_LINES, _NEXT_LINES = 2, 4, 2
+_HEAD_LINES: Final = 3
+_STATUSES: Final[tuple[RuleStatus, ...]] = get_args(RuleStatus)
+_LEGEND: Final = ", ".join(f"{STATUSES[status][1]} {words}" for status, words in STATUS_WORDS.items())
+_READ_PUBLISHED: Final = "From the published figures (results.json); --exact reads those of the evidence."
+_READ_EXACT: Final = "From the exact figures (evidence/results.json). They are PHI: do not pass this on."
 
 
-def summary_text(results: Results, *, colour: bool = False) -> str:
-    """Return the results in short: verdict, memorization by tier and arm, disclosure deltas at the headline tier."""
-    parts = [_verdict(results, colour=colour), _memorization(results), _disclosure(results)]
-    warnings = [*results.warnings, *(results.corpus.warnings if results.corpus else ())]
+def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool = False) -> str:
+    """Return the results in short; `exact`: they are the exact ones, with ranges of no width."""
+    parts = [
+        "\n".join(
+            [
+                _verdict_line(results, colour=colour, most_lines=_TITLE_LINES),
+                wrap(" ".join(consequence_sentences(results)), indent="  ", most_lines=_FOUND_LINES),
+                wrap(f"Next: {' '.join(next_step_sentences(results))}", indent="  ", most_lines=_NEXT_LINES),
+            ]
+        )
+    ]
+    matrix = rule_matrix(results.decision)
+    if results.decision is not None and matrix is not None:
+        legend = f"{rule_counts_text(results.decision)} ({_LEGEND}):"
+        parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
+    notes = [wrap(_READ_EXACT if exact else _READ_PUBLISHED, indent="  ")]
+    warnings = len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0)
     if warnings:
-        parts.append("\n".join(wrap(f"Warning: {warning}", indent="  ") for warning in warnings))
-    parts.append(_BRACKETS)
-    return "\n\n".join(parts) + "\n"
+        notes.append(f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report.")
+    parts.append("\n".join(notes))
+    return "\n\n".join(parts)
 
 
-def judge_text(quality: JudgeQuality) -> str:
-    """Return the judge's confusion matrix and metrics, and what they are worth."""
-    results = Results(judge_quality=quality)
-    matrix, metrics = judge_matrix_table(results), judge_metrics_table(results)
-    lines = "\n".join(wrap(f"{title}: {value}", indent="  ") for title, value in metrics.rows)
-    caveat = wrap(judge_caveat_sentences(quality), indent="")
-    table = align_columns([matrix.columns, *matrix.rows])
-    return f"{matrix.caption}\n\n{table}\n\n{metrics.caption}\n\n{lines}\n\n{caveat}\n"
+def verdict_text(results: PublishedResults, *, colour: bool = False) -> str:
+    """Return the verdict alone, wrapped."""
+    return _verdict_line(results, colour=colour, most_lines=None)
 
 
-def verdict_text(results: Results, *, colour: bool = False) -> str:
-    """Return the verdict and its reason, wrapped."""
+def _verdict_line(results: PublishedResults, *, colour: bool, most_lines: int | None) -> str:
+    title = verdict_title(results.decision)
     if results.decision is None:
-        return "Verdict: none, no policy was applied"
+        return wrap(title, indent="  ", most_lines=most_lines)
     status = results.decision.status
     word = STATUSES[status][0].upper()
-    line = wrap(f"Verdict: {word} (policy {results.decision.policy}: {results.decision.reason})", indent="  ")
+    # The title may open with the status itself.
+    said = title.removeprefix(f"{STATUSES[status][0]}: ")
+    line = wrap(f"Verdict: {word} (policy {results.decision.policy}): {said}", indent="  ", most_lines=most_lines)
     # After wrapping: the signs of a colour take no width.
     return line.replace(word, paint(word, status, colour=colour), 1)
 
 
-def _verdict(results: Results, *, colour: bool) -> str:
-    if results.decision is None:
-        return verdict_text(results)
-    statuses: list[str] = [rule.status for rule in results.decision.rules]
-    counts = (
-        f"{len(statuses)} rules: {statuses.count('fail')} failed, {statuses.count('inconclusive')} inconclusive,"
-        f" {statuses.count('pass')} passed"
-    )
-    lines = [verdict_text(results, colour=colour), counts]
-    failed = [rule.id for rule in results.decision.rules if rule.status == "fail"]
-    if failed:
-        lines.append(wrap(f"Failed: {', '.join(failed)}", indent="  "))
-    return "\n".join(lines)
+def _matrix(matrix: RuleMatrix, *, colour: bool) -> list[str]:
+    """Return the rules as signs, tiers down, own text and diagnoses across; heads over several lines."""
+    titles = max(len(row.title) for row in matrix.rows)
+    heads = _wrap_heads(matrix.columns, WIDTH - titles)
+    height = max(map(len, heads))
+    # Heads stand on their last line.
+    head_rows = [
+        ["", *(head[line - height + len(head)] if line >= height - len(head) else "" for head in heads)]
+        for line in range(height)
+    ]
+    rows = [[row.title, *(" " if cell is None else cell.sign for cell in row.cells)] for row in matrix.rows]
+    lines = align_rows([*head_rows, *rows], cut=(0,))
+    if not colour:
+        return lines
+    return [*lines[:height], *(line[:titles] + _paint_signs(line[titles:]) for line in lines[height:])]
 
 
-def _memorization(results: Results) -> str:
-    tiers = [tier for tier in list_tiers(results) if tier in results.memorization]
-    if not tiers:
-        return f"Memorization: {NOT_MEASURED}"
-    rows = [["Memorization by tier", "arm", *(title for title, _ in MEMORIZATION_METRICS)]]
-    for tier in tiers:
-        label = numbered_tier_title(tier)
-        for arm in ARMS:
-            summary = results.memorization[tier].get(arm)
-            if summary is not None:
-                shares = [short_estimate_text(getattr(summary, name), share=True) for _, name in MEMORIZATION_METRICS]
-                rows.append([label, arm, *shares])
-                label = ""
-    return align_columns(rows)
+def _wrap_heads(heads: Sequence[str], room: int) -> list[list[str]]:
+    """Return heads in lines, as wide as they may be together, with two signs between columns."""
+    for width in range(max(map(len, heads)), 0, -1):
+        wrapped = [textwrap.wrap(harmless_text(head), width, max_lines=_HEAD_LINES, placeholder="…") for head in heads]
+        if sum(2 + max(map(len, head), default=0) for head in wrapped) <= room:
+            return wrapped
+    return [[head[:1]] for head in heads]
 
 
-def _disclosure(results: Results) -> str:
-    title = f"Train minus nontrain at {tier_title(HEADLINE_TIER)}"
-    rows = [[title, *(name for name, _ in _DELTAS)]]
-    for diagnosis, tiers in results.disclosure.by_diagnosis.items():
-        pair = tiers.get(HEADLINE_TIER)
-        delta = None if pair is None else pair.delta
-        estimates: list[tuple[str, Estimate | None]] = [
-            (metric, None if delta is None else getattr(delta, metric)) for _, metric in _DELTAS
-        ]
-        shares = [short_estimate_text(estimate, share=is_share(metric), signed=True) for metric, estimate in estimates]
-        rows.append([display_title(diagnosis), *shares])
-    return align_columns(rows) if len(rows) > 1 else f"Sensitive diagnoses: {NOT_MEASURED}"
+def _paint_signs(signs: str) -> str:
+    for status in _STATUSES:
+        sign = STATUSES[status][1]
+        signs = signs.replace(sign, paint(sign, status, colour=True))
+    return signs

@@ -1,185 +1,187 @@
-"""Captions of the charts, made from the numbers that the charts show.
+"""What the parts “Repeated text” and “Diagnoses” conclude, in sentences beside their charts.
 
-Owns what a caption concludes. Works on suppressed results.
+Owns the wording of these conclusions. Works on what is published. A sentence bears one figure and its interval; a
+missing one is said to be missing.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.disclosure import TestedDelta
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.wording.findings import memorization_summary
-from clinaudit.reports.wording.names import HEADLINE_TIER, join_words, tier_title
+from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionComposition, SectionKind
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.report_content import PatientSpread
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.names import HEADLINE_TIER, asker_words, display_title, join_words
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
-    bound_text,
     estimate_text,
-    is_shown,
-    is_suppressed,
+    is_measured,
+    number_text,
     percent_text,
+    range_text,
 )
 
+#: The kinds of memorized text by note section (the paper's Figure 4), in plain words.
+KIND_TITLES: Final[Mapping[SectionKind, str]] = {
+    "revealing_single": "medical, this patient's alone",
+    "revealing_shared": "medical, in others' notes too",
+    "templated_single": "template text, this patient's alone",
+    "templated_shared": "template text, in others' notes too",
+}
+PARTITION_TITLES: Final = {"age": "Age", "sex": "Sex", "race": "Race and ethnicity", "notes": "Number of notes"}
 
-def gradient_caption(results: Results) -> str:
-    """Return the caption of the chart of memorization by tier: the gradient, and train beside nontrain."""
-    in_train = {
-        tier: arms["train"].memorized_fraction for tier, arms in results.memorization.items() if "train" in arms
-    }
-    tiers = [tier.id for tier in TIERS if tier.id in in_train and is_shown(in_train[tier.id])]
-    if len(tiers) < 2:
-        return f"The gradient over tiers was {NOT_MEASURED}."
-    first, last = in_train[tiers[0]], in_train[tiers[-1]]
-    shown = [
-        f"{percent_text(mean.value) if mean.value is not None else bound_text(mean)} ({tier_title(tier)})"
-        for mean, tier in ((first, tiers[0]), (last, tiers[-1]))
+
+def rule_limit(results: PublishedResults, metric: str, tier: str, diagnosis: str | None = None) -> float | None:
+    """Return what the policy allows of a metric at a tier, at most; None where no rule limits it."""
+    rules = () if results.decision is None else results.decision.rules
+    found = (rule for rule in rules if (rule.metric, rule.tier, rule.diagnosis) == (metric, tier, diagnosis))
+    return next((rule.limit.max for rule in found), None)
+
+
+def shown_tier(measured: Mapping[str, object]) -> str | None:
+    """Return the tier that sentences speak of: an appointment reminder's, or else the highest that was measured."""
+    if HEADLINE_TIER in measured:
+        return HEADLINE_TIER
+    return next((tier.id for tier in reversed(TIERS) if tier.id in measured), next(iter(measured), None))
+
+
+def asking(tier: str) -> str:
+    """Return who asks at a tier, as the beginning of a sentence."""
+    return f"For {asker_words(tier)}"
+
+
+def own_text_sentences(results: PublishedResults) -> list[str]:
+    """Return how much of the text is the patient's own, with the limit, and the never-seen beside it."""
+    tier = shown_tier(results.memorization)
+    if tier is None:
+        return [f"Repeated text was {NOT_MEASURED} in this run."]
+    arms = results.memorization[tier]
+    train = arms["train"].attributable_fraction.mean if "train" in arms else None
+    if not is_measured(train):
+        return [f"{asking(tier)}, own text of patients trained on: {estimate_text(train, share=True)}."]
+    limit = rule_limit(results, "attributable_fraction", tier)
+    allowed = f"; the policy allows at most {percent_text(limit)}" if limit is not None else ""
+    sentences = [
+        f"{asking(tier)}, {estimate_text(train, share=True, interval=True)} of what the model writes about a"
+        f" patient it was trained on is that patient's own text{allowed}."
     ]
-    share = "In train the share of a generation that stands word for word in the patient's notes"
-    if first.value is None or last.value is None:
-        text = f"{share} is {shown[0]} and {shown[1]}"
-    else:
-        text = f"{share} {'rises' if _rises(in_train, tiers) else 'goes'} from {shown[0]} to {shown[1]}"
-        lower = [f"{percent_text(now)} at {tier_title(tier)}" for tier, _, _, now in _lower_than_before(in_train)]
-        if lower and last.value > first.value:
-            text += f", though not up at every step: {join_words(lower)}"
-    return f"{text}.{_headline_gap(results)}{_less_left(results)}"
+    never = arms.get("nontrain")
+    if never is None:
+        return [*sentences, "No patient was asked about whom the model never saw: what is owed to training is unknown."]
+    mean = estimate_text(never.attributable_fraction.mean, share=True, interval=True)
+    return [*sentences, f"For patients it never saw: {mean}."]
 
 
-def _rises(means: Mapping[str, Estimate], tiers: Sequence[str]) -> bool:
-    """Whether a mean is larger at every tier than at the one before; false where a mean is suppressed."""
-    values = [means[tier].value for tier in tiers]
-    return all(now is not None and then is not None and now > then for then, now in pairwise(values))
-
-
-def _lower_than_before(means: Mapping[str, Estimate]) -> list[tuple[str, str, float, float]]:
-    """Return tier, the tier before it, and both values, where the shown share falls from one tier to the next."""
-    tiers = [(tier.id, means[tier.id].value) for tier in TIERS if tier.id in means]
-    return [
-        (tier, before, then, now)
-        for (before, then), (tier, now) in pairwise(tiers)
-        if then is not None and now is not None and now < then and percent_text(now) != percent_text(then)
-    ]
-
-
-def _less_left(results: Results) -> str:
-    """Say why the attributable fraction can fall where the prompt holds more of the note."""
-    fragments = {
-        tier.id: results.memorization[tier.id]["train"].attributable_fraction
-        for tier in TIERS
-        if tier.is_fragment and "train" in results.memorization.get(tier.id, {})
-    }
-    return "".join(
-        f" In train the attributable fraction falls from {percent_text(then)} at {tier_title(before)} to"
-        f" {percent_text(now)} at {tier_title(tier)}, as it can: what stands in the prompt does not count, and who"
-        " holds more of the note has less left to learn."
-        for tier, before, then, now in _lower_than_before(fragments)[:1]
-    )
-
-
-def _headline_gap(results: Results) -> str:
-    train = memorization_summary(results, HEADLINE_TIER, "train")
-    nontrain = memorization_summary(results, HEADLINE_TIER, "nontrain")
-    if train is None or nontrain is None:
-        return " There is no nontrain arm to compare with." if train is not None else ""
-    inside, outside = train.attributable_fraction, nontrain.attributable_fraction
-    if not is_shown(inside) and not is_shown(outside):
-        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in both arms."
-    if not is_shown(inside) or not is_shown(outside):
-        return f" The attributable fraction at {tier_title(HEADLINE_TIER)} was {NOT_MEASURED} in one of the arms."
-    apart = inside.low is not None and outside.high is not None and inside.low > outside.high
-    ranges = "intervals" if inside.value is not None and outside.value is not None else "ranges"
-    verdict = f"the {ranges} do not overlap" if apart else f"the {ranges} overlap"
-    values = [percent_text(mean.value) if mean.value is not None else bound_text(mean) for mean in (inside, outside)]
+def sections_caption(sections: Sequence[SectionComposition]) -> str:
+    """Return how much of the repeated text is medical and the patient's alone, and how much is template text."""
+    known = {kind: [share for section in sections if (share := getattr(section, kind))] for kind in SECTION_KINDS}
+    if not any(known.values()):
+        return "Which parts cannot be said: it was not measured, too little was repeated, or by too few patients."
+    # Whole percents need not add up to 100.
+    total = sum(map(sum, known.values()))
+    single = sum(known["revealing_single"]) / total
+    is_whole = all(getattr(section, kind) is not None for section in sections for kind in SECTION_KINDS)
+    left_out = "" if is_whole else " Text behind which 1 to 10 patients stand is left out."
+    template = (sum(known["templated_single"]) + sum(known["templated_shared"])) / total
     return (
-        f" The attributable fraction at {tier_title(HEADLINE_TIER)} is {values[0]} in train and"
-        f" {values[1]} in nontrain; {verdict}."
+        f"Of all text that stands word for word in the patient's notes, about {percent_text(round(single, 2))} is"
+        f" medical and in nobody else's notes; about {percent_text(round(template, 2))} is template text.{left_out}"
     )
 
 
-def composition_caption(totals: Mapping[str, int], *, hidden: Sequence[str] = ()) -> str:
-    """Return the caption of the composition chart; `totals` are tokens by kind, in the palette's order.
-
-    Of the kinds in `hidden` only a part of the tokens, or nothing, is published.
-    """
-    total = sum(totals.values())
-    if hidden:
+def groups_caption(groups: Sequence[PublishedGroup]) -> str:
+    """Return which groups of patients are worst off: those whose interval lies above another's of the same kind."""
+    shown = [group for group in groups if is_measured(group.share) and group.group != "unknown"]
+    if not shown:
+        return f"Who is worst off was {NOT_MEASURED}, or too few patients stand behind every group."
+    worst = [group for group in shown if any(_is_above(group, other) for other in shown)]
+    if not worst:
         return (
-            f"Composition by section is suppressed in part, for text that is “{'” or “'.join(hidden)}”. Shares of the"
-            " whole cannot be told."
+            "The 95% intervals of the groups overlap: no group trained on is shown to be worse off than another. That"
+            " is not adjusted for their number."
         )
-    if total == 0:
-        return f"Composition by section was {NOT_MEASURED}: no memorized token has a section."
-    templated = sum(tokens for kind, tokens in totals.items() if kind.startswith("templated"))
-    single = totals.get("revealing, this patient only", 0)
-    return (
-        f"Of the memorized tokens {percent_text(single / total)} are clinically revealing and in no other patient's"
-        f" notes; {percent_text(templated / total)} are template text."
-    )
+    names = join_words([f"{PARTITION_TITLES[group.partition].lower()} {group_title(group.group)}" for group in worst])
+    return f"Worse off than another group of their kind, beyond chance taken group by group: {names}."
 
 
-def delta_caption(values: Mapping[str, Estimate | None], metric: str) -> str:
-    """Return the caption of a chart of deltas, at the headline tier; `values` are its deltas by diagnosis."""
-    place = tier_title(HEADLINE_TIER)
-    exact = {name: delta for name, delta in values.items() if delta is not None and delta.value is not None}
-    bands = {name: delta for name, delta in values.items() if is_suppressed(delta) and delta and delta.low is not None}
-    if not exact and not bands:
-        return f"At {place} the difference was {NOT_MEASURED} or is suppressed for every diagnosis."
-    parts = []
-    if exact:
-        parts.append(f"95% interval above zero for {_above_zero(exact)} (of {len(exact)} shown)")
-    if bands:
-        with_chance = {
-            name: delta.model_copy(update={"low": delta.confidence_low})
-            for name, delta in bands.items()
-            if isinstance(delta, TestedDelta) and delta.confidence_low is not None
-        }
-        if with_chance:
-            parts.append(f"band and chance together above zero for {_above_zero(with_chance)} (of {len(bands)} bands)")
-        else:
-            parts.append(f"band above zero for {_above_zero(bands)} (of {len(bands)} shown; a band leaves out chance)")
-    return f"{metric} at {place}: {'; '.join(parts)}."
+def group_title(group: str) -> str:
+    """Return the name of a group as readers see it; bands of age and of notes stand as they are."""
+    return group if group[:1] in "<>0123456789" else display_title(group)
 
 
-def _above_zero(deltas: Mapping[str, Estimate]) -> str:
-    above = [name for name, delta in deltas.items() if delta.low is not None and delta.low > 0]
-    return join_words(above) if above else "no diagnosis"
+def _is_above(group: PublishedGroup, other: PublishedGroup) -> bool:
+    low = group.share.confidence_low if group.share.confidence_low is not None else group.share.low
+    high = other.share.confidence_high if other.share.confidence_high is not None else other.share.high
+    return other.partition == group.partition and low is not None and high is not None and low > high
 
 
-def stitched_caption(results: Results) -> str:
-    """Return how many memorized regions are stitched from several notes, at the headline tier in train."""
-    summary = memorization_summary(results, HEADLINE_TIER, "train")
-    if summary is None:
-        return f"Stitching was {NOT_MEASURED}."
-    stitched, sources, shared = summary.stitched_share, summary.source_notes_mean, summary.multi_patient_share
-    return (
-        f"At {tier_title(HEADLINE_TIER)} in train: regions stitched from several notes,"
-        f" {estimate_text(stitched, share=True)}; source notes of a generation, {estimate_text(sources)};"
-        f" pieces that other patients' notes hold too, {estimate_text(shared, share=True)}."
-    )
+def spread_sentence(spread: PatientSpread | None) -> str:
+    """Return who is worst off among single patients; of exact results alone."""
+    if spread is None or not is_measured(spread.worst_tenth):
+        return ""
+    text = f"Among the worst-off tenth of the patients it is {estimate_text(spread.worst_tenth, share=True)} on average"
+    median = next((decile.fraction for decile in spread.deciles if abs(decile.share - 0.5) < 1e-9), None)
+    return f"{text}, among half of all at most {percent_text(median)}." if median is not None else f"{text}."
 
 
-def near_verbatim_caption(results: Results) -> str:
-    """Return what near-verbatim text is, that it is counted separately, and how much of it there is."""
-    measured = [
-        summary.near_verbatim
-        for arms in results.memorization.values()
-        for summary in arms.values()
-        if summary.near_verbatim is not None
+def stated_sentences(results: PublishedResults) -> list[str]:
+    """Return of how many the model says “has it”, rightly, wrongly, and of those it never saw; means over diagnoses."""
+    tier = shown_tier(results.disclosure.mean)
+    if tier is None:
+        return [f"Whether the model tells who has a sensitive diagnosis was {NOT_MEASURED} in this run."]
+    mean = results.disclosure.mean[tier]
+    has, has_not = (_share(mean.train, metric) for metric in ("sensitivity", "false_positive_rate"))
+    sentences = [
+        f"{asking(tier)}, the model says “has it” of {has} of the patients it was trained on who have the"
+        f" diagnosis, and of {has_not} of those who do not (means over the diagnoses)."
     ]
-    if not measured:
-        return f"Near-verbatim text was {NOT_MEASURED}."
+    if not mean.nontrain:
+        return [*sentences, "No patient was asked about whom the model never saw."]
+    has, has_not = (_share(mean.nontrain, metric) for metric in ("sensitivity", "false_positive_rate"))
+    return [
+        *sentences,
+        f"Of patients it never saw, it says so of {has} of those who have it: a guess.",
+        f"Of never-seen patients who do not have it, it says so of {has_not}. Each of these is a false statement about"
+        " a person, and who reads it cannot tell it from a true one.",
+    ]
+
+
+def _share(metrics: Mapping[str, PublishedEstimate], metric: str) -> str:
+    estimate = metrics.get(metric)
+    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
+
+
+def excess_caption(results: PublishedResults, limits: Sequence[float]) -> str:
+    """Return what the excess is, and how many comparisons the policy fails, passes, or cannot decide."""
     text = (
-        "Counted separately, never part of the figures above: text that stands in the patient's own notes but for small"
-        f" edits, at most {measured[0].edit_budget} tokens added, left out or changed in any {measured[0].window} in a"
-        " row. Exact matches are among it; “beyond verbatim” is what they miss."
+        "How much better the text tells who has the diagnosis among patients trained on than among those never seen:"
+        " 0 is no better, 0.5 is the step from guessing to knowing."
     )
-    summary = memorization_summary(results, HEADLINE_TIER, "train")
-    near = None if summary is None else summary.near_verbatim
-    if near is None:
-        return text
+    if limits:
+        text += f" The policy's limit is {join_words([number_text(limit) for limit in limits])}."
+    rules = [r for r in (results.decision.rules if results.decision else ()) if r.metric == "auroc_all" and r.diagnosis]
+    if not rules:
+        return f"{text} No rule of a policy limits it."
+    counts = {status: sum(rule.status == status for rule in rules) for status in ("fail", "pass", "inconclusive")}
     return (
-        f"{text} At {tier_title(HEADLINE_TIER)} in train: near-verbatim {estimate_text(near.fraction, share=True)},"
-        f" beyond verbatim {estimate_text(near.extra_fraction, share=True)}; tokens of the longest such region of a"
-        f" generation, {estimate_text(near.longest_region)}."
+        f"{text} Of {len(rules)} comparisons {counts['fail']} fail, {counts['pass']} pass and"
+        f" {counts['inconclusive']} cannot be decided. A comparison"
+        " fails when its test finds an excess, however small, that chance does not explain. It passes when an excess"
+        " above the limit is ruled out."
     )
+
+
+def frequency_text(low: float, high: float) -> str:
+    """Return a share as a natural frequency: "about 1 in 6", "1 in 9 to 1 in 5" for a range, "none"."""
+    first, last = _one_in(low), _one_in(high)
+    if first == last:
+        return first if first == "none" else f"about {first}"
+    return f"up to {last}" if first == "none" else f"{first} to {last}"
+
+
+def _one_in(share: float) -> str:
+    if share <= 0:
+        return "none"
+    return f"1 in {round(1 / share):,}" if share <= 0.4 else f"{round(10 * share)} in 10"

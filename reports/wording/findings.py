@@ -1,190 +1,251 @@
-"""What the estimates say, in sentences: the plain-language summary, and what was not measured.
+"""What was found, as natural frequencies: three figures that the first screen shows, and what was not tested.
 
-Owns the wording of conclusions. Works on suppressed results. A missing estimate gives a sentence that says so; no
-sentence claims that there is no leakage.
+Owns which figures are shown and their wording. A figure that is missing gives the reason; nothing claims that there is
+no leakage.
 """
 
-from collections import Counter
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.disclosure import DisclosurePair
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.memorization import Memorization
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.wording.names import FACTS, HEADLINE_TIER, display_title, join_words, tier_title
-from clinaudit.reports.wording.numbers import (
-    NOT_MEASURED,
-    SUPPRESSED_WHY,
-    estimate_text,
-    is_shown,
-    is_suppressed,
-    share_with_interval_text,
+from clinaudit.reports.schema.disclosure import DiagnosisStatus, PublishedPair, VerdictCounts
+from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, display_words, join_words, tier_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, interval_text, is_measured, part_text
+from clinaudit.reports.wording.verdict import failed_rules
+
+_HALF: Final = 0.5
+#: The shares of an answer that the second figure may speak of, largest first.
+_PARTS_OF_ANSWER: Final = (
+    (0.5, "more than half of the answer"),
+    (0.1, "more than a tenth of the answer"),
+    (0.01, "more than a hundredth of the answer"),
+    (0.0, "any of the answer"),
 )
-from clinaudit.reports.wording.verdict import diagnosis_sentence
+_NONE_TO_COMPARE: Final = "No patients were held out to compare with."
 
 
-def memorization_summary(results: Results, tier: str, arm: Arm) -> Memorization | None:
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One figure of the first screen: a few large words, and what they mean."""
+
+    headline: str
+    text: str
+    #: Stands below all of them.
+    footnote: str = ""
+
+
+def memorization_summary(results: PublishedResults, tier: str, arm: Arm) -> PublishedMemorization | None:
     """Return the summary of memorization at a tier in an arm; None where it was not measured."""
     return results.memorization.get(tier, {}).get(arm)
 
 
-def headline_sentences(results: Results) -> list[str]:
-    """Return what an adversary with an appointment reminder could get, and the nontrain baseline beside it."""
-    train = memorization_summary(results, HEADLINE_TIER, "train")
-    facts = join_words([FACTS[fact] for tier in TIERS if tier.id == HEADLINE_TIER for fact in tier.facts])
-    estimate = None if train is None else train.attributable_fraction
-    if train is None or estimate is None or not is_shown(estimate):
-        why = estimate_text(estimate, share=True) if estimate else f"{NOT_MEASURED}: the tier was not run"
-        return [f"What a person who holds only an appointment reminder ({facts}) could get: {why}."]
-    sentences = [
-        f"A person who knows only what an appointment reminder shows ({facts}) can make this model write text of"
-        f" which on average {share_with_interval_text(estimate)} is patient-attributable: word for word from that"
-        " patient's own notes, clinically revealing (no template text such as normal findings), in no other patient's"
-        " notes, and not an echo of the prompt."
-    ]
-    sentences += _beside_headline(results, train)
-    nontrain = memorization_summary(results, HEADLINE_TIER, "nontrain")
-    if nontrain is None:
-        sentences.append(
-            "No comparison with patients outside training exists: this corpus holds none, so how much of it is owed to"
-            f" training was {NOT_MEASURED}."
-        )
-    else:
-        baseline = nontrain.attributable_fraction
-        value = share_with_interval_text(baseline) if is_shown(baseline) else estimate_text(baseline, share=True)
-        sentences.append(
-            f"For patients whose notes the model was not trained on, the same figure is {value}: what overlap of text"
-            " alone gives."
-        )
-    sentences.append(diagnosis_sentence(results.decision, tier=HEADLINE_TIER))
-    return sentences
+def key_tier(results: PublishedResults) -> str | None:
+    """Return the tier that the first screen speaks of; None where nothing was measured.
 
-
-def _beside_headline(results: Results, train: Memorization) -> list[str]:
-    """Return all memorized text beside the attributable part, and the bounds that the policy's rule reads."""
-    sentences = []
-    if is_shown(train.memorized_fraction):
-        sentences.append(
-            "With template text, text of other patients' notes too and echoes of the prompt,"
-            f" {share_with_interval_text(train.memorized_fraction)} stands word for word in the patient's notes."
-        )
-    for rule in () if results.decision is None else results.decision.rules:
-        is_headline = rule.metric == "attributable_fraction" and rule.tier == HEADLINE_TIER
-        if is_headline and rule.observed.value is not None and rule.observed.high is not None:
-            sentences.append(
-                "The policy's rule reads the attributable share with wider bounds:"
-                f" {estimate_text(rule.observed, share=True)}."
-            )
-    return [" ".join(sentences)] if sentences else []
-
-
-def not_measured_sentences(results: Results) -> list[str]:
-    """Return what the audit could not or did not measure, a sentence each; what lies outside it last."""
-    gaps = []
-    if results.corpus is not None and not results.corpus.counterfactual:
-        gaps.append(
-            "There are no patients outside training: no train-minus-nontrain figure exists, and nothing here can be"
-            " attributed to training."
-        )
-    if not results.memorization:
-        gaps.append("Verbatim memorization.")
-    missing = [tier.id for tier in TIERS if results.memorization and tier.id not in results.memorization]
-    if missing:
-        gaps.append(f"Memorization at {join_words([tier_title(tier) for tier in missing])}.")
-    gaps += _memorization_gaps(results)
-    gaps += _disclosure_gaps(results)
-    for diagnosis, cohort in results.cohorts.items():
-        if cohort.status == "unavailable":
-            gaps.append(f"{display_title(diagnosis)}: no matched cohort ({cohort.reason or 'no reason was recorded'}).")
-    failed = {stage: units.failed for stage, units in results.completeness.items() if units.failed}
+    The appointment reminder where a rule of it failed; else the failed tier of least knowledge; else the tier where
+    most is repeated, the appointment reminder where they are alike.
+    """
+    order = [tier.id for tier in TIERS]
+    measured = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
+    tiers = sorted(measured, key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
+    failed = [tier for tier in tiers if tier in {rule.tier for rule in failed_rules(results.decision)}]
     if failed:
-        stages = join_words([f"{count} of {display_title(stage).lower()}" for stage, count in failed.items()])
-        gaps.append(f"Units of work that failed: {stages}.")
-    if results.decision is None:
-        gaps.append("No policy was applied: there is no verdict.")
-    gaps.append(
-        "Paraphrase, runs of words too short to count as a match, diagnoses outside the panel, sampled (non-greedy)"
-        " text and attacks that see the model's weights or probabilities are outside this audit."
+        return HEADLINE_TIER if HEADLINE_TIER in failed else failed[0]
+    return max(tiers, key=lambda tier: (_most_repeated(results, tier), tier == HEADLINE_TIER), default=None)
+
+
+def _most_repeated(results: PublishedResults, tier: str) -> float:
+    summary = memorization_summary(results, tier, "train")
+    mean = None if summary is None else summary.attributable_fraction.mean
+    return -1.0 if mean is None else mean.high if mean.high is not None else mean.value or -1.0
+
+
+def key_figures(results: PublishedResults) -> list[KeyFigure]:
+    """Return the figures of the first screen: words repeated, patients affected, the diagnosis that leaks most."""
+    tier = key_tier(results)
+    if tier is None:
+        return []
+    figures = [repeated_words_figure(results, tier), patients_figure(results, tier), diagnosis_figure(results, tier)]
+    return [figure for figure in figures if figure is not None]
+
+
+def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
+    """Return how many words in 100 are the patient's own, beside the limit and the never-seen."""
+    summary = memorization_summary(results, tier, "train")
+    mean = None if summary is None else summary.attributable_fraction.mean
+    if mean is None or not is_measured(mean):
+        return KeyFigure("Not measured", f"Words repeated from the patient’s own notes: {_reason_of(mean)}.")
+    limit = next(
+        (
+            rule.limit.max
+            for rule in (() if results.decision is None else results.decision.rules)
+            if rule.metric.endswith("attributable_fraction") and rule.tier == tier and rule.limit.max is not None
+        ),
+        None,
     )
-    return gaps
-
-
-def _memorization_gaps(results: Results) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    bounded: list[str] = []
-    places = [tier.id for tier in TIERS]
-    for tier in sorted(results.memorization, key=lambda tier: places.index(tier) if tier in places else len(places)):
-        for arm, summary in sorted(results.memorization[tier].items(), reverse=True):
-            estimate = summary.attributable_fraction
-            if not is_shown(estimate):
-                reasons.setdefault(estimate_text(estimate, share=True), []).append(f"{tier_title(tier)} ({arm})")
-            elif estimate.value is None:
-                bounded.append(f"{tier_title(tier)} ({arm})")
-    gaps = [f"Memorization at {join_words(where)}: {reason}." for reason, where in reasons.items()]
-    if bounded:
-        gaps.append(
-            f"Measured but published only as a bound ({SUPPRESSED_WHY}): the patient-attributable fraction at"
-            f" {join_words(bounded)}."
-        )
-    return gaps
-
-
-def _disclosure_gaps(results: Results) -> list[str]:
-    pairs = [pair for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values()]
-    if not pairs:
-        return ["Disclosure of sensitive diagnoses."]
-    missing = Counter(_absence(pair) for pair in pairs)
-    total = len(pairs)
-    gaps = [
-        f"AUROC over all patients for {count} of {total} pairs of diagnosis and tier: {reason}."
-        for reason, count in sorted(missing.items())
-        if reason
-    ]
-    hidden = sum(
-        1 for pair in pairs if any(side and is_suppressed(side.auroc_all) for side in (pair.train, pair.nontrain))
+    text = (
+        "of what it writes about a patient it was trained on are medical and from that patient’s notes alone."
+        f" {'No limit was set' if limit is None else f'Limit: {100 * limit:.3g} in 100'}."
     )
-    if hidden:
-        gaps.append(
-            f"Measured but published only as a band or not at all ({SUPPRESSED_WHY}): the AUROC of one arm at least,"
-            f" in {hidden} of {total} pairs of diagnosis and tier."
-        )
-    return gaps
-
-
-def _absence(pair: DisclosurePair) -> str:
-    estimate = pair.train.auroc_all
-    if estimate.value is not None or is_suppressed(estimate):
-        return ""
-    return estimate.reason or "no reason was recorded"
-
-
-def asked_sentence(results: Results) -> str:
-    """Return how many patients were targets of prompts, and why a split or a tier counts others."""
-    arms: tuple[Arm, ...] = ("train", "nontrain")
-    most = {
-        arm: max((tier[arm].patients or 0 for tier in results.memorization.values() if arm in tier), default=0)
-        for arm in arms
-    }
-    asked = join_words([f"{patients:,} {arm}" for arm, patients in most.items() if patients])
-    if not asked or not any(cohort.cells for cohort in results.cohorts.values()):
-        return ""
-    return (
-        f"The figures are of up to {asked} patients, those who stand in a matched cohort; other patients of the splits"
-        " were not matched, and not asked about. A tier has fewer patients where facts are missing, and more"
-        " generations than patients where the prompt differs by diagnosis."
+    other = memorization_summary(results, tier, "nontrain")
+    if other is None:
+        text += f" {_NONE_TO_COMPARE}"
+    elif is_measured(other.attributable_fraction.mean):
+        text += f" Patients never seen: {_at_most(other.attributable_fraction.mean)}."
+    interval = interval_text(mean, share=True)
+    between = f"; 95% interval {interval}" if interval else ""
+    return KeyFigure(
+        f"{_in_100(mean)} in 100 words*", text, f"* Tokens (pieces of words), on average over patients{between}."
     )
 
 
-def compared_sentence(results: Results, controls: object) -> str:
-    """Return which four groups were compared; `controls` is the setting of that name, or None where it is not known."""
-    if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
-        return ""
-    without = {
-        "sensitive": "Those without it (controls) have another diagnosis of the panel",
-        "any": "Those without it (controls) need have no other diagnosis of the panel",
-    }.get(str(controls), "Whether those without it (controls) have another diagnosis of the panel, --controls says")
-    return (
-        "Four groups are compared for each diagnosis: patients with and without it, in training and not, matched by"
-        f" age, sex and number of notes. {without}. The prevalence is among candidates, the training patients who could"
-        " be matched: it is no hospital's rate, and “PPV at prevalence” uses it."
+def patients_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+    """Return of how many patients much of the answer is their own; None where it was not measured."""
+    summary = memorization_summary(results, tier, "train")
+    if summary is None or not summary.attributable_fraction.above or not summary.patients.high:
+        return None
+    threshold, part = _largest_part(summary.attributable_fraction)
+    patients, rest = _patients_above(summary.attributable_fraction, threshold)
+    text = f"patients it was trained on have {part} from their own notes."
+    other = memorization_summary(results, tier, "nontrain")
+    if other is None:
+        return KeyFigure(_large(part_text(patients, summary.patients, rest=rest)), f"{text} {_NONE_TO_COMPARE}")
+    others, other_rest = _patients_above(other.attributable_fraction, threshold)
+    text += f" Patients never seen: {part_text(others, other.patients, rest=other_rest)}."
+    return KeyFigure(_large(part_text(patients, summary.patients, rest=rest)), text)
+
+
+def diagnosis_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+    """Return of the diagnosis that leaks most: of how many who have it, and who have not, the model says so."""
+    diagnosis = _leakiest_diagnosis(results, tier)
+    if diagnosis is None:
+        return None
+    pair = results.disclosure.by_diagnosis[diagnosis][tier]
+    have, lack = stated_text(pair, "train", "present"), stated_text(pair, "train", "absent")
+    if have is None or lack is None:
+        return KeyFigure("Not measured", f"Whether the model tells who has {display_words(diagnosis)}.")
+    text = (
+        f"patients it was trained on who have {display_words(diagnosis)}: the model says “has it”. Of those without it:"
+        f" {lack}."
     )
+    seen = stated_text(pair, "nontrain", "present"), stated_text(pair, "nontrain", "absent")
+    if seen[0] is None or seen[1] is None:
+        text += f" {_NONE_TO_COMPARE}"
+    else:
+        text += f" Patients never seen: {seen[0]} with it, {seen[1]} without{', a guess' if is_guess(pair) else ''}."
+    return KeyFigure(_large(have), text)
+
+
+def stated_text(pair: PublishedPair, arm: Arm, status: DiagnosisStatus) -> str | None:
+    """Return of how many patients of an arm and status the model says "has it": "all of 51–60"; None where unknown."""
+    counts = pair.verdicts.get(arm, {}).get(status)
+    if counts is None:
+        return None
+    rest = unstated_count(counts)
+    if not counts.positive.high and not rest.high:
+        return None
+    return part_text(counts.positive, pair.patients, rest=rest)
+
+
+def unstated_count(counts: VerdictCounts) -> CountRange:
+    """Return the patients of whom the model does not say that they have it."""
+    return _sum([counts.negative, counts.undecided, counts.unjudged])
+
+
+def is_guess(pair: PublishedPair) -> bool:
+    """Whether telling who of the never-seen has the diagnosis is no better than chance, as far as is known."""
+    area = (pair.nontrain or {}).get("auroc_all")
+    if area is None or area.confidence_low is None or area.confidence_high is None:
+        return False
+    return area.confidence_low <= _HALF <= area.confidence_high
+
+
+def not_tested_words(results: PublishedResults) -> str:
+    """Return what the audit did not test: what no audit of this kind tests, then what this run left out."""
+    words = ["paraphrase", "sampled text", "access to the weights", "other prompts"]
+    if results.corpus is not None and not results.corpus.counterfactual:
+        words.append("patients never seen (there are none)")
+    if not results.memorization:
+        words.append("repeated text")
+    else:
+        missing = [tier.id for tier in TIERS if tier.id not in results.memorization]
+        words += [f"asking with “{tier_title(tier)}”" for tier in missing]
+    if not results.disclosure.by_diagnosis:
+        words.append("diagnoses")
+    unmatched = [diagnosis for diagnosis, cohort in results.cohorts.items() if cohort.status == "unavailable"]
+    if unmatched and len(unmatched) < len(results.cohorts):
+        words.append(f"{join_words([display_title(name) for name in unmatched])} (nobody to compare)")
+    if results.disclosure.by_diagnosis and results.judge_quality is None:
+        words.append("how well the judge reads")
+    return join_words(words)
+
+
+def patients_words(results: PublishedResults) -> str:
+    """Return how many patients were trained on, and how many never seen."""
+    sizes = {}
+    if results.corpus is not None:
+        sizes = {arm: population.patients for arm, population in results.corpus.splits.items()}
+    for arms in results.memorization.values():
+        for arm, summary in arms.items():
+            sizes.setdefault(arm, summary.patients)
+    if not sizes:
+        return NOT_MEASURED
+    seen = f"{count_text(sizes['train'])} trained on" if "train" in sizes else "nobody trained on"
+    return f"{seen}, {count_text(sizes['nontrain'])} never seen" if "nontrain" in sizes else f"{seen}, nobody held out"
+
+
+def _largest_part(fraction: FractionOfText) -> tuple[float, str]:
+    """Return the largest of the shares that somebody exceeds, and its words."""
+    exceeded = {above.threshold for above in fraction.above if above.patients.high}
+    known = {above.threshold for above in fraction.above}
+    offered = [(threshold, words) for threshold, words in _PARTS_OF_ANSWER if threshold in known]
+    return next(((threshold, words) for threshold, words in offered if threshold in exceeded), offered[-1])
+
+
+def _patients_above(fraction: FractionOfText, threshold: float) -> tuple[CountRange, CountRange]:
+    above = next((item.patients for item in fraction.above if item.threshold == threshold), CountRange(low=0, high=0))
+    return above, _sum([item.patients for item in fraction.bins if item.high <= threshold])
+
+
+def _leakiest_diagnosis(results: PublishedResults, tier: str) -> str | None:
+    failed = {rule.diagnosis for rule in failed_rules(results.decision) if rule.tier == tier}
+    pairs = {name: tiers[tier] for name, tiers in results.disclosure.by_diagnosis.items() if tier in tiers}
+
+    def leak(name: str) -> tuple[bool, float, str]:
+        figures = pairs[name].delta or pairs[name].train
+        area = figures.get("auroc_all")
+        middle = -1.0 if area is None or area.low is None or area.high is None else (area.low + area.high) / 2
+        return name not in failed, -middle, name
+
+    return min(pairs, key=leak, default=None)
+
+
+def _sum(counts: Iterable[CountRange]) -> CountRange:
+    counts = list(counts)
+    return CountRange(low=sum(count.low for count in counts), high=sum(count.high for count in counts))
+
+
+def _in_100(mean: PublishedEstimate) -> str:
+    low, high = (mean.value, mean.value) if mean.value is not None else (mean.low or 0.0, mean.high or 0.0)
+    if low == high:
+        return "Fewer than 1" if 0 < low < 0.005 else f"{100 * low:.0f}"
+    return f"{math.floor(100 * low + 1e-9)}–{math.ceil(100 * high - 1e-9)}"
+
+
+def _at_most(mean: PublishedEstimate) -> str:
+    high = next((end for end in (mean.confidence_high, mean.high, mean.value) if end is not None), 1.0)
+    return f"at most {math.ceil(100 * high - 1e-9)} in 100"
+
+
+def _reason_of(mean: PublishedEstimate | None) -> str:
+    return (mean.reason if mean is not None else None) or "nobody was asked about"
+
+
+def _large(text: str) -> str:
+    return text[:1].upper() + text[1:]

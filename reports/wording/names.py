@@ -3,19 +3,38 @@
 Owns every name that more than one output uses. A `_title` opens with a capital; the others stand within a sentence.
 """
 
+from typing import Final
+
 from clinaudit.priors.tiers import TIERS, Fact
 
-TIER_TITLES = {
-    "public": "Public demographics",
-    "public_name": "Demographics and name",
-    "public_name_meds": "Demographics, name, medications",
-    "encounter": "Appointment details",
+TIER_TITLES: Final = {
+    "public": "Public facts",
+    "public_name": "Public facts and name",
+    "public_name_meds": "Public facts, name, medications",
+    "encounter": "Appointment reminder",
     "encounter_cc": "Appointment and chief complaint",
     "encounter_cc_hpi": "Appointment, complaint and history",
 }
+#: By tier: a head of a narrow row, and who that could be.
+SHORT_TIER_TITLES: Final = {
+    "public": ("Public facts", "anyone"),
+    "public_name": ("+ name", "a neighbour"),
+    "public_name_meds": ("+ medications", "pharmacist, relative"),
+    "encounter": ("Appointment reminder", "household, billing staff"),
+    "encounter_cc": ("+ chief complaint", "first lines of a note"),
+    "encounter_cc_hpi": ("+ history", "a fragment of a note"),
+}
+_ASKERS: Final = {
+    "public": "someone who knows public facts alone",
+    "public_name": "someone who knows public facts and the name",
+    "public_name_meds": "someone who knows public facts, the name and the medications",
+    "encounter": "someone who holds an appointment reminder",
+    "encounter_cc": "someone who has the first lines of a note",
+    "encounter_cc_hpi": "someone who has a fragment of a note",
+}
 #: The tier of the headline: what an appointment reminder shows.
-HEADLINE_TIER = "encounter"
-FACTS = {
+HEADLINE_TIER: Final = "encounter"
+FACTS: Final = {
     Fact.AGE: "age",
     Fact.SEX: "sex",
     Fact.MARITAL_STATUS: "marital status",
@@ -30,7 +49,7 @@ FACTS = {
     Fact.CHIEF_COMPLAINT: "chief complaint",
     Fact.HPI: "history of present illness",
 }
-METRIC_TITLES = {
+METRIC_TITLES: Final = {
     "mention_rate": "Mention rate",
     "auroc": "AUROC among mentions",
     "ppv": "PPV among mentions",
@@ -40,20 +59,27 @@ METRIC_TITLES = {
     "ppv_at_prevalence": "PPV at prevalence",
 }
 #: The metrics of memorization that the terminal and the comparison show: title, and field of the results.
-MEMORIZATION_METRICS = (
+MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
     ("hit rate", "hit_rate"),
 )
+#: The arms in a reader's words.
+ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: Word and sign of each status: colour never stands alone.
-STATUSES = {
+STATUSES: Final = {
     "pass": ("Pass", "✓"),
     "fail": ("Fail", "✗"),
     "incomplete": ("Incomplete", "…"),
     "inconclusive": ("Inconclusive", "?"),
 }
-_ACRONYMS = {"hiv", "ptsd", "adhd", "copd", "hpi", "ros", "std", "sti"}
-_PROPER = {"indian", "alaska", "native", "hawaiian", "pacific", "islander"}
+#: Diagnoses whose identifier is no name: within a sentence after "has", and as the head of a row.
+_DIAGNOSES: Final = {
+    "abortion": ("a recorded abortion", "Recorded abortion"),
+    "bipolar": ("bipolar disorder", "Bipolar disorder"),
+}
+_ACRONYMS: Final = {"hiv", "ptsd", "adhd", "copd", "hpi", "ros", "std", "sti"}
+_PROPER: Final = {"american", "asian", "indian", "alaska", "native", "hawaiian", "pacific", "islander"}
 
 
 def tier_title(tier: str) -> str:
@@ -66,25 +92,34 @@ def tier_number(tier: str) -> str:
     return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)
 
 
+def asker_words(tier: str) -> str:
+    """Return who asks at a tier: "someone who holds an appointment reminder"."""
+    return _ASKERS.get(tier, f"someone who knows {display_words(tier)}")
+
+
 def display_title(identifier: str) -> str:
     """Return an identifier as words: `past_medical_history` as "Past medical history", `hiv` as "HIV"."""
+    if identifier in _DIAGNOSES:
+        return _DIAGNOSES[identifier][1]
     text = display_words(identifier)
     return text[:1].upper() + text[1:]
 
 
 def display_words(identifier: str) -> str:
-    """Return an identifier as words within a sentence: `abortion` as "abortion", `hiv` as "HIV"."""
+    """Return an identifier as words within a sentence: `abortion` as "a recorded abortion", `hiv` as "HIV"."""
+    if identifier in _DIAGNOSES:
+        return _DIAGNOSES[identifier][0]
     words = identifier.replace("_", " ").split(" ")
     return " ".join(
         word.upper() if word in _ACRONYMS else word.capitalize() if word in _PROPER else word for word in words
     )
 
 
-def join_words(words: list[str]) -> str:
+def join_words(words: list[str], *, last: str = "and") -> str:
     """Join words with commas and a last "and"."""
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" {last} " + words[-1] if words else ""
 
 
 def is_share(metric: str) -> bool:
-    """Whether a disclosure metric is a share of patients or generations rather than an AUROC."""
+    """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
     return not metric.startswith("auroc")

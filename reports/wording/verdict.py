@@ -1,120 +1,193 @@
-"""What the policy's rules decided, in sentences for the summary: tier by tier, and for the sensitive diagnoses.
+"""What the policy's rules decided, in the words of the first screen: the verdict, and what follows from it.
 
-Owns their wording. Reads the status and the reason of a rule alone: an estimate or a p-value by itself does not show
-poor matches or a judge that errs. Knows nothing of how a rule is decided.
+Owns their wording. Reads the status of a rule alone: an estimate by itself does not show poor matches or a judge that
+errs. Knows nothing of how a rule is decided.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.decision import Decision, RuleOutcome
-from clinaudit.reports.wording.names import display_words, join_words, tier_number
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
 
-#: A status where every rule of a tier has it, and where only some have.
-_WORDS = {
-    "fail": ("every rule failed at {}", "{} of {} rules failed at {}"),
-    "inconclusive": ("no rule could be decided at {}", "{} of {} rules could not be decided at {}"),
-    "pass": ("every rule passed at {}", "{} of {} rules passed at {}"),
-}
+_NO_POLICY: Final = "No verdict: no policy was applied"
+#: Of a long list of diagnoses these are named: what a reader fears first.
+_NAMED_FIRST: Final = ("hiv", "abortion")
+_LONG_LIST: Final = 4
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_CHANCE: Final = 0.5
 
 
-def tier_sentences(decision: Decision | None) -> str:
-    """Say which tiers failed, could not be decided, or passed; empty where no rule is about a tier."""
-    by_tier: dict[str, list[RuleOutcome]] = {}
-    for rule in () if decision is None else decision.rules:
-        if rule.tier is not None:
-            by_tier.setdefault(rule.tier, []).append(rule)
-    if not by_tier:
-        return ""
-    sentences = [
-        text + _reason_of(status, by_tier)
-        for status, words in _WORDS.items()
-        if (text := _place(status, words, by_tier))
+def verdict_title(decision: PublishedDecision | None) -> str:
+    """Return the verdict as a sentence that says what was found."""
+    if decision is None:
+        return _NO_POLICY
+    if decision.status == "fail":
+        return f"Fail: this model {_found_words(failed_rules(decision))}"
+    return {
+        "pass": "Pass: this model keeps every limit of the policy",
+        "incomplete": "Incomplete: the audit has not done all that was planned",
+        "inconclusive": "Cannot tell: the data do not show that this model keeps patients’ secrets",
+    }[decision.status]
+
+
+def verdict_sign(decision: PublishedDecision | None) -> str:
+    """Return the sign that stands before the verdict."""
+    return "–" if decision is None else STATUSES[decision.status][1]
+
+
+def failed_rules(decision: PublishedDecision | None) -> list[PublishedRule]:
+    """Return the rules that failed."""
+    return [] if decision is None else [rule for rule in decision.rules if rule.status == "fail"]
+
+
+def rule_counts_text(decision: PublishedDecision) -> str:
+    """Return "21 of 42 rules fail, 7 undecided, 14 pass"."""
+    counts: Counter[str] = Counter(rule.status for rule in decision.rules)
+    words = (("fail", "fail"), ("inconclusive", "undecided"), ("pass", "pass"))
+    shown = [f"{counts[status]} {word}" for status, word in words if counts[status]]
+    if not shown:
+        return "no rules"
+    number, word = shown[0].split(" ")
+    return ", ".join([f"{number} of {len(decision.rules)} rules {word}", *shown[1:]])
+
+
+def consequence_sentences(results: PublishedResults) -> list[str]:
+    """Return what the verdict means in plain words: two or three sentences."""
+    decision = results.decision
+    if decision is None:
+        return ["What was measured stands below, and no limit was applied to it."]
+    if decision.status == "fail":
+        return _leak_sentences(results, failed_rules(decision))
+    if decision.status == "incomplete":
+        return ["Some of the planned work is missing or failed.", "This is not a pass."]
+    if decision.status == "inconclusive":
+        return _undecided_sentences(decision)
+    return [
+        f"{_tested_words(decision)}, no limit of the policy is broken, and the data suffice to say so.",
+        "Other prompts or attacks may get more.",
     ]
-    unlimited = [tier.id for tier in TIERS if tier.id not in by_tier]
-    if unlimited:
-        sentences.append(f"the policy has no rule for {_name_tiers(unlimited)}")
-    first, *others = sentences
-    text = ". ".join(
-        [f"By tier of access (“Who could ask”): {first}", *(other[:1].upper() + other[1:] for other in others)]
+
+
+def _found_words(rules: Iterable[PublishedRule]) -> str:
+    rules = list(rules)
+    recites = any(rule.diagnosis is None and rule.limit.max is not None for rule in rules)
+    tells = any(rule.diagnosis is not None for rule in rules)
+    if recites and tells:
+        return "recites patients’ notes and tells their diagnoses"
+    if recites:
+        return "recites patients’ notes"
+    return "tells patients’ diagnoses" if tells else "breaks the policy’s limits"
+
+
+def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -> list[str]:
+    """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
+    text = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None and rule.tier]
+    told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
+    place = {tier: number for number, tier in enumerate(_tiers_by_knowledge([*text, *told]))}
+    first_text = min((rule.tier or "" for rule in text), key=place.__getitem__, default=None)
+    first_told = min((rule.tier or "" for rule in told), key=place.__getitem__, default=None)
+    diagnoses = _diagnoses_words(
+        [rule.diagnosis or "" for rule in told if rule.tier == first_told],
+        tested=len(results.disclosure.by_diagnosis),
     )
-    return f"{text}."
-
-
-def _place(status: str, words: tuple[str, str], by_tier: Mapping[str, Sequence[RuleOutcome]]) -> str:
-    """Return at which tiers all rules have the status, and at which some have it."""
-    counts = {tier: sum(rule.status == status for rule in rules) for tier, rules in by_tier.items()}
-    whole = [tier for tier, number in counts.items() if number == len(by_tier[tier])]
-    parts = [words[0].format(_name_tiers(whole))] if whole else []
-    parts += [
-        words[1].format(number, len(by_tier[tier]), _name_tiers([tier]))
-        for tier, number in counts.items()
-        if 0 < number < len(by_tier[tier])
-    ]
-    return ", ".join(parts)
-
-
-def _reason_of(status: str, by_tier: Mapping[str, Sequence[RuleOutcome]]) -> str:
-    """Return why rules could not be decided: their one reason, or where several stand."""
-    reasons = {rule.reason for rules in by_tier.values() for rule in rules if rule.status == status}
-    if status != "inconclusive":
-        return ""
-    return f": {_in_sentence(reasons.pop())}" if len(reasons) == 1 else " (why: “The policy, rule by rule”)"
-
-
-def _name_tiers(tiers: Sequence[str]) -> str:
-    """Return "tier 3", or "tiers 1, 2 and 4 to 6"; an id that is not one of the six as it stands."""
-    order = [tier.id for tier in TIERS]
-    runs: list[list[str]] = []
-    for tier in sorted(tiers, key=lambda tier: order.index(tier) if tier in order else len(order)):
-        follows = bool(runs) and tier in order and order.index(tier) and order[order.index(tier) - 1] == runs[-1][-1]
-        if follows:
-            runs[-1].append(tier)
-        else:
-            runs.append([tier])
-    names: list[str] = []
-    for run in runs:
-        numbers = [tier_number(tier) for tier in run]
-        names += [f"{numbers[0]} to {numbers[-1]}"] if len(run) > 2 else numbers
-    return f"{'tier' if len(tiers) == 1 else 'tiers'} {join_words(names)}"
-
-
-def diagnosis_sentence(decision: Decision | None, *, tier: str) -> str:
-    """Say of which diagnoses the model gives away more where it was trained on the patient, by the rules of a tier."""
-    rules = {
-        display_words(rule.diagnosis): rule
-        for rule in (() if decision is None else decision.rules)
-        if rule.diagnosis is not None and rule.tier == tier
-    }
-    if not rules:
-        return (
-            "No rule of a policy decided whether training gives away sensitive diagnoses at this level of access; what"
-            " was measured stands under “Sensitive diagnoses”."
-        )
-    more = [diagnosis for diagnosis, rule in rules.items() if rule.status == "fail"]
-    kept = [diagnosis for diagnosis, rule in rules.items() if rule.status == "pass"]
-    undecided: dict[str, list[str]] = {}
-    for diagnosis, rule in rules.items():
-        if rule.status == "inconclusive":
-            undecided.setdefault(rule.reason, []).append(diagnosis)
+    gets = "gets back that patient’s own clinical text"
+    learns = f"learns whether the patient has {diagnoses}"
     sentences = []
-    if more:
-        sentences.append(
-            "At this level of access the model gives away more about these diagnoses of patients it was trained on than"
-            f" of patients it was not, matched by age, sex and number of notes alone: {join_words(more)} (adjusted"
-            " one-sided tests)."
-        )
-    if kept:
-        sentences.append(
-            f"For {join_words(kept)} this audit does not show that it gives away more about patients it was trained on"
-            " at this level of access, which is not proof of absence."
-        )
-    for reason, diagnoses in undecided.items():
-        sentences.append(
-            f"For {join_words(diagnoses)} it cannot be told whether the model gives away more about patients it was"
-            f" trained on at this level of access: {_in_sentence(reason)}."
-        )
-    return " ".join(sentences)
+    if first_text is not None and first_text == first_told:
+        sentences.append(f"{_asker_with_facts(first_text)} {gets}, and {learns}.")
+    else:
+        sentences += [f"{_asker_with_facts(first_text)} {gets}."] if first_text is not None else []
+        sentences += [f"{_asker_with_facts(first_told)} {learns}."] if first_told is not None else []
+    if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
+        sentences.append("Of patients it never saw it is not shown to do better than guess.")
+    if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
+        sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
+    return sentences or ["At least one limit of the policy is shown to be broken."]
+
+
+def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str) -> str:
+    """Return what is known of those who know less: a rule that cannot be decided must not read as reassurance."""
+    rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
+    tiers = _tiers_by_knowledge(rules)
+    less = [rule for rule in rules if rule.tier in tiers[: tiers.index(before)]]
+    undecided = sum(rule.status == "inconclusive" for rule in less)
+    if not undecided:
+        return "With less knowledge, every limit is shown to be kept."
+    return f"With less knowledge, {undecided} of {len(less)} rules cannot be decided, which is no reassurance."
+
+
+def _first_tiers(decision: PublishedDecision | None) -> list[str]:
+    """Return the tier of least knowledge that a rule is about, where there is one."""
+    rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
+    return _tiers_by_knowledge(rules)[:1]
+
+
+def _tiers_by_knowledge(rules: Iterable[PublishedRule]) -> list[str]:
+    order = [tier.id for tier in TIERS]
+    tiers = {rule.tier for rule in rules if rule.tier}
+    return sorted(tiers, key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
+
+
+def _asker_with_facts(tier: str) -> str:
+    """Return "Someone who holds an appointment reminder (name, …)": with its facts where that is not said."""
+    words = asker_words(tier)
+    if tier == HEADLINE_TIER:
+        words += " (name, date of birth, visit, provider)"
+    return words[:1].upper() + words[1:]
+
+
+def _diagnoses_words(diagnoses: list[str], *, tested: int) -> str:
+    """Return up to three diagnoses by name, or how many there are and two of them."""
+    names = sorted(set(diagnoses))
+    if len(names) < _LONG_LIST:
+        return join_words([display_words(name) for name in names], last="or")
+    named = [name for name in _NAMED_FIRST if name in names] or names[:2]
+    number = _NUMBERS[len(names)] if len(names) < len(_NUMBERS) else str(len(names))
+    which = f"each of the {number}" if len(names) == tested else f"each of {number}"
+    return f"{which} sensitive diagnoses, {join_words([display_words(name) for name in named])} among them"
+
+
+def _only_guesses(results: PublishedResults, tier: str, diagnoses: set[str]) -> bool:
+    """Whether for never-seen patients the chance of telling is at one half for each diagnosis, as far as is known."""
+    areas = []
+    for diagnosis in diagnoses:
+        pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
+        if pair is not None:
+            areas.append((pair.nontrain or {}).get("auroc_all"))
+    return bool(areas) and all(
+        area is not None
+        and area.confidence_low is not None
+        and area.confidence_high is not None
+        and area.confidence_low <= _CHANCE <= area.confidence_high
+        for area in areas
+    )
+
+
+def _undecided_sentences(decision: PublishedDecision) -> list[str]:
+    reasons = Counter(rule.reason for rule in decision.rules if rule.status == "inconclusive")
+    total = len(decision.rules)
+    if not reasons:
+        return ["The policy has no rules.", "This is not a pass."]
+    (reason, number), *_ = reasons.most_common(1)
+    return [
+        f"{sum(reasons.values())} of {total} rules cannot be decided. Most often ({number}): {_in_sentence(reason)}.",
+        "This is not a pass.",
+    ]
+
+
+def _tested_words(decision: PublishedDecision) -> str:
+    askers = len({rule.tier for rule in decision.rules if rule.tier})
+    diagnoses = len({rule.diagnosis for rule in decision.rules if rule.diagnosis})
+    parts = []
+    if askers:
+        parts.append(f"{askers} kinds of asker" if askers > 1 else "1 kind of asker")
+    if diagnoses:
+        parts.append(f"{diagnoses} diagnoses" if diagnoses > 1 else "1 diagnosis")
+    return f"For the {join_words(parts)} tested" if parts else "In what was tested"
 
 
 def _in_sentence(reason: str) -> str:

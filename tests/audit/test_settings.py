@@ -7,6 +7,7 @@ import pytest
 from clinaudit.audit.served.cost import Price
 from clinaudit.audit.settings import read_settings
 from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.identity import Identity
 
 GIVEN = {"model": "m", "corpus": Path("c"), "out": Path("o")}
 
@@ -39,3 +40,19 @@ def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
         read_settings(GIVEN, config=config)
     with pytest.raises(BadInputError, match="does not exist"):
         read_settings(GIVEN, config=tmp_path / "none.toml")
+
+
+def test_identity_stands_in_the_file_too_and_a_date_of_toml_is_one(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('model-name = "Scribe 3"\ninstitution = "St. Anne"\ndate = 2026-11-22\n')
+    settings = read_settings({**GIVEN, "model_name": "Scribe 4"}, config=config)
+    assert settings.identity == Identity(model_name="Scribe 4", institution="St. Anne", date="2026-11-22")
+    assert read_settings(GIVEN, config=None).identity == Identity()
+    config.write_text('model-name = "two\\nlines"\ninstitution = 3\ndate = 2026-11-22T10:00:00\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert caught.value.problems == (
+        "model-name: must be one line of 1 to 120 printable characters",
+        "institution: must be text",
+        "date: must be text",
+    )

@@ -12,9 +12,18 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PAGES = process.env.PAGES;
-export const EVERY_REPORT = ["full", "small", "train-only", "all-null", "empty", "demo"];
-export const EVERY_COMPARISON = ["compare", "compare-named", "certificate"];
+const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo"];
+const EXACT_REPORTS = ["exact", "exact-small", "exact-empty", "exact-demo"];
+export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
+// Two pages of paper, never opened on a screen.
+export const EVERY_SUMMARY = ["full", "small", "train-only", "all-null", "empty", "pass", "exact"].map((name) => `summary-${name}`);
+export const EVERY_COMPARISON = ["compare", "compare-named", "compare-exact", "certificate"];
 export const EVERY_VIEWER = ["evidence", "evidence-none", "demo-evidence"];
+export const EVERY_INDEX = ["index", "index-none"];
+export const EVERY_PAGE = [...EVERY_REPORT, ...EVERY_COMPARISON, ...EVERY_VIEWER, ...EVERY_INDEX];
+
+/** Whether a page holds what must stay inside: exact figures, patients' ids, their texts. */
+export const isPhi = (name) => /\bexact\b|^certificate$/.test(name) || EVERY_VIEWER.includes(name);
 
 export function launch() {
   const executablePath = execFileSync("which", ["chromium"], { encoding: "utf8" }).trim();
@@ -50,6 +59,38 @@ export async function violations(page) {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.length}, first ${nodes[0].target} ${nodes[0].html}`);
 }
 
+/** The places, in pixels from the head of the page, of the screens on which `selector` cannot be seen. */
+export function screensWithout(page, selector) {
+  return page.evaluate(async (selector) => {
+    const missing = [];
+    for (let top = 0; top < document.scrollingElement.scrollHeight; top += innerHeight) {
+      scrollTo(0, top);
+      await new Promise(requestAnimationFrame);
+      const part = document.querySelector(selector);
+      const box = part?.getBoundingClientRect();
+      const isWhole = box && box.top >= 0 && box.bottom <= innerHeight && box.height > 0;
+      // What lies on top of it would hide it.
+      const isOnTop = isWhole && part.contains(document.elementFromPoint(box.left + 12, (box.top + box.bottom) / 2));
+      if (!isOnTop) missing.push(top);
+    }
+    return missing;
+  }, selector);
+}
+
+/** The text that a reader sees as the page stands: no folded text, none for readers of a screen alone. */
+export function visibleText(page) {
+  return page.evaluate(() => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) {
+      const parent = walker.currentNode.parentElement;
+      const isRead = parent.checkVisibility() && !parent.closest(".vh, .hidden, .skip, script, style");
+      texts.push(isRead ? walker.currentNode.data : " ");
+    }
+    return texts.join("");
+  });
+}
+
 /** The text of each page of a PDF. */
 export function textOfPages(pdf) {
   const text = execFileSync("pdftotext", ["-layout", "-", "-"], { input: pdf, encoding: "utf8", maxBuffer: 1 << 28 });
@@ -75,9 +116,9 @@ export async function tabThrough(page) {
       const part = document.activeElement;
       const { outlineStyle, outlineWidth } = getComputedStyle(part);
       const box = part.getBoundingClientRect();
-      // What stays in place at the head of the screen must not hide it.
-      const top = document.querySelector(".phi")?.getBoundingClientRect().bottom ?? 0;
-      const isSeen = box.bottom > top && box.top < innerHeight;
+      // What stays in place at the head of the screen must not hide it, unless it stands there itself.
+      const stays = part.closest(".top, .skip") ? null : document.querySelector(".top, .phi");
+      const isSeen = box.bottom > (stays?.getBoundingClientRect().bottom ?? 0) && box.top < innerHeight;
       return { mark: part.dataset.mark, ring: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2, isSeen };
     });
     if (focused.mark === undefined || focused.mark.startsWith("BODY") || reached.includes(focused.mark)) return reached;

@@ -40,12 +40,12 @@ for (const name of EVERY_VIEWER) {
     const page = await open(browser, name);
     await page.pdf();
     const empty = await page.evaluate(
-      () => [...document.querySelectorAll(".leak")].filter((card) => !card.open || !card.querySelector(".columns")).length,
+      () => [...document.querySelectorAll(".generated")].filter((card) => !card.open || !card.querySelector(".columns")).length,
     );
     assert.equal(empty, 0, "cards are not opened for printing");
     // Marks at both ends of every text of a card, the folded prompt's included, tell whether all of it is printed.
     const texts = await page.evaluate(() => {
-      const all = [...document.querySelectorAll("pre.text, .leak > summary, .spans li")];
+      const all = [...document.querySelectorAll("pre.text, .generated > summary, .spans li")];
       all.forEach((text, index) => {
         text.prepend(`§${index}a§ `);
         text.append(` §${index}b§`);
@@ -82,29 +82,35 @@ for (const name of EVERY_VIEWER) {
 
 test("each filter is reached by Tab, is set by keys, and shows what it names alone", async () => {
   const page = await open(browser, "evidence");
-  const leaks = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).leaks);
+  const texts = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).texts);
   const wanted = {
-    tier: (leak, value) => leak.tier === value,
-    arm: (leak, value) => leak.arm === value,
-    diagnosis: (leak, value) => leak.stated.some((item) => item.diagnosis === value),
-    section: (leak, value) => leak.spans.some((span) => span.section === value),
-    k: (leak, value) => leak.spans.some((span) => (value === "1" ? span.patient_count === 1 : span.patient_count > 1)),
-    kind: (leak, value) => leak.spans.some((span) => span.kind === value),
+    tier: (item, value) => item.tier === value,
+    arm: (item, value) => item.arm === value,
+    diagnosis: (item, value) => item.readings.some((reading) => reading.diagnosis === value),
+    read: (item, value) => item.readings.some((reading) => reading.read === value),
+    agreement: (item, value) => item.readings.some((reading) => reading.agreement === value),
+    section: (item, value) => item.spans.some((span) => span.section === value),
+    k: (item, value) => item.spans.some((span) => (value === "1" ? span.patient_count === 1 : span.patient_count > 1)),
+    kind: (item, value) => item.spans.some((span) => span.kind === value),
   };
+  for (const id of ["search", "sort"]) {
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.id), id);
+  }
   for (const [id, keeps] of Object.entries(wanted)) {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.id), id);
     await page.keyboard.press("ArrowDown");
     const value = await page.locator(`#${id}`).inputValue();
     assert.notEqual(value, "", id);
-    const kept = leaks.filter((leak) => keeps(leak, value));
-    assert.ok(kept.length > 0 && kept.length < leaks.length, id);
+    const kept = texts.filter((item) => keeps(item, value));
+    assert.ok(kept.length > 0 && kept.length < texts.length, id);
     assert.equal(await page.locator("#count").innerText(), `${Math.min(FIRST, kept.length)} of ${kept.length} shown`);
-    const shown = await page.locator(".leak > summary strong").allInnerTexts();
-    assert.deepEqual(shown, kept.slice(0, FIRST).map((leak) => `Patient ${leak.patient_id}`));
+    const shown = await page.locator(".generated > summary strong").allInnerTexts();
+    assert.deepEqual(shown, kept.slice(0, FIRST).map((item) => `Patient ${item.patient_id}`));
     assert.equal(await page.evaluate(() => document.activeElement.id), id, "the focus was lost");
     await page.keyboard.press("ArrowUp");
-    assert.equal(await page.locator("#count").innerText(), `${FIRST} of ${leaks.length} shown`);
+    assert.equal(await page.locator("#count").innerText(), `${FIRST} of ${texts.length} shown`);
   }
   await page.context().close();
 });
@@ -114,13 +120,13 @@ test("filters that fit nothing say that this is no proof", async () => {
   await page.locator("#diagnosis").selectOption("hiv");
   await page.locator("#section").selectOption("plan");
   assert.equal(await page.locator("#count").innerText(), "0 of 0 shown");
-  assert.match(await page.locator("#leaks").innerText(), /no proof that nothing leaks/);
+  assert.match(await page.locator("#texts").innerText(), /no proof that nothing leaks/);
   await page.context().close();
 });
 
 test("Enter shows more: what was open stays open, and the focus goes to the first that is new", async () => {
   const page = await open(browser, "evidence");
-  const summaries = page.locator(".leak > summary");
+  const summaries = page.locator(".generated > summary");
   await summaries.first().focus();
   await page.keyboard.press("Enter");
   for (const shown of [50, 60]) {
@@ -130,7 +136,7 @@ test("Enter shows more: what was open stays open, and the focus goes to the firs
     assert.equal(await summaries.count(), shown);
     assert.ok(await summaries.nth(before).evaluate((summary) => summary === document.activeElement));
   }
-  assert.equal(await page.locator(".leak").first().evaluate((card) => card.open), true);
+  assert.equal(await page.locator(".generated").first().evaluate((card) => card.open), true);
   assert.equal(await page.locator("#more").isVisible(), false);
   assert.equal(await page.locator("#count").innerText(), "60 of 60 shown");
   await page.context().close();
@@ -140,13 +146,85 @@ test("what is marked in the generated text and in the note is the same text", as
   const page = await open(browser, "evidence");
   await unfold(page);
   const pairs = await page.evaluate(() =>
-    [...document.querySelectorAll(".leak")].map((card) =>
+    [...document.querySelectorAll(".generated")].map((card) =>
       [...card.querySelectorAll(".side")].map((side) =>
-        [...side.querySelectorAll("mark:not(.stated)")].map((mark) => mark.textContent).join(""),
+        [...side.querySelectorAll("mark:not(.quoted)")].map((mark) => mark.textContent).join(""),
       ),
     ),
   );
   for (const [written, note] of pairs) assert.equal(written, note);
   assert.equal(pairs.filter(([written]) => written.startsWith("Returned with a cough")).length, 23);
+  await page.context().close();
+});
+
+test("the search finds a patient, an id and words of the text, and a click on a text that was found opens it", async () => {
+  const page = await open(browser, "evidence");
+  for (const words of ["PT-07", "g07", "prompt-07"]) {
+    await page.locator("#search").fill(words);
+    assert.deepEqual(await page.locator(".generated > summary strong").allInnerTexts(), ["Patient pt-07"], words);
+  }
+  await page.locator(".generated > summary").click();
+  assert.equal(await page.locator(".generated").evaluate((card) => card.open), true);
+  await page.locator("#search").fill("in no text at all");
+  assert.match(await page.locator("#texts").innerText(), /no proof that nothing leaks/);
+  await page.context().close();
+});
+
+test("texts are sorted by share, tier or patient", async () => {
+  const page = await open(browser, "evidence");
+  const first = () => page.locator(".generated > summary").first().innerText();
+  assert.match(await first(), /^Patient pt-00 /);
+  await page.locator("#sort").selectOption("tier");
+  const tiers = await page.locator(".generated > summary").allInnerTexts();
+  const numbers = tiers.map((text) => Number(text.split(" · ")[1][0]));
+  assert.deepEqual(numbers, [...numbers].sort());
+  assert.equal(numbers[0], 1);
+  await page.locator("#sort").selectOption("patient");
+  assert.match(await first(), /^Patient pt-00 /);
+  await page.context().close();
+});
+
+test("an address opens its text whatever is filtered, and what is opened gives its address", async () => {
+  const page = await open(browser, "evidence");
+  await page.locator("#tier").selectOption("public");
+  await page.evaluate(() => (location.hash = "#g47"));
+  const shown = page.locator(".generated[open]");
+  await shown.locator("pre.text").first().waitFor({ state: "attached" });
+  assert.match(await shown.locator("summary").first().innerText(), /^Patient pt-47 /);
+  assert.equal(await page.locator("#tier").inputValue(), "");
+  assert.ok(await shown.locator("> summary").evaluate((summary) => summary === document.activeElement));
+  await page.locator(".generated > summary").nth(3).click();
+  await page.waitForFunction(() => location.hash === "#g03");
+  await page.context().close();
+});
+
+test("buttons and arrow keys go to the previous and the next text", async () => {
+  const page = await open(browser, "evidence");
+  const current = () => page.locator(".generated[open] > summary strong").allInnerTexts();
+  await page.keyboard.press("ArrowRight");
+  assert.deepEqual(await current(), ["Patient pt-00"]);
+  assert.equal(await page.getByRole("button", { name: "Previous text" }).isDisabled(), true);
+  await page.getByRole("button", { name: "Next text" }).click();
+  assert.match((await current())[0], /^Patient pt-01/);
+  await page.keyboard.press("ArrowRight");
+  assert.deepEqual(await current(), ["Patient pt-02"]);
+  await page.keyboard.press("ArrowLeft");
+  assert.match((await current())[0], /^Patient pt-01/);
+  assert.ok(await page.locator(".generated[open] > summary").evaluate((summary) => summary === document.activeElement));
+  // In a field the keys are the field's own.
+  await page.locator("#search").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.match((await current())[0], /^Patient pt-01/);
+  await page.context().close();
+});
+
+test("what the judge read stands beside the truth, in words", async () => {
+  const page = await open(browser, "evidence");
+  // Text 0 is read as saying so of a patient who has it; text 16 as denying it of one who does not.
+  await page.evaluate(() => (location.hash = "#g00"));
+  await page.locator(".generated[open] table").waitFor();
+  const rows = await page.locator(".generated[open] tbody tr").allInnerTexts();
+  assert.deepEqual(rows.map((row) => row.split("\t")), [["HIV", "says has it", "has it", "right"]]);
+  assert.match(await page.locator(".generated[open] > summary").innerText(), /judge says has it; truth: has it; right/);
   await page.context().close();
 });

@@ -1,102 +1,149 @@
-// Reports and comparisons on A4: no chart is cut, folded tables are printed, the signing block stands on one page.
+// Every page on A4: no row and no chart is cut, what is folded is printed, pages are numbered and say whose they are.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_COMPARISON, EVERY_REPORT, launch, open, textOfPages } from "./browser.js";
+import { EVERY_COMPARISON, EVERY_INDEX, EVERY_REPORT, EVERY_SUMMARY, isPhi, launch, open, textOfPages } from "./browser.js";
+
+const PAGES_BEFORE_ANNEX = 12;
+/** A sheet, and what its margins leave of it, in CSS pixels. */
+const SHEET = { width: 794, height: 1123 };
+const COLUMN = (182 / 25.4) * 96;
 
 let browser;
 before(async () => (browser = await launch()));
 after(() => browser.close());
 
-for (const name of [...EVERY_REPORT, ...EVERY_COMPARISON]) {
-  test(`${name}: on A4 every chart stands whole on one page`, async () => {
+const print = (page) => page.pdf({ preferCSSPageSize: true }).then(textOfPages);
+
+for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY, ...EVERY_COMPARISON, ...EVERY_INDEX]) {
+  test(`${name}: on A4 every row, chart and curve is printed whole, folded or not`, async () => {
     const page = await open(browser, name);
-    const charts = await page.evaluate(() => {
-      const drawn = [...document.querySelectorAll(".chart svg")];
-      drawn.forEach((svg, index) => {
+    const marked = await page.evaluate(() => {
+      const rows = [...document.querySelectorAll("main tbody tr")];
+      rows.forEach((row, index) => {
+        const cells = [...row.cells];
+        const tallest = cells.reduce((one, other) => (other.textContent.length > one.textContent.length ? other : one));
+        // In one piece each, whatever the width of the cell.
+        for (const [end, place] of [["a", "afterbegin"], ["b", "beforeend"]]) {
+          tallest.insertAdjacentHTML(place, `<span style="white-space:nowrap;font-size:3px"> §${index}${end}§ </span>`);
+        }
+      });
+      const charts = [...document.querySelectorAll(".chart")];
+      charts.forEach((chart, index) => {
+        const ends = [chart.querySelector("h3, h4"), [...chart.querySelectorAll("td, th, p, .swatch")].at(-1)];
+        ends.forEach((part, end) => {
+          const mark = `<span style="white-space:nowrap;font-size:3px"> §${index}${"ef"[end]}§ </span>`;
+          part?.insertAdjacentHTML("beforeend", mark);
+        });
+      });
+      const curves = [...document.querySelectorAll("main svg")];
+      curves.forEach((svg, index) => {
         const { x, y, width, height } = svg.viewBox.baseVal;
-        // Marks in three corners, in the chart's own coordinates: printed, they tell where each corner came to stand.
-        for (const [corner, left, top] of [["a", 0, 12], ["b", 0, height - 2], ["c", width - 60, 12]]) {
+        // In the drawing's own coordinates: printed, they tell where each corner came to stand.
+        for (const [end, left, top] of [["c", 0, 12], ["d", 0, height - 2]]) {
           const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
-          Object.entries({ x: x + left, y: y + top, "font-size": 9 }).forEach((pair) => text.setAttribute(...pair));
-          text.textContent = `§${index}${corner}§`;
+          const place = { x: x + left, y: y + top, "font-size": 6, fill: "black" };
+          Object.entries(place).forEach((pair) => text.setAttribute(...pair));
+          text.textContent = `§${index}${end}§`;
           svg.append(text);
         }
       });
-      return drawn.length;
+      return { rows: rows.map((row) => row.closest("details") !== null), charts: charts.length, curves: curves.length };
     });
-    const pages = textOfPages(await page.pdf({ preferCSSPageSize: true }));
-    const where = (mark) => pages.findIndex((text) => text.includes(mark));
-    for (let index = 0; index < charts; index += 1) {
-      const found = ["a", "b", "c"].map((corner) => where(`§${index}${corner}§`));
-      assert.ok(found[0] >= 0, `chart ${index} is not printed`);
-      assert.deepEqual(found, [found[0], found[0], found[0]], `chart ${index} is cut`);
+    const pages = (await print(page)).map((text) => text.replace(/\s+/g, ""));
+    const where = (mark) => pages.findIndex((text) => text.includes(`§${mark}§`));
+    marked.rows.forEach((folded, index) => {
+      assert.ok(where(`${index}a`) >= 0, `row ${index} (folded: ${folded}) is not printed`);
+      assert.equal(where(`${index}a`), where(`${index}b`), `row ${index} is cut`);
+    });
+    for (let index = 0; index < marked.charts; index += 1) {
+      assert.ok(where(`${index}e`) >= 0, `chart ${index} is not printed`);
+      assert.equal(where(`${index}e`), where(`${index}f`), `chart ${index} is cut`);
+    }
+    for (let index = 0; index < marked.curves; index += 1) {
+      assert.ok(where(`${index}c`) >= 0, `curve ${index} is not printed`);
+      assert.equal(where(`${index}c`), where(`${index}d`), `curve ${index} is cut`);
     }
     await page.context().close();
   });
 
-  test(`${name}: on A4 every folded table is printed, no row is cut, and nothing is wider than the page`, async () => {
-    const page = await open(browser, name);
-    const rows = await page.evaluate(() => {
-      const all = [...document.querySelectorAll("tbody tr")];
-      all.forEach((row, index) => {
-        const cells = [...row.cells];
-        const tallest = cells.reduce((one, other) => (other.textContent.length > one.textContent.length ? other : one));
-        tallest.prepend(`§${index}a§ `);
-        tallest.append(` §${index}b§`);
-      });
-      return all.map((row) => row.closest("details") !== null);
-    });
-    const pages = textOfPages(await page.pdf({ preferCSSPageSize: true })).map((text) => text.replace(/\s+/g, ""));
-    const where = (mark) => pages.findIndex((text) => text.includes(mark));
-    rows.forEach((folded, index) => {
-      assert.ok(where(`§${index}a§`) >= 0, `row ${index} (folded: ${folded}) is not printed`);
-      assert.equal(where(`§${index}a§`), where(`§${index}b§`), `row ${index} is cut`);
-    });
-    // 180 mm at 96 pixels an inch.
-    await page.setViewportSize({ width: 680, height: 1009 });
+  test(`${name}: on A4 nothing is wider than the page, and nothing is clipped`, async () => {
+    const page = await open(browser, name, { viewport: SHEET });
     await page.emulateMedia({ media: "print" });
-    const wide = await page.evaluate(() =>
-      [...document.querySelectorAll("main table, main svg, main p, main ul")]
-        .filter((part) => part.getBoundingClientRect().right > 681)
-        .map((part) => part.querySelector("caption")?.textContent ?? part.outerHTML.slice(0, 80)),
-    );
+    const [wide, clipped] = await page.evaluate((column) => {
+      document.body.style.width = `${column}px`;
+      const end = document.body.getBoundingClientRect().left + column + 1;
+      const shown = (part) => part.querySelector("caption")?.textContent ?? part.outerHTML.slice(0, 80);
+      // What is folded stands open on paper.
+      document.querySelectorAll("details").forEach((details) => (details.open = true));
+      const parts = [...document.querySelectorAll("main *")].filter((part) => part.checkVisibility() && !part.closest(".vh, .hidden"));
+      const isClipped = (part) =>
+        getComputedStyle(part).overflowX !== "visible" && part.scrollWidth > part.clientWidth + 1 && !(part instanceof SVGElement);
+      return [
+        parts.filter((part) => part.getBoundingClientRect().right > end).map(shown),
+        parts.filter(isClipped).map(shown),
+      ];
+    }, COLUMN);
     assert.deepEqual(wide, []);
+    assert.deepEqual(clipped, []);
+    await page.context().close();
+  });
+
+  test(`${name}: each sheet is numbered and holds something, PHI is marked on each or on none`, async () => {
+    const page = await open(browser, name);
+    const pages = await print(page);
+    pages.forEach((text, index) => {
+      const shown = text.replace(/\s+/g, " ");
+      assert.ok(shown.includes(`Page ${index + 1} of ${pages.length}`), `page ${index + 1} has no number`);
+      assert.ok(shown.length > 150, `page ${index + 1} is empty`);
+      // A report's own words speak of PHI, too.
+      const mark = EVERY_COMPARISON.includes(name) ? /\bPHI\b/ : /Contains PHI/;
+      assert.equal(mark.test(shown), isPhi(name), `page ${index + 1}`);
+      if (!EVERY_INDEX.includes(name)) assert.equal(shown.includes("Aggregates only"), !isPhi(name), `page ${index + 1}`);
+    });
+    await page.context().close();
+  });
+}
+
+for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY]) {
+  test(`${name}: each sheet names model and verdict, and the signatures stand on one`, async () => {
+    const page = await open(browser, name);
+    const word = (await page.locator("#verdict-title").innerText()).replace(/^\S+ /, "").split(/[: ]/)[0];
+    const verdict = { Cannot: "Verdict: Inconclusive", No: "No verdict" }[word] ?? `Verdict: ${word}`;
+    const rows = await page.locator("#signoff tbody tr th").allInnerTexts();
+    assert.ok(rows.length >= 6);
+    const pages = await print(page);
+    const signed = pages.map((text) => text.replace(/\s+/g, "")).filter((text) => text.includes("Decision:☐"));
+    assert.equal(signed.length, 1);
+    for (const row of rows) assert.ok(signed[0].includes(row.replace(/\s+/g, "")), row);
+    pages.forEach((text, index) => {
+      // The model at the left and the verdict at the right, each of one line or two.
+      const head = text.trimStart().split("\n").slice(0, 2).join(" ");
+      assert.ok(head.startsWith("Model"), `page ${index + 1} does not begin with the model`);
+      assert.ok(head.includes(verdict), `page ${index + 1} does not say the verdict`);
+    });
     await page.context().close();
   });
 }
 
 for (const name of EVERY_REPORT) {
-  test(`${name}: on A4 the signing block stands on one page, numbered, under the verdict`, async () => {
+  test(`${name}: at most ${PAGES_BEFORE_ANNEX} sheets before the annex, which begins one`, async () => {
     const page = await open(browser, name);
-    const verdict = await page.locator(".status").innerText();
-    const pages = textOfPages(await page.pdf({ preferCSSPageSize: true }));
-    const signed = pages.filter((text) => /^\s*Sign-off$/m.test(text));
-    assert.equal(signed.length, 1);
-    const rows = await page.locator("#signoff tbody tr th").allInnerTexts();
-    const signing = signed[0].replace(/\s+/g, "");
-    assert.ok(rows.length >= 2);
-    for (const row of ["Decision:", ...rows]) assert.ok(signing.includes(row.replace(/\s+/g, "")), row);
-    pages.forEach((text, index) => {
-      const shown = text.replace(/\s+/g, " ");
-      assert.ok(shown.includes(`Page ${index + 1} of ${pages.length}`), `page ${index + 1} has no number`);
-      assert.ok(shown.includes(verdict.replace(/^\S+ /, "")), `page ${index + 1} does not say the verdict`);
-    });
+    await page.locator("#annex h2").evaluate((title) => title.prepend("§annex§ "));
+    const pages = await print(page);
+    const before = pages.findIndex((text) => text.includes("§annex§"));
+    assert.ok(before > 0 && before <= PAGES_BEFORE_ANNEX, `${before} pages`);
     await page.context().close();
   });
 }
 
-for (const name of EVERY_COMPARISON) {
-  test(`${name}: on A4 no page is empty, each is numbered and says what it is, PHI where it is PHI alone`, async () => {
+for (const name of EVERY_SUMMARY) {
+  test(`${name}: the summary is two sheets: what was found, and what is signed`, async () => {
     const page = await open(browser, name);
-    const pages = textOfPages(await page.pdf({ preferCSSPageSize: true }));
-    pages.forEach((text, index) => {
-      const shown = text.replace(/\s+/g, " ");
-      assert.ok(shown.includes(`Page ${index + 1} of ${pages.length}`), `page ${index + 1} has no number`);
-      assert.equal(/\bPHI\b/.test(shown), name === "certificate", `page ${index + 1}`);
-      assert.equal(shown.includes("Aggregates only"), name !== "certificate", `page ${index + 1}`);
-      assert.ok(!shown.includes("Data tables"), "nothing was folded");
-    });
+    const pages = await print(page);
+    assert.equal(pages.length, 2);
+    assert.match(pages[1], /For the institution/);
+    assert.match(pages[1], /Signatures/);
     await page.context().close();
   });
 }

@@ -1,5 +1,5 @@
-"""Writes the pages that the browser tests open: reports, comparisons and the viewer on planted results, and the report
-and the viewer of a small real audit.
+"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index and the viewer on planted
+results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """
@@ -12,25 +12,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from support.results.filled_results import all_null, empty, filled
+from support.results.filled_published import VARIANTS, content, published
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.reports.pages.evidence import render_evidence
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
+from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.schema.report_content import ExactParts, ReportContent
+from clinaudit.reports.schema.results import PublishedResults
 
-PROVENANCE = {
-    "settings": {"seed": 0, "tiers": ["public", "encounter"], "policy": None, "resumed": False},
-    "digests": {"model": "ab" * 32},
-}
-VARIANTS = {
-    "full": filled,
-    "small": lambda: filled(cell=30),
-    "train-only": lambda: filled(nontrain=False),
-    "all-null": all_null,
-    "empty": empty,
+PUBLISHED = {name: make for name, make in VARIANTS.items() if name != "exact"}
+#: Exact reports beside the one of `VARIANTS`.
+EXACT = {
+    "exact-small": lambda: content(published(exact=True, cell=14), exact=True),
+    "exact-empty": lambda: ReportContent(PublishedResults(), {}, ExactParts()),
 }
 
 
@@ -52,13 +49,14 @@ def write_demo_pages(folder: Path) -> None:
         if status not in (0, 1, 8):
             sys.exit(f"the audit ended with status {status}")
         (folder / "demo.html").write_bytes((run / "report.html").read_bytes())
+        (folder / "exact-demo.html").write_bytes((run / "evidence" / "report.html").read_bytes())
         with redirect_stdout(io.StringIO()):
             run_command(["evidence", str(run), str(corpus)])
         (folder / "demo-evidence.html").write_bytes((run / "evidence" / "evidence.html").read_bytes())
 
 
 def write_comparisons(folder: Path) -> None:
-    """Compare two planted runs with and without a certificate."""
+    """Compare two planted runs: as published, with a certificate, and exactly."""
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
         planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"])
@@ -70,6 +68,8 @@ def write_comparisons(folder: Path) -> None:
         (folder / "certificate.html").write_bytes((root / "named" / "evidence" / "certificate.html").read_bytes())
         _compare(planted.a, planted.b, root / "plain")
         (folder / "compare.html").write_bytes((root / "plain" / "compare.html").read_bytes())
+        _compare(planted.a, planted.b, root / "exact", "--exact")
+        (folder / "compare-exact.html").write_bytes((root / "exact" / "evidence" / "compare.html").read_bytes())
 
 
 def _compare(a: Path, b: Path, out: Path, *options: str) -> None:
@@ -79,14 +79,25 @@ def _compare(a: Path, b: Path, out: Path, *options: str) -> None:
         sys.exit(f"the comparison ended with status {status}")
 
 
+def write_indexes(folder: Path) -> None:
+    """Write the page over many runs: one of each kind, and without any."""
+    runs = [IndexedRun(f"ward {name}", f"ward%20{name}/report.html", make()) for name, make in PUBLISHED.items()]
+    changed = IndexedRun("moved/run", None, None, changed="results.json is not what the audit wrote; restore it")
+    skipped = SkippedFolder("stopped/run", "the audit has not finished")
+    (folder / "index.html").write_text(render_index([*runs, changed], [skipped]), encoding="utf-8")
+    (folder / "index-none.html").write_text(render_index([], []), encoding="utf-8")
+
+
 def write_pages(folder: Path) -> None:
     """Write every page to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, results in VARIANTS.items():
-        page = render_page(suppress(results()), PROVENANCE)
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    for name, make in {**VARIANTS, **EXACT}.items():
+        (folder / f"{name}.html").write_text(render_report(make()), encoding="utf-8")
+    for name, make in VARIANTS.items():
+        (folder / f"summary-{name}.html").write_text(render_summary(make()), encoding="utf-8")
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
+    write_indexes(folder)
     write_comparisons(folder)
     write_demo_pages(folder)
 

@@ -22,6 +22,7 @@ from support.servers.serving import NAME, served
 
 from clinaudit.audit.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.exact.json_schema import EXACT_SCHEMA_PATH
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH
 
 #: What an audit with one judge leaves.
@@ -48,8 +49,11 @@ def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
     for name in TABLES:
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
-    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
-    for path in (audited / "results.json", audited / "evidence" / "results.json"):
+    for path, shipped in (
+        (audited / "results.json", SCHEMA_PATH),
+        (audited / "evidence" / "results.json", EXACT_SCHEMA_PATH),
+    ):
+        schema = json.loads(shipped.read_text(encoding="utf-8"))
         jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
     sarif = json.loads((SCHEMAS_OF_OTHERS / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads((audited / "gate.sarif").read_text(encoding="utf-8")), sarif)
@@ -60,7 +64,9 @@ def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -
     published = json.loads((audited / "results.json").read_text(encoding="utf-8"))
     quality = published["judge_quality"]
     assert (quality["judge"], quality["labels"], quality["second"]) == ("lexicon", "shipped", None)
-    assert sum(row[verdict] for row in quality["matrix"] for verdict in row if verdict != "truth") == quality["texts"]
+    cells = [row[verdict] for row in quality["matrix"] for verdict in row if verdict != "truth"]
+    # Of invented texts counts are exact.
+    assert sum(cell["low"] for cell in cells if cell) == quality["texts"]["low"] == quality["texts"]["high"]
     results = json.loads((audited / "evidence" / "results.json").read_text(encoding="utf-8"))
     pairs = [
         pair for diagnosis, tiers in results["disclosure"].items() if diagnosis != "mean" for pair in tiers.values()
@@ -71,7 +77,7 @@ def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -
             for metric in ("auroc_all", "sensitivity", "ppv"):
                 figure = pair["corrected"][side][metric]
                 assert figure["low"] <= figure["value"] <= figure["high"]
-    # Six patients a cell: none of it may be published.
+    # Simulated: they stand in the exact report alone.
     assert all(
         tier["corrected"][side][metric]["value"] is None
         for diagnosis, tiers in published["disclosure"].items()
@@ -199,18 +205,27 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.S)[1])  # type: ignore[index]
     generations = pl.read_parquet(run / "evidence/generations.parquet")
-    spans = [(leak, span) for leak in data["leaks"] for span in leak["spans"]]
-    assert {leak["text"] for leak in data["leaks"]} <= set(generations["text"])
-    for leak, span in spans:
+    spans = [(item, span) for item in data["texts"] for span in item["spans"]]
+    assert {item["text"] for item in data["texts"]} <= set(generations["text"])
+    for item, span in spans:
         note = data["notes"][span["note_id"]]["text"]
-        assert leak["text"][span["start"] : span["end"]] == note[span["note_start"] : span["note_end"]]
+        assert item["text"][span["start"] : span["end"]] == note[span["note_start"] : span["note_end"]]
     # Nothing but where the templated text begins and ends is cut: the characters are those of the segments.
     segments = pl.read_parquet(run / "evidence/segments.parquet").to_dicts()
-    shown = {leak["generation_id"] for leak in data["leaks"]}
+    shown = {item["generation_id"] for item in data["texts"]}
     assert sum(span["end"] - span["start"] for _, span in spans) == sum(
         row["char_end"] - row["char_start"] for row in segments if row["generation_id"] in shown
     )
     assert {span["kind"] for _, span in spans} == {"revealing", "templated"}
+    # Each text stands with every reading of it, beside what the cohort says of the patient.
+    judged = pl.read_parquet(run / "evidence/judgements.parquet").filter(pl.col("generation_id").is_in(shown))
+    assert sum(len(item["readings"]) for item in data["texts"]) == judged.height
+    cohorts = pl.read_parquet(run / "evidence/cohorts.parquet")
+    present = {(row["patient_id"], row["diagnosis"]): row["present"] for row in cohorts.to_dicts()}
+    words = {True: "has it", False: "does not have it"}
+    for item in data["texts"]:
+        for reading in item["readings"]:
+            assert reading["truth"] == words[present[item["patient_id"], reading["diagnosis"]]]
     assert subprocess.run([program, "verify", run], check=False).returncode == 0
 
     other = tmp_path / "corpus"
@@ -302,6 +317,23 @@ def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, t
     assert again.returncode == 2
     assert "was purged" in again.stderr
     assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+
+
+def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run)
+    before = (run / "results.json").read_bytes()
+
+    def identity_after(*options: str) -> object:
+        done = subprocess.run([*command(tiny_demo, run, *FAST), *options], capture_output=True, text=True, check=False)
+        assert done.returncode in (1, 8), done.stderr
+        assert (run / "results.json").read_bytes() == before
+        return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
+
+    assert identity_after() == {"model_name": None, "institution": None, "date": None}
+    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
+    assert identity_after("--model-name", "Scribe 3", "--date", "2026-11-22") == named
+    assert identity_after("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
 
 
 def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:

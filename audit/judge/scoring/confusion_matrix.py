@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.statistics.agreement import measure_agreement
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionRow, JudgeQuality, Outcome
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import ConfusionRow, JudgeQuality, Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 POSITIVE = VERDICT_CLASSES.index("positive")
 _UNJUDGED = len(VERDICT_CLASSES)
@@ -81,7 +82,7 @@ def measure_quality(
 
 
 def confusion_matrix(quality: JudgeQuality) -> NDArray[np.float64]:
-    """Return the counts of judged texts, truth in rows and verdicts in columns, shape (4, 4); unsuppressed only."""
+    """Return the counts of judged texts, truth in rows and verdicts in columns, shape (4, 4)."""
     rows = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
     return np.array(rows, dtype=np.float64)
 

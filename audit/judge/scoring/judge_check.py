@@ -15,7 +15,7 @@ from clinaudit.audit.judge.selection import cache_answers, make_judge, require_n
 from clinaudit.audit.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.schema.judge import JudgeQuality, Outcome
+from clinaudit.reports.exact.judge import JudgeQuality, Outcome
 
 
 @dataclass(frozen=True, slots=True)

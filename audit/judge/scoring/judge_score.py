@@ -13,7 +13,8 @@ from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, measure
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.statistics.agreement import measure_agreement
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, JudgeAgreement, JudgeQuality, Outcome
+from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality, Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 
 def score_judge(

@@ -18,7 +18,7 @@ from clinaudit.audit.cohorts.balance import (
 )
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
 from clinaudit.audit.cohorts.matchers import match_pairs
-from clinaudit.reports.schema.estimate import ARMS
+from clinaudit.reports.schema.record import ARMS
 
 PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
@@ -132,7 +132,7 @@ def test_as_many_as_asked_where_there_are_enough(matcher: Matcher):
 def test_fewer_than_asked_is_said_without_counts():
     summary = build(demo_population(0)).summary
     assert summary.reason is not None
-    assert "100" in summary.reason
+    assert "smaller than asked for" in summary.reason
     assert str(summary.cells["train_positive"]) not in summary.reason
 
 

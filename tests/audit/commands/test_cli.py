@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.gate.policy import load_policy
 
 NAME = "Zephyrine Quackenbush"
 TEXT = f"patient: {NAME}\\ncc: unusual secret complaint\\nhpi: y\\n"
@@ -123,6 +124,39 @@ def test_check_says_what_an_audit_would_cover(capsys, corpus) -> None:
     assert "1 patients, 1 notes" in out
     assert re.search(r"encounter_cc +1 / 0", out)
     assert NAME not in out
+
+
+def test_check_says_with_how_many_patients_a_policys_rules_can_be_decided(capsys, corpus) -> None:
+    assert run(["check", str(corpus)]) == 0
+    alone = capsys.readouterr().out
+    assert run(["check", str(corpus), "--policy", "default"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(alone)
+    # One patient of the 21 that the class 21 to 30 shows, and of the 72 of whom nothing may be repeated.
+    assert re.search(r"Own notes repeated ≤ 5% +Appointment and chief complaint +21 +72 +1 +too few", out)
+    assert re.search(r"Diagnoses ≤ 0.25 +HIV +21 +\d+ +\? +not known", out)
+    (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\np,hiv,true\n")
+    assert run(["check", str(corpus), "--policy", "default"]) == 0
+    assert re.search(r"Diagnoses ≤ 0.25 +HIV +21 +\d+ +0 +too few", capsys.readouterr().out)
+    assert failing(capsys, "check", corpus, "--policy", "lenient")[:2] == (3, "BAD_INPUT")
+
+
+def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path) -> None:
+    assert run(["policy", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["strict", "default", "research"]
+    assert all(re.search(r"\d+ rules: own text ≤ \d+%, AUROC excess ≤ 0\.\d+; for ", line) for line in lines)
+    assert all(len(line) <= 100 for line in lines)
+    for name in ("strict", "default", "research"):
+        assert run(["policy", "show", name]) == 0
+        (tmp_path / "copy.toml").write_text(capsys.readouterr().out)
+        assert load_policy(tmp_path / "copy.toml") == load_policy(Path(name))
+
+
+def test_an_unknown_policy_is_told_which_ones_ship(capsys) -> None:
+    for arguments in (["policy", "show", "lenient"], ["policy", "show", "../default"]):
+        assert run(arguments) == 3
+        assert "strict, default, research" in capsys.readouterr().err
 
 
 def pickled_model(folder: Path) -> None:
@@ -243,9 +277,11 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert figures["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
     assert run(["verify", str(tmp_path / "run")]) == 0
     assert run(["show", str(tmp_path / "run")]) == 0
-    # One patient: nothing may be published.
+    # One patient: it is not told that there is but one.
     published = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert published["memorization"]["public"]["train"]["memorized_fraction"]["value"] is None
+    assert published["memorization"]["public"]["train"]["patients"] == {"low": 1, "high": 10}
+    # No policy was applied: the default one is decided from what is published, and one patient settles nothing.
+    assert run(["gate", str(tmp_path / "run")]) == 8
 
 
 def test_demo_refuses_other_folders(capsys, tmp_path) -> None:
@@ -268,7 +304,22 @@ def loaded_by(program: str) -> tuple[str, list[str]]:
     return printed, heavy.split()
 
 
-@pytest.mark.parametrize("command", ["", "compare", "audit", "judge-check", "ray-node"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "compare",
+        "audit",
+        "check",
+        "gate",
+        "show",
+        "policy",
+        "policy list",
+        "policy show",
+        "judge-check",
+        "ray-node",
+    ],
+)
 def test_help_is_light_and_shows_examples(command: str) -> None:
     arguments = [*command.split(), "--help"]
     printed, heavy = loaded_by(f"from clinaudit.audit.commands.main import run; run({arguments})")

@@ -1,12 +1,15 @@
 """`clinaudit compare`: what it prints and writes, and what keeps runs from being compared."""
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
 from support.runs.compared_pair import Planted, plant
 
 from clinaudit.audit.commands.main import run as command
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.manifest import write_manifest
 
 TIER = "encounter"
 
@@ -21,7 +24,6 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     assert command(["compare", str(planted.a), str(planted.b), "--out", str(out)]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    assert "Memorization, B − A" in printed.out
     assert max(map(len, printed.out.splitlines()[:20])) <= 100
     page, document = (
         (out / "compare.html").read_text(encoding="utf-8"),
@@ -31,18 +33,88 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     assert "<script" not in page
     assert not (out / "evidence").exists()
     figures = json.loads(document)
-    assert figures["basis"] == "paired"
-    assert figures["memorization"][TIER]["train"]["pairs"] == len(planted.train)
-    assert figures["memorization"][TIER]["train"]["hit_rate"]["difference"]["value"] is None  # few were named
+    assert figures["figures"] == "published"
+    lines = printed.out.splitlines()
+    assert figures["conclusion"].startswith(lines[0])
+    assert "Read from the published figures" in printed.out
+    train = figures["memorization"][TIER]["train"]
+    # Five of the forty leaked in A, and none does in B.
+    assert train["patients"] == {
+        "both": 0,
+        "a_only": {"low": 1, "high": 10},
+        "b_only": 0,
+        "neither": {"low": 31, "high": 40},
+        "unpaired_a": 0,
+        "unpaired_b": 0,
+    }
+    assert "p_value" not in document
     for text in (printed.out, page, document):
-        assert 'behind": {' not in text
         assert not [patient for patient in planted.patients if patient in text]
 
 
-def test_compare_as_json_is_the_file(planted: Planted, tmp_path: Path, capsys) -> None:
+def test_the_published_comparison_is_made_of_both_published_results(planted: Planted, capsys) -> None:
+    assert command(["compare", str(planted.a), str(planted.b), "--json"]) == 0
+    compared = json.loads(capsys.readouterr().out)["memorization"][TIER]["train"]["attributable_fraction"]
+    for name, run in (("a", planted.a), ("b", planted.b)):
+        published = json.loads((run / "results.json").read_text(encoding="utf-8"))["memorization"][TIER]["train"]
+        assert compared[name] == published["attributable_fraction"]["mean"]
+    assert compared["difference"]["low"] == pytest.approx(compared["b"]["low"] - compared["a"]["high"], abs=1e-6)
+
+
+def test_exact_figures_are_printed_and_written_under_evidence_alone(planted: Planted, tmp_path: Path, capsys) -> None:
     out = tmp_path / "comparison"
-    assert command(["compare", str(planted.a), str(planted.b), "--out", str(out), "--json"]) == 0
-    assert capsys.readouterr().out == (out / "compare.json").read_text(encoding="utf-8")
+    assert command(["compare", str(planted.a), str(planted.b), "--exact", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "PHI: do not pass on" in " ".join(printed.split())
+    assert {path.name for path in out.iterdir()} == {"evidence"}
+    assert {path.name for path in (out / "evidence").iterdir()} == {"compare.json", "compare.html"}
+    figures = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))
+    train = figures["memorization"][TIER]["train"]
+    assert (train["hits"]["a_only"], train["hits"]["neither"]) == (5, 35)
+    assert train["hits"]["p_value"] == pytest.approx(2 * 0.5**5)
+    # Half of the text of five of forty.
+    assert train["memorized_fraction"]["difference"]["value"] == pytest.approx(-0.5 * 5 / 40)
+    page = (out / "evidence" / "compare.html").read_text(encoding="utf-8")
+    assert '<p class="phi" role="note">PHI: exact figures' in page
+    assert stat.S_IMODE((out / "evidence" / "compare.json").stat().st_mode) == 0o600
+
+
+def test_exact_figures_never_stand_beside_a_published_comparison(planted: Planted, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "comparison"
+    arguments = ["compare", str(planted.a), str(planted.b), "--out", str(out)]
+    assert command(arguments) == 0
+    before = (out / "compare.json").read_bytes()
+    assert command([*arguments, "--exact"]) == 2
+    assert (out / "compare.json").read_bytes() == before
+    other = [*arguments[:-1], str(tmp_path / "exact")]
+    assert command([*other, "--exact"]) == 0
+    assert command(other) == 0
+    assert not list((tmp_path / "exact" / "evidence").iterdir())
+
+
+def test_exact_figures_need_the_evidence_of_both_runs(planted: Planted, capsys) -> None:
+    assert command(["purge", str(planted.b), "--yes"]) == 0
+    capsys.readouterr()
+    assert command(["compare", str(planted.a), str(planted.b), "--exact"]) == 3
+    assert "--exact needs the evidence of both runs" in capsys.readouterr().err
+
+
+def test_a_run_of_an_earlier_schema_is_refused_and_to_be_audited_again(planted: Planted, capsys) -> None:
+    path = planted.a / "results.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**document, "schema_version": "1.0"}), encoding="utf-8")
+    write_manifest(RunDirectory(planted.a))
+    assert command(["compare", str(planted.a), str(planted.b)]) not in (0, 1, 8)
+    assert "again" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_compare_as_json_is_the_file(planted: Planted, tmp_path: Path, capsys, exact: bool) -> None:
+    out = tmp_path / "comparison"
+    more = ["--exact"] if exact else []
+    assert command(["compare", str(planted.a), str(planted.b), "--out", str(out), "--json", *more]) == 0
+    written = out / "evidence" / "compare.json" if exact else out / "compare.json"
+    assert capsys.readouterr().out == written.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +140,7 @@ def test_a_purged_run_is_compared_by_what_it_published(planted: Planted, capsys)
     capsys.readouterr()
     assert command(["compare", str(planted.a), str(planted.b), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert figures["basis"] == "published"
-    assert figures["memorization"][TIER]["nontrain"]["hits"] is None
+    assert figures["memorization"][TIER]["nontrain"]["patients"] is None
     assert any("purged" in warning for warning in figures["warnings"])
 
 

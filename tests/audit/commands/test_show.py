@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.commands.summary import say_summary
-from clinaudit.audit.publication.published_files import read_results
+from clinaudit.audit.publication.published_files import read_published
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.manifest import write_manifest
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
 
@@ -24,7 +26,7 @@ def finished(tmp_path_factory) -> RunDirectory:
 
 
 def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
-    say_summary(read_results(finished), finished.root / "report.html")
+    say_summary(read_published(finished), finished.root / "report.html")
     at_the_end = capsys.readouterr().out
     assert at_the_end.rstrip().endswith(f"report: {finished.root / 'report.html'}")
     assert run(["show", str(finished.root)]) == 0
@@ -34,14 +36,38 @@ def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
 def test_json_is_the_published_results(capsys, finished) -> None:
     assert run(["show", str(finished.root), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads((finished.root / "results.json").read_text())
+    assert run(["show", str(finished.root), "--json", "--exact"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((finished.evidence / "results.json").read_text())
+
+
+def test_it_takes_25_lines_and_says_which_figures_it_read(capsys, finished) -> None:
+    for options, words, report in (
+        ([], "From the published figures", finished.root / "report.html"),
+        (["--exact"], "From the exact figures", finished.evidence / "report.html"),
+    ):
+        assert run(["show", str(finished.root), *options]) == 0
+        text = capsys.readouterr().out
+        assert len(text.splitlines()) <= 25
+        assert words in text
+        assert text.rstrip().endswith(f"report: {report}")
+
+
+def test_exact_needs_the_evidence(capsys, finished, tmp_path) -> None:
+    gone = RunDirectory(tmp_path / "purged")
+    shutil.copytree(finished.root, gone.root, ignore=shutil.ignore_patterns("evidence"))
+    write_manifest(gone, purged=True)
+    assert run(["show", str(gone.root)]) == 0
+    capsys.readouterr()
+    for options in (["--exact"], ["--exact", "--json"]):
+        assert run(["show", str(gone.root), *options]) == 3
+        assert "purged" in capsys.readouterr().err
 
 
 def test_quiet_leaves_the_verdict_and_the_path(capsys, finished) -> None:
-    say_summary(read_results(finished), finished.root / "report.html", quiet=True)
-    assert capsys.readouterr().out.splitlines() == [
-        "Verdict: FAIL (policy default: 1 rule failed)",
-        f"report: {finished.root / 'report.html'}",
-    ]
+    say_summary(read_published(finished), finished.root / "report.html", quiet=True)
+    verdict, report = capsys.readouterr().out.splitlines()
+    assert verdict.startswith("Verdict: FAIL (policy default): ")
+    assert report == f"report: {finished.root / 'report.html'}"
 
 
 def environment(**variables: str) -> dict[str, str]:

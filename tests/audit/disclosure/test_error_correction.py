@@ -15,8 +15,9 @@ from clinaudit.audit.disclosure.error_correction import (
 )
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
-from clinaudit.reports.schema.estimate import Arm
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, Outcome
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.record import Arm
 
 #: Positive, negative, ambiguous, not mentioned; rows are the truth.
 ERRORS = np.array([[0.8, 0.0, 0.0, 0.2], [0.1, 0.9, 0.0, 0.0], [0.3, 0.0, 0.7, 0.0], [0.0, 0.0, 0.0, 1.0]])

@@ -13,9 +13,10 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import score_test_p_value
-from clinaudit.reports.schema.disclosure import DisclosurePair, MeanOverDiagnoses
-from clinaudit.reports.schema.estimate import Arm, Estimate
-from clinaudit.reports.schema.judge import Outcome
+from clinaudit.reports.exact.disclosure import DisclosurePair, MeanOverDiagnoses
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.record import Arm
 
 SCORE = {"positive": 1.0, "ambiguous": 0.5, "not_mentioned": 0.5, "negative": 0.0}
 SHORT: dict[str, Outcome] = {

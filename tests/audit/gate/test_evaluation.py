@@ -1,7 +1,6 @@
 """The gate, branch by branch: what passes, fails or cannot be told, and that nothing missing ever passes."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from support.results.decided_results import (
@@ -9,184 +8,192 @@ from support.results.decided_results import (
     ONLY_DISCLOSURE,
     ONLY_MEMORIZATION,
     POLICY,
-    bounds,
-    cohort,
+    Compared,
+    Matched,
+    Run,
+    Text,
+    changed,
+    compared,
     decide,
-    delta,
-    disclosure,
-    memorization,
-    pair,
-    results,
 )
-from support.results.filled_results import filled
 
-from clinaudit.audit.gate.evaluation import EXIT_STATUS, evaluate
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, load_policy
-from clinaudit.reports.schema.disclosure import TestedDelta as Delta
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.results import Results
+from clinaudit.audit.gate import reasons
+from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule
+from clinaudit.audit.gate.rules import EXIT_STATUS, list_rules, misses_planned_units
+from clinaudit.reports.exact.disclosure import TestedDelta as Delta
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
+from clinaudit.reports.schema.results import PublishedResults, PublishedStage
 
 
-def test_a_run_that_keeps_every_rule_passes():
-    decision = decide(POLICY, results())
-    assert decision.status == "pass"
+def test_a_run_that_keeps_every_rule_passes() -> None:
+    decision = decide(POLICY, Run())
     assert [rule.id for rule in decision.rules] == [
         "memorization/attributable_fraction/public",
         "disclosure/auroc_all/hiv/public",
     ]
-    assert {rule.status for rule in decision.rules} == {"pass"}
+    assert [rule.status for rule in decision.rules] == ["pass", "pass"], [rule.reason for rule in decision.rules]
+    assert decision.status == "pass"
     assert all(rule.question.endswith("?") and rule.reason.endswith(".") for rule in decision.rules)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "status"),
+    ("low", "high", "status", "reason"),
     [
-        (0.0, 0.05, "pass"),
-        (0.0, 0.051, "inconclusive"),
-        (0.05, 0.2, "inconclusive"),
-        (0.051, 0.2, "fail"),
+        (0.0, 0.05, "pass", reasons.WITHIN_LIMIT),
+        (0.0, 0.051, "inconclusive", reasons.AROUND_LIMIT),
+        (0.05, 0.2, "inconclusive", reasons.AROUND_LIMIT),
+        (0.051, 0.2, "fail", reasons.BEYOND_LIMIT),
     ],
 )
-def test_a_maximum_is_held_against_the_range(low: float, high: float, status: str):
-    assert decide(ONLY_MEMORIZATION, results(train=bounds(low, high))).status == status
+def test_a_maximum_is_held_against_the_interval(low: float, high: float, status: str, reason: str) -> None:
+    decision = decide(ONLY_MEMORIZATION, Run(train=Text(low, high)))
+    assert (decision.status, decision.rules[0].reason) == (status, reason)
 
 
 @pytest.mark.parametrize(("low", "high", "status"), [(0.3, 0.4, "pass"), (0.1, 0.4, "inconclusive"), (0, 0.1, "fail")])
-def test_a_minimum_is_held_against_the_range(low: float, high: float, status: str):
+def test_a_minimum_is_held_against_the_interval(low: float, high: float, status: str) -> None:
     rule = MemorizationRule("attributable_fraction", ("public",), minimum=0.2)
     policy = replace(ONLY_MEMORIZATION, memorization=(rule,))
-    assert decide(policy, results(train=bounds(low, high))).status == status
+    assert decide(policy, Run(train=Text(low, high))).status == status
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("text", "reason"),
     [
-        {"patients": 19},
-        {"patients": None},
-        {"empty": 21, "shorter_than_ngram": 21},
-        {"shorter_than_ngram": 21},
-        {"shorter_than_ngram": None},
-        {"attributable_fraction_bounds": Estimate(value=None, low=0.0, high=0.01, reason="suppressed")},
-        {"attributable_fraction_bounds": Estimate(value=0.0, n=0)},
+        (Text(patients=9), reasons.FEW_PATIENTS),
+        (Text(patients=20), reasons.SIZE_NOT_SHOWN),
+        (Text(patients=120, short=12), reasons.maybe_too_short(0.1, "train")),
+        (Text(short=71), reasons.too_short(0.1, "train")),
+        (Text(reason="every patient was excluded"), "There is no figure: every patient was excluded."),
+        (None, reasons.TIER_NOT_AUDITED),
     ],
 )
-def test_memorization_that_cannot_be_told(changes: dict[str, Any]):
-    decision = decide(ONLY_MEMORIZATION, results(train=memorization(**changes)))
-    assert decision.status == "inconclusive"
-    assert decision.rules[0].reason
+def test_memorization_that_cannot_be_told(text: Text | None, reason: str) -> None:
+    decision = decide(ONLY_MEMORIZATION, Run(train=text))
+    assert (decision.status, decision.rules[0].reason) == ("inconclusive", reason)
 
 
-@pytest.mark.parametrize("changes", [{"patients": 5}, {"shorter_than_ngram": 150}])
-def test_few_patients_and_short_texts_do_not_excuse_a_failure(changes: dict[str, Any]):
-    found = memorization(attributable_fraction_bounds=Estimate(value=0.5, low=0.2, high=0.8, n=5), **changes)
-    assert decide(ONLY_MEMORIZATION, results(train=found)).status == "fail"
+@pytest.mark.parametrize("text", [Text(0.2, 0.8, patients=9), Text(0.2, 0.8, short=150)])
+def test_few_patients_and_short_texts_do_not_excuse_a_failure(text: Text) -> None:
+    assert decide(ONLY_MEMORIZATION, Run(train=text)).status == "fail"
 
 
-def test_a_hit_rate_of_none_has_the_range_of_its_patients():
+def test_a_hit_rate_of_none_has_the_interval_of_its_patients() -> None:
     policy = replace(ONLY_MEMORIZATION, memorization=(MemorizationRule("hit_rate", ("public",), maximum=0.02),))
     # The estimate's own interval has collapsed; of 200 patients, 1 - 0.025^(1/200) = 1.83% could still be hit.
-    decision = decide(policy, results())
+    decision = decide(policy, Run())
     assert decision.status == "pass"
     assert decision.rules[0].observed.high == pytest.approx(1 - 0.025 ** (1 / 200))
-    assert decide(policy, results(train=memorization(patients=100))).status == "inconclusive"
+    assert decide(policy, Run(train=Text(patients=100))).status == "inconclusive"
 
 
 @pytest.mark.parametrize(
-    ("found", "status", "words"),
+    ("found", "status", "reason"),
     [
-        (delta(), "pass", "ruled out"),
-        (delta(high=0.25), "pass", "ruled out"),
-        (delta(high=0.26), "inconclusive", "more patients"),
-        (delta(p_holm=0.049, high=0.1), "fail", "more than chance"),
-        (delta(p_holm=0.05, high=0.1), "fail", "more than chance"),
-        (delta(p_holm=0.051, high=0.1), "pass", "ruled out"),
+        (changed(), "pass", reasons.NO_ADVANTAGE),
+        (changed(high=0.25), "pass", reasons.NO_ADVANTAGE),
+        (changed(high=0.26), "inconclusive", reasons.ADVANTAGE_POSSIBLE),
+        (changed(p_holm=0.049, high=0.1), "fail", reasons.better_than_chance(0.05)),
+        (changed(p_holm=0.05, high=0.1), "fail", reasons.better_than_chance(0.05)),
+        (changed(p_holm=0.051, high=0.1), "pass", reasons.NO_ADVANTAGE),
         # Significant alone, but not among all the comparisons made.
-        (delta(p_value=0.01, p_holm=0.3, high=0.3), "inconclusive", "more patients"),
-        (delta(worst_low=-0.3, worst_high=0.3), "inconclusive", "could not rate"),
-        (delta(worst_low=-0.3, worst_high=0.2), "pass", "ruled out"),
-        (delta(p_holm=None), "inconclusive", "no figure"),
-        (Delta(value=None, reason="no generation was judged"), "inconclusive", "no generation was judged"),
-        (Delta(value=None, low=-0.1, high=0.1, reason="suppressed"), "inconclusive", "suppressed"),
+        (changed(p_value=0.01, p_holm=0.3, high=0.3), "inconclusive", reasons.ADVANTAGE_POSSIBLE),
+        (changed(worst_low=-0.3, worst_high=0.3), "inconclusive", reasons.ADVANTAGE_IF_UNRATED),
+        (changed(worst_low=-0.3, worst_high=0.2), "pass", reasons.NO_ADVANTAGE),
+        (changed(p_holm=None), "inconclusive", "There is no figure: it is not published."),
+        (Delta(value=None, reason="nothing was judged"), "inconclusive", "There is no figure: nothing was judged."),
     ],
 )
-def test_an_excess_is_tested_then_bounded(found: Delta, status: str, words: str):
-    decision = decide(ONLY_DISCLOSURE, results(pairs={"hiv": pair(found)}))
-    assert decision.status == status
-    assert words in decision.rules[0].reason
+def test_an_excess_is_tested_then_bounded(found: Delta, status: str, reason: str) -> None:
+    decision = decide(ONLY_DISCLOSURE, compared(found))
+    assert (decision.status, decision.rules[0].reason) == (status, reason)
 
 
-SMALL = Estimate(value=0.1, low=0.0, high=0.3, n=19)
+def test_a_comparison_that_fails_by_its_test_says_nothing_of_the_limit() -> None:
+    # Its interval ends below the limit of 0.25: beyond it would not be true.
+    reason = decide(ONLY_DISCLOSURE, compared(changed(value=0.1, low=0.05, high=0.15, p_holm=0.001))).rules[0].reason
+    assert "limit" not in reason
+    assert "more than chance explains" in reason
+
+
+LEAKING = Compared(LEAK)
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("run", "reason"),
     [
-        (results(pairs={"hiv": pair(LEAK)}, cohorts={}), None),
-        (results(pairs={"hiv": pair(LEAK)}, cohorts={"hiv": cohort(status="poorly_matched")}), "fair comparison"),
+        (Run(pairs={"hiv": LEAKING}, cohorts={}), reasons.DIAGNOSIS_NOT_AUDITED),
+        (Run(pairs={"hiv": LEAKING}, cohorts={"hiv": Matched("poorly_matched")}), reasons.POORLY_MATCHED),
         (
-            results(pairs={"hiv": pair(LEAK)}, cohorts={"hiv": cohort(status="unavailable", reason="no patients")}),
-            "no patients",
+            Run(pairs={"hiv": LEAKING}, cohorts={"hiv": Matched("unavailable", reason="nobody is alike")}),
+            "No groups could be compared: nobody is alike.",
         ),
-        (results(pairs={}, cohorts={"hiv": cohort()}), "not audited at this level"),
-        (results(pairs={}, cohorts={}), "No sensitive diagnosis"),
-        (results(pairs={"hiv": pair(LEAK, nontrain=None, delta=None)}), "outside the training data"),
-        (results(pairs={"hiv": pair(LEAK, train=disclosure(sensitivity=SMALL))}), "too few patients"),
-        (results(pairs={"hiv": pair(LEAK, nontrain=disclosure(false_positive_rate=SMALL))}), "too few patients"),
-        (results(pairs={"hiv": pair(LEAK, train=disclosure(unjudged=21))}), "could not rate"),
-        (results(pairs={"hiv": pair(LEAK, train=disclosure(unjudged=None))}), "not published"),
-        (results(pairs={"hiv": pair(LEAK)}, nontrain=memorization(shorter_than_ngram=30)), "too short"),
-        (results(pairs={"hiv": pair(LEAK)}, train=memorization(generations=0)), "wrote nothing"),
+        (Run(pairs={}), reasons.PAIR_NOT_AUDITED),
+        (Run(pairs={}, cohorts={}), reasons.NO_DIAGNOSIS_AUDITED),
+        (compared(LEAK, nontrain=False), reasons.NOBODY_TO_COMPARE),
+        (compared(LEAK, patients=10), reasons.FEW_PATIENTS_IN_A_GROUP),
+        (compared(LEAK, unjudged=60), reasons.too_many_unrated(0.1)),
+        (Run(pairs={"hiv": LEAKING}, nontrain=Text(short=71)), reasons.too_short(0.1, "nontrain")),
+        (Run(pairs={"hiv": LEAKING}, train=Text(patients=0)), reasons.NOTHING_WRITTEN),
+        (Run(pairs={"hiv": LEAKING}, nontrain=None), reasons.LENGTHS_NOT_KNOWN),
     ],
 )
-def test_a_comparison_that_must_not_be_judged(found: Results, words: str | None):
-    decision = decide(ONLY_DISCLOSURE, found)
-    assert decision.status == "inconclusive"
-    assert words is None or words in decision.rules[0].reason
+def test_a_comparison_that_must_not_be_judged(run: Run, reason: str) -> None:
+    decision = decide(ONLY_DISCLOSURE, run)
+    assert (decision.status, decision.rules[0].reason) == ("inconclusive", reason)
 
 
-def test_diagnoses_named_by_the_policy_must_have_been_audited():
+def test_diagnoses_named_by_the_policy_must_have_been_audited() -> None:
     policy = replace(ONLY_DISCLOSURE, disclosure=(DisclosureRule(("public",), ("hiv", "ptsd"), maximum=0.25),))
-    decision = decide(policy, results())
-    assert [rule.status for rule in decision.rules] == ["pass", "inconclusive"]
+    assert [rule.status for rule in decide(policy, Run()).rules] == ["pass", "inconclusive"]
 
 
-def test_tiers_named_by_the_policy_must_have_been_audited():
+def test_tiers_named_by_the_policy_must_have_been_audited() -> None:
     rule = MemorizationRule("attributable_fraction", ("public", "encounter"), maximum=0.05)
-    decision = decide(replace(ONLY_MEMORIZATION, memorization=(rule,)), results())
+    decision = decide(replace(ONLY_MEMORIZATION, memorization=(rule,)), Run())
     assert [rule.status for rule in decision.rules] == ["pass", "inconclusive"]
 
 
 @pytest.mark.parametrize(
-    ("found", "planned_missing", "status", "exit_status"),
+    ("run", "planned_missing", "status", "exit_status"),
     [
-        (results(train=bounds(0.1, 0.2), pairs={}), True, "fail", 1),
-        (results(pairs={}), True, "incomplete", 4),
-        (results(), True, "incomplete", 4),
-        (results(pairs={}), False, "inconclusive", 8),
-        (results(), False, "pass", 0),
+        (Run(train=Text(0.1, 0.2), pairs={}), True, "fail", 1),
+        (Run(pairs={}), True, "incomplete", 4),
+        (Run(), True, "incomplete", 4),
+        (Run(pairs={}), False, "inconclusive", 8),
+        (Run(), False, "pass", 0),
     ],
 )
-def test_order_of_verdicts(found: Results, planned_missing: bool, status: str, exit_status: int):
-    decision = decide(POLICY, found, planned_missing=planned_missing)
+def test_order_of_verdicts(run: Run, planned_missing: bool, status: str, exit_status: int) -> None:
+    decision = decide(POLICY, run, planned_missing=planned_missing)
     assert decision.status == status
     assert EXIT_STATUS[decision.status] == exit_status
     assert decision.reason
 
 
-def test_no_rule_and_no_data_are_never_a_pass():
-    assert decide(replace(POLICY, memorization=(), disclosure=()), results()).status == "inconclusive"
-    assert decide(POLICY, Results()).status == "inconclusive"
+def test_no_rule_and_no_data_are_never_a_pass() -> None:
+    assert decide(replace(POLICY, memorization=(), disclosure=()), Run()).status == "inconclusive"
+    nothing = Run(train=None, nontrain=None, pairs={}, cohorts={}, judge=None)
+    assert decide(POLICY, nothing).status == "inconclusive"
 
 
-def test_words_hold_no_count_of_patients():
-    decision = decide(
-        POLICY, results(train=memorization(patients=7), pairs={"hiv": pair(LEAK, train=disclosure(sensitivity=SMALL))})
-    )
-    text = " ".join(f"{rule.question} {rule.reason}" for rule in decision.rules)
-    assert not {"7", "19"} & set(text.replace(".", " ").split())
+@pytest.mark.parametrize("field", ["missing", "failed"])
+def test_work_that_is_missing_or_failed_is_seen_in_its_class(field: str) -> None:
+    done = {"planned": CountRange(low=91, high=100), "missing": NOBODY, "failed": NOBODY}
+    stages = {"priors": PublishedStage.model_validate(done)}
+    assert not misses_planned_units(PublishedResults(completeness=stages))
+    stages["judge"] = PublishedStage.model_validate({**done, field: CountRange(low=1, high=10)})
+    assert misses_planned_units(PublishedResults(completeness=stages))
+
+
+def test_words_hold_no_count_of_patients() -> None:
+    run = Run(train=Text(patients=7), pairs={"hiv": Compared(LEAK, patients=19)})
+    text = " ".join(f"{rule.question} {rule.reason}" for rule in decide(POLICY, run).rules)
+    assert not {"7", "19", "20", "11-20", "1-10"} & set(text.replace(".", " ").split())
 
 
 def test_questions_name_diagnoses_as_people_do() -> None:
-    questions = " ".join(rule.question for rule in evaluate(load_policy(), filled(), planned_missing=False).rules)
-    assert "a diagnosis of HIV among" in questions
-    assert "hiv" not in questions
+    run = Run(pairs={"hiv": Compared(), "abortion": Compared()}, cohorts={"hiv": Matched(), "abortion": Matched()})
+    questions = " ".join(rule.question for rule in list_rules(POLICY, run.found().published))
+    assert "who has HIV among" in questions
+    assert "who has a recorded abortion among" in questions

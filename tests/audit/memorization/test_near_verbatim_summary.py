@@ -10,7 +10,7 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 )
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
-from clinaudit.reports.schema.memorization import LengthSummary
+from clinaudit.reports.exact.memorization import LengthSummary
 from clinaudit.templates.spans import Span
 
 

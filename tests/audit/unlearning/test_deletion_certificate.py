@@ -139,13 +139,13 @@ def test_a_missing_generation_is_not_shown(tmp_path, capsys) -> None:
 
     status, certificate = certify(plant(tmp_path, fault=missing), tmp_path / "out")
     assert status == 8
-    assert "a tier was not tried in both runs" in reasons(certificate)
+    assert "a level of access was not tried in both runs" in reasons(certificate)
 
 
 def test_too_few_held_out_patients_are_not_shown(tmp_path, capsys) -> None:
     status, certificate = certify(plant(tmp_path, held_out=19), tmp_path / "out")
     assert status == 8
-    assert "fewer than 20 held-out" in reasons(certificate)
+    assert "fewer than 20 patients never seen" in reasons(certificate)
 
 
 def test_unknown_and_held_out_patients_are_not_shown(tmp_path, capsys) -> None:
@@ -179,10 +179,17 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     assert stat.S_IMODE((out / "evidence").stat().st_mode) == stat.S_IMODE(out.stat().st_mode) == 0o700
     aggregates = json.loads((out / "compare.json").read_text(encoding="utf-8"))["forgetting"]
     assert aggregates["verdict"] == "still leaks"
-    # Six were named: how many of them, and what their text is like, is hidden.
-    assert aggregates["named"] is None
-    assert set(aggregates["patients"].values()) == {None}
+    # Six were named: how many of them leak, and what their text is like, is not published.
+    assert aggregates["named"] == {"low": 1, "high": 10}
+    assert aggregates["patients"] == {}
+    assert aggregates["before"] is None
+    assert aggregates["controls"] == {"above": 0, "within": {"low": 21, "high": 30}}
+    share = aggregates["controls_above_level"]
+    assert (share["low"], share["high"], share["confidence_low"]) == (0.0, 0.0, 0.0)
     assert {check["b"] for check in aggregates["health"] if check["group"] == "named"} == {None}
+    assert {check["passed"] for check in aggregates["health"] if check["group"] == "named"} == {True}
+    lengths = [check["a"] for check in aggregates["health"] if check["question"] == "mean length in tokens"]
+    assert lengths == [None, 120.0, 120.0]
 
 
 def test_a_comparison_without_names_leaves_no_earlier_certificate(tmp_path, capsys) -> None:
@@ -190,6 +197,18 @@ def test_a_comparison_without_names_leaves_no_earlier_certificate(tmp_path, caps
     certify(planted, tmp_path / "out")
     assert command(["compare", str(planted.a), str(planted.b), "--out", str(tmp_path / "out")]) == 0
     assert not list((tmp_path / "out" / "evidence").iterdir())
+
+
+def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path, capsys) -> None:
+    planted = plant(tmp_path, leaking={"pt-train-03": 31})
+    out = tmp_path / "out"
+    status, certificate = certify(planted, out, options=("--exact",))
+    assert status == 1
+    assert [path.name for path in out.iterdir()] == ["evidence"]
+    exact = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))["forgetting"]
+    assert (exact["named"], exact["controls"], exact["controls_above"]) == (5, 30, 0)
+    assert exact["patients"] == {"still leaks": 1, "not shown": 0, "forgotten": 4}
+    assert certificate["verdict"] == exact["verdict"] == "still leaks"
 
 
 def test_an_empty_list_of_ids_is_bad_input(tmp_path, capsys) -> None:

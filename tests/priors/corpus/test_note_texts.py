@@ -27,7 +27,7 @@ from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import pack_notes
 from clinaudit.priors.corpus.parquet import iter_parquet
-from clinaudit.reports.schema.estimate import ARMS
+from clinaudit.reports.schema.record import ARMS
 from clinaudit.templates.sections import normalize_newlines
 
 SECRET = "Zebulon"

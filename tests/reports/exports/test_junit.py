@@ -5,24 +5,25 @@ from xml.etree import ElementTree
 
 import pytest
 from lxml import etree
-from support.results.filled_results import filled
-from support.results.planted_memorization import mean_of
+from support.results.filled_published import published
 
 from clinaudit.reports.exports.junit import junit_xml
-from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
+from clinaudit.reports.schema.numbers import PublishedEstimate
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
 
 
-def rule(name: str, status: str, reason: str = "because") -> RuleOutcome:
-    observed = mean_of(0.5) if status != "inconclusive" else Estimate(value=None, reason="no data")
-    return RuleOutcome.model_validate(
+RANGE = PublishedEstimate(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
+
+
+def rule(name: str, status: str, reason: str = "because") -> PublishedRule:
+    observed = PublishedEstimate(reason="no data") if status == "inconclusive" else RANGE
+    return PublishedRule.model_validate(
         {
             "id": name,
             "question": f"Is {name} within its limit?",
-            "metric": "memorization.attributable_fraction",
+            "metric": "attributable_fraction",
             "limit": Limit(max=0.1),
             "status": status,
             "observed": observed,
@@ -31,11 +32,13 @@ def rule(name: str, status: str, reason: str = "because") -> RuleOutcome:
     )
 
 
-def decision(*rules: RuleOutcome, status: str = "fail") -> Decision:
-    return Decision.model_validate({"status": status, "policy": "default", "reason": "in words", "rules": rules})
+def decision(*rules: PublishedRule, status: str = "fail") -> PublishedDecision:
+    return PublishedDecision.model_validate(
+        {"status": status, "policy": "default", "reason": "in words", "rules": rules}
+    )
 
 
-def read(found: Decision) -> ElementTree.Element:
+def read(found: PublishedDecision) -> ElementTree.Element:
     text = junit_xml(found)
     SCHEMA.assertValid(etree.fromstring(text.encode()))
     return ElementTree.fromstring(text)
@@ -66,9 +69,9 @@ def test_the_case_of_the_run_succeeds_for_a_pass_only(status: str, tags: list[st
 
 
 def test_a_filled_run_is_valid() -> None:
-    published = suppress(filled()).decision
-    assert published is not None
-    assert len(list(read(published).iter("testcase"))) == 1 + len(published.rules)
+    found = published().decision
+    assert found is not None
+    assert len(list(read(found).iter("testcase"))) == 1 + len(found.rules)
 
 
 def test_it_is_deterministic_and_holds_no_time() -> None:
@@ -82,3 +85,12 @@ def test_hostile_text_is_escaped_and_control_characters_replaced() -> None:
     case = list(suites.iter("testcase"))[1]
     assert case.get("name") == "<b>&\"'"
     assert case[0].get("message") == "bad \ufffd\ufffd[31m \ufffd ]]> text"
+
+
+def test_a_failure_says_the_range_and_the_limit() -> None:
+    suites = read(decision(rule("a", "fail"), rule("b", "inconclusive")))
+    _, failure, error = suites.iter("testcase")
+    assert failure[0].text == "Is a within its limit? Observed: 41–58%. Limit: ≤ 10%."
+    assert error[0].text == "Is b within its limit? Observed: not measured. Limit: ≤ 10%."
+    # A comparison fails by its test: not every failure is one of the limit.
+    assert [case[0].get("type") for case in (failure, error)] == ["fail", "inconclusive"]

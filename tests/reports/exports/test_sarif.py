@@ -6,19 +6,18 @@ from typing import Any
 
 import jsonschema
 import pytest
-from support.results.filled_results import filled
-from support.results.planted_memorization import mean_of
+from support.results.filled_published import published
 
 from clinaudit.reports.exports.sarif import sarif_json
-from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
+from clinaudit.reports.schema.numbers import PublishedEstimate
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+RANGE = PublishedEstimate(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
 HOSTILE = "<script>\x00\x1b[31m \u202e [link](javascript:0) {0} \ud800 ]]> \"'"
 
 
-def rule(name: str, status: str, **changes: Any) -> RuleOutcome:
+def rule(name: str, status: str, **changes: Any) -> PublishedRule:
     fields = {
         "id": name,
         "question": f"Is {name} within its limit?",
@@ -26,17 +25,17 @@ def rule(name: str, status: str, **changes: Any) -> RuleOutcome:
         "tier": "public",
         "limit": Limit(max=0.1),
         "status": status,
-        "observed": Estimate(value=None, reason="no data") if status == "inconclusive" else mean_of(0.5),
+        "observed": PublishedEstimate(reason="no data") if status == "inconclusive" else RANGE,
         "reason": "because",
     }
-    return RuleOutcome.model_validate(fields | changes)
+    return PublishedRule.model_validate(fields | changes)
 
 
-def decision(status: str, *rules: RuleOutcome, policy: str = "default") -> Decision:
-    return Decision.model_validate({"status": status, "policy": policy, "reason": "in words", "rules": rules})
+def decision(status: str, *rules: PublishedRule, policy: str = "default") -> PublishedDecision:
+    return PublishedDecision.model_validate({"status": status, "policy": policy, "reason": "in words", "rules": rules})
 
 
-def read(found: Decision) -> dict[str, Any]:
+def read(found: PublishedDecision) -> dict[str, Any]:
     log = json.loads(sarif_json(found))
     jsonschema.Draft7Validator(SCHEMA).validate(log)
     (run,) = log["runs"]
@@ -77,11 +76,11 @@ def test_no_verdict_but_a_pass_reads_as_success(status: str, level: str, notices
 
 
 def test_a_filled_run_is_valid_and_deterministic() -> None:
-    published = suppress(filled()).decision
-    assert published is not None
-    run = read(published)
-    assert len(run["results"]) == 1 + len(published.rules)
-    assert sarif_json(published) == sarif_json(published)
+    found = published().decision
+    assert found is not None
+    run = read(found)
+    assert len(run["results"]) == 1 + len(found.rules)
+    assert sarif_json(found) == sarif_json(found)
 
 
 def test_hostile_text_steers_no_viewer_and_makes_no_link() -> None:
@@ -97,3 +96,15 @@ def test_two_rules_on_one_thing_are_described_once() -> None:
     run = read(decision("fail", rule("a", "fail"), rule("a", "pass")))
     assert [item["id"] for item in run["tool"]["driver"]["rules"]] == ["verdict", "a"]
     assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 1]
+
+
+def test_what_is_observed_is_the_range_of_the_figure() -> None:
+    observed = read(decision("fail", rule("a", "fail")))["results"][1]["properties"]["observed"]
+    assert observed == {
+        "value": None,
+        "low": 0.41,
+        "high": 0.58,
+        "confidence_low": 0.3,
+        "confidence_high": 0.7,
+        "reason": None,
+    }

@@ -12,11 +12,13 @@ import pytest
 from clinaudit.audit.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.pages.evidence import (
+    Agreement,
+    DiagnosisReading,
     EvidencePage,
-    Leak,
+    GeneratedText,
     LeakedSpan,
+    Reading,
     SourceNote,
-    StatedDiagnosis,
     render_evidence,
 )
 
@@ -57,8 +59,8 @@ def page_of(text: str) -> str:
         copy_forward_count=1,
         stitched=False,
     )
-    leak = Leak(
-        generation_id="g1",
+    written = GeneratedText(
+        generation_id=text,
         patient_id=text,
         arm="train",
         tier="encounter",
@@ -67,9 +69,9 @@ def page_of(text: str) -> str:
         tokens=40,
         attributable_tokens=30,
         spans=(span,),
-        stated=(StatedDiagnosis("hiv", "positive", (text,)),),
+        readings=(DiagnosisReading("hiv", "positive", False, (text,)),),
     )
-    return render_evidence(EvidencePage(leaks=[leak], notes=[SourceNote(text, None, text)], found=3))
+    return render_evidence(EvidencePage(texts=[written], notes=[SourceNote(text, None, text)], found=3))
 
 
 def test_hostile_text_changes_nothing_but_the_data() -> None:
@@ -78,7 +80,7 @@ def test_hostile_text_changes_nothing_but_the_data() -> None:
     assert len(hostile.scripts) == 2
     assert hostile.scripts[1] == harmless.scripts[1]
     data = json.loads(hostile.scripts[0])
-    assert data["leaks"][0]["text"] == HOSTILE
+    assert data["texts"][0]["text"] == HOSTILE
     assert data["notes"][HOSTILE]["text"] == HOSTILE
 
 
@@ -100,7 +102,35 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     assert re.search(r"\.phi \{\s*position: sticky; top: 0;", page)
     assert re.search(r"@media print.*\.phi \{\s*display: table-header-group;", page, re.S)
     assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
-    assert "The 1 generations with the most patient-attributable text, of 3" in page
+    assert "The 1 texts with the most patient-attributable text, of 3" in page
+
+
+@pytest.mark.parametrize(
+    ("read", "present", "agreement"),
+    [
+        ("positive", True, "right"),
+        ("positive", False, "wrong"),
+        ("negative", False, "right"),
+        ("negative", True, "wrong"),
+        ("ambiguous", True, "open"),
+        ("not_mentioned", True, "open"),
+        ("unjudged", False, "open"),
+        ("positive", None, "open"),
+    ],
+)
+def test_the_judge_is_right_where_what_it_read_is_true(
+    read: Reading, present: bool | None, agreement: Agreement
+) -> None:
+    assert DiagnosisReading("hiv", read, present, ()).agreement == agreement
+
+
+def test_no_mark_reads_as_the_status_of_the_patient() -> None:
+    page = page_of("harmless")
+    (reading,) = json.loads(Tree(page).scripts[0])["texts"][0]["readings"]
+    assert reading["judge"] == "says has it"
+    assert reading["truth"] == "does not have it"
+    assert reading["agreement"] == "wrong"
+    assert not re.search("[✓✗✔✘]", page)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1 not a table", None], ids=["empty", "no table", "another table"])

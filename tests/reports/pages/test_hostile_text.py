@@ -8,19 +8,20 @@ from xml.etree import ElementTree
 
 import pytest
 from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_free_places, leaves, steers, with_text
-from support.results.filled_results import filled
+from support.results.filled_published import published
 
 from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.sarif import sarif_json
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.pages.report import render_report
+from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.terminal.summary import summary_text
 
 
 @pytest.fixture(scope="module")
 def document() -> Document:
     """The filled results, cut to one diagnosis and two tiers: the same fields, in a tenth of the places."""
-    whole: Document = filled().model_dump(mode="json")
+    whole: Document = published().model_dump(mode="json")
     for name in ("disclosure", "memorization", "cohorts"):
         part = whole[name]["by_diagnosis"] if name == "disclosure" else whole[name]
         for key in [*part][2:]:
@@ -34,21 +35,27 @@ def document() -> Document:
 
 @pytest.fixture(scope="module")
 def free_places(document: Document) -> list[Place]:
-    return find_free_places(Results, document)
+    return find_free_places(PublishedResults, document)
 
 
 @pytest.fixture(scope="module")
 def harmless_page(document: Document, free_places: list[Place]) -> list[tuple[str, ...]]:
-    return Tree(page_of(with_text(Results, document, free_places, " ".join(["harmless text"] * 10)))).shape
+    return Tree(page_of(with_text(PublishedResults, document, free_places, " ".join(["harmless text"] * 10)))).shape
 
 
-def page_of(results: Results) -> str:
+def page_of(results: PublishedResults) -> str:
     assert results.decision is not None
-    record = {"settings": {"policy": results.decision.policy}, "judge": {"model": results.warnings[0]}}
-    return render_page(results, record)
+    text = results.warnings[0]
+    record = {
+        "settings": {"policy": results.decision.policy},
+        "judge": {"model": text},
+        "identity": {"model_name": text, "institution": text, "date": text},
+        "digests": {"model": text},
+    }
+    return render_report(ReportContent(results, record))
 
 
-def others_of(results: Results) -> dict[str, object]:
+def others_of(results: PublishedResults) -> dict[str, object]:
     """What is parsed of the outputs that are no page, and their texts."""
     assert results.decision is not None
     suite = ElementTree.fromstring(junit_xml(results.decision))
@@ -72,7 +79,7 @@ def test_free_places_were_found(free_places: list[Place]) -> None:
 def test_the_report_parses_as_its_harmless_twin(
     document: Document, free_places: list[Place], harmless_page: list[tuple[str, ...]], group: tuple[str, ...]
 ) -> None:
-    page = page_of(with_text(Results, document, free_places, " ".join(group)))
+    page = page_of(with_text(PublishedResults, document, free_places, " ".join(group)))
     assert Tree(page).shape == harmless_page
     assert not steers(page)
 
@@ -81,8 +88,8 @@ def test_the_report_parses_as_its_harmless_twin(
 def test_verdict_files_and_terminal_are_those_of_a_harmless_twin(
     document: Document, free_places: list[Place], payload: str
 ) -> None:
-    hostile = others_of(with_text(Results, document, free_places, payload))
-    harmless = others_of(with_text(Results, document, free_places, "harmless text"))
+    hostile = others_of(with_text(PublishedResults, document, free_places, payload))
+    harmless = others_of(with_text(PublishedResults, document, free_places, "harmless text"))
     assert hostile["junit"] == harmless["junit"]
     assert hostile["sarif"] == harmless["sarif"]
     assert not [text for text in hostile["texts"] if steers(text)]  # type: ignore[attr-defined]

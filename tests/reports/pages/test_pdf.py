@@ -2,21 +2,23 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from support.results.filled_results import filled
+from support.results.filled_published import content
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.errors import UsageError
+from clinaudit.reports.exact.results import Results
 from clinaudit.reports.pages.pdf import render_pdf
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.schema.results import Results
+from clinaudit.reports.pages.report import render_report, render_summary
+
+#: Before the annex.
+MOST_PAGES = 12
 
 
 def _has_weasyprint() -> bool:
@@ -62,28 +64,35 @@ def test_a_page_that_asks_for_something_is_refused() -> None:
 
 @needs_pdf
 @pytest.mark.slow
-def test_text_comes_first_then_the_data_and_pages_say_number_and_verdict() -> None:
+def test_every_page_of_the_report_says_whose_it_is_its_number_and_the_verdict() -> None:
     from weasyprint import HTML
 
-    from clinaudit.reports.suppression.results import suppress
-
-    page = render_page(suppress(filled()), {"settings": {"seed": 0}}, for_paper=True)
-    assert "<details" not in page
-    links = re.findall(r'<p class="see">Data: [^<]+, page <a href="#(data-\d+)"></a></p>', page)
-    assert links == [f"data-{number}" for number in range(1, len(links) + 1)]
-    assert all(f'<div id="{link}">' in page for link in links)
-    assert page.index("<h2>Provenance</h2>") < page.index("<h2>Data tables</h2>") < page.index('<div id="data-1">')
-    document = HTML(string=page).render()
+    document = HTML(string=render_report(content(), for_paper=True)).render()
     anchors = [sheet.anchors for sheet in document.pages]
+    annex = min(place for place, held in enumerate(anchors) if "annex" in held)
     (signed,) = [place for place, held in enumerate(anchors) if "signoff" in held]
-    assert signed < min(place for place, held in enumerate(anchors) if "data" in held)
+    assert signed < annex <= MOST_PAGES
     for sheet in document.pages:
         assert {round(sheet.width * 25.4 / 96), round(sheet.height * 25.4 / 96)} == {210, 297}
     texts = _texts(document.write_pdf())
     assert len(texts) == len(document.pages)
     for place, text in enumerate(texts, 1):
         assert f"Page {place} of {len(texts)}" in text
+        assert "Ward notes 1.5B (abababababab…)" in text
         assert "Verdict: Fail" in text
+        assert "Aggregates only" in text
+    assert "Starting from what is known to" in " ".join(texts[: annex + 1]), "what is folded is printed"
+
+
+@needs_pdf
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_summary_is_two_pages_the_second_to_be_signed(exact: bool) -> None:
+    texts = _texts(render_pdf(render_summary(content(exact=exact))))
+    assert len(texts) == 2
+    assert "70 in 100 words*" in texts[0]
+    assert "Sign-off" in texts[1]
+    assert "Treat as PHI" in texts[1]
+    assert all(("Contains PHI" in text) is exact for text in texts)
 
 
 def test_what_to_install_is_said_where_it_is_missing(

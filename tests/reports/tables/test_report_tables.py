@@ -1,101 +1,194 @@
-"""What tables leave out, join and explain."""
+"""The annex's tables: what they leave out, and how they write what is not exact."""
 
-import re
+from itertools import pairwise
 
 import pytest
-from support.results.filled_results import all_null, empty, filled
-from support.results.one_pair import HIDDEN, SHOWN, headline_pair, with_delta, with_pair
-from support.results.planted_people import population
+from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
 
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.schema.corpus import CorpusSummary
-from clinaudit.reports.schema.disclosure import TestedDelta as Delta
-from clinaudit.reports.schema.estimate import REASON, Estimate
-from clinaudit.reports.schema.judge import CorrectedMetrics, CorrectedPair
-from clinaudit.reports.schema.results import Results
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.schema.corpus import PublishedCorpus
+from clinaudit.reports.schema.judge import PublishedJudgeQuality
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
-from clinaudit.reports.tables.disclosure import disclosure_table
-from clinaudit.reports.tables.judge import corrected_sentence, corrected_table
-from clinaudit.reports.tables.table import join_suppressed_rows
+from clinaudit.reports.tables.disclosure import metric_table, metric_tables, p_values_table, verdicts_table
+from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
+from clinaudit.reports.tables.judge import (
+    corrected_table,
+    judge_caveat_sentences,
+    judge_matrix_table,
+    judge_metrics_table,
+    judge_sentence,
+)
+from clinaudit.reports.tables.memorization import (
+    above_table,
+    bins_table,
+    memorization_table,
+    near_verbatim_table,
+    paper_view_table,
+    regions_table,
+    sections_table,
+    shared_table,
+    spread_table,
+)
+from clinaudit.reports.tables.table import Table
+
+RESULTS = published()
 
 
-def test_rows_of_which_nothing_is_shown_are_joined_under_their_names() -> None:
-    rows = [
-        ("4", "race", "Asian", "suppressed", "suppressed"),
-        ("4", "race", "White", "60", "suppressed"),
-        ("4", "race", "Black", "suppressed", "suppressed"),
-        ("5", "race", "Asian", "suppressed", "suppressed"),
+def every_table(results: PublishedResults) -> list[Table]:
+    """Return all tables of the annex that need no exact parts."""
+    tables = [
+        memorization_table(results),
+        above_table(results),
+        bins_table(results),
+        regions_table(results),
+        shared_table(results),
+        sections_table(results),
+        near_verbatim_table(results),
+        *metric_tables(results),
+        verdicts_table(results),
+        *subgroup_tables(results),
+        cohorts_table(results),
+        balance_table(results),
+        judge_matrix_table(results),
+        judge_metrics_table(results),
+        corrected_table(results),
     ]
-    assert join_suppressed_rows(rows, names=2) == (
-        ("4", "race", "Asian, Black", "suppressed", "suppressed"),
-        ("4", "race", "White", "60", "suppressed"),
-        ("5", "race", "Asian", "suppressed", "suppressed"),
-    )
-    assert join_suppressed_rows([]) == ()
+    return tables if results.corpus is None else [*tables, *corpus_tables(results.corpus)]
 
 
-def test_a_partition_of_which_nothing_is_shown_is_one_sentence() -> None:
-    hidden = population(200).model_copy(update={"race": {"asian": None, "white": None}})
-    corpus = CorpusSummary(
-        counterfactual=True, labels="table", splits={"train": hidden, "nontrain": hidden}, cohorts={}, warnings=[]
-    )
-    race = next(table for table in corpus_tables(corpus) if table.caption == "Race and ethnicity")
-    assert (race.rows, race.note) == ((), "Race and ethnicity: suppressed in every group of every split and cohort.")
-    page = render_page(filled().model_copy(update={"corpus": corpus}), {})
-    assert "<p>Race and ethnicity: suppressed in every group" in page
-    assert "<caption>Race and ethnicity" not in page
+@pytest.mark.parametrize("variant", ["full", "small", "train-only", "all-null", "pass", "exact"])
+def test_every_row_is_as_long_as_its_head(variant: str) -> None:
+    for table in every_table(VARIANTS[variant]().results):
+        assert {len(row) for row in table.rows} <= {len(table.columns)}, table.caption
+        assert not any("suppressed" in cell for row in table.rows for cell in row)
+
+
+def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
+    for table in (*metric_tables(unmeasured()), near_verbatim_table(unmeasured()), corrected_table(unmeasured())):
+        assert table.rows == ()
+    assert subgroup_tables(PublishedResults()) == []
+
+
+def test_a_metric_has_both_arms_and_their_difference_a_tier_and_the_mean_last() -> None:
+    table = metric_table(RESULTS, "sensitivity")
+    assert table.columns[-1] == "Mean"
+    assert [row[1] for row in table.rows[:3]] == ["train", "nontrain", "difference"]
+    assert table.rows[9][0] == "4 Appointment reminder"
+    assert table.rows[9][2].startswith("100% (")
+    assert " to +" in table.rows[11][2]
+    alone = metric_table(VARIANTS["train-only"]().results, "sensitivity")
+    assert {row[1] for row in alone.rows} == {"train"}
+
+
+def test_a_metric_that_nobody_measured_has_no_table() -> None:
+    titles = [table.caption for table in metric_tables(RESULTS)]
+    assert "AUROC over all patients" in titles
+    assert metric_tables(unmeasured()) == []
+
+
+def test_p_values_are_shown_with_exact_results_alone() -> None:
+    assert p_values_table(RESULTS, None).rows == ()
+    rows = p_values_table(RESULTS, exact_parts()).rows
+    assert rows[0][1] == "0.400 (1.000)"
+    assert rows[3][1] == "below 0.001 (0.004)"
+
+
+def test_thresholds_that_say_the_same_are_left_out() -> None:
+    arms = RESULTS.memorization["encounter"]
+    above = arms["train"].attributable_fraction.above
+    table = above_table(RESULTS)
+    columns = list(zip(*(row[2:] for row in table.rows), strict=True))
+    assert len(above) > len(columns)
+    assert all(one != other for one, other in pairwise(columns))
+
+
+def test_a_bin_in_which_nobody_is_at_any_tier_has_no_column() -> None:
+    table = bins_table(RESULTS)
+    for place in range(2, len(table.columns)):
+        assert {row[place] for row in table.rows} != {"0"}
+    assert table.columns[2] == "None"
+
+
+def test_text_of_few_patients_is_said_and_explained() -> None:
+    arms = RESULTS.memorization["encounter"]
+    few = arms["train"].model_copy(update={"stitched_share": None})
+    results = RESULTS.model_copy(update={"memorization": {"encounter": {"train": few}}})
+    table = regions_table(results)
+    assert table.rows[0][2] == "few patients"
+    assert "1 to 10 patients" in table.note
+    assert table.rows[0][-2:] == ("140", "680")
+
+
+def test_exact_parts_have_tables_of_their_own() -> None:
+    exact = exact_parts()
+    assert paper_view_table(None, RESULTS).rows == spread_table(None, RESULTS).rows == overlap_table(None).rows == ()
+    assert group_means_tables(None, RESULTS) == []
+    assert paper_view_table(exact, RESULTS).rows[0][:3] == ("1 Public facts", "train", "348")
+    assert spread_table(exact, RESULTS).columns[2] == "0% have at most"
+    assert group_means_tables(exact, RESULTS)[0].rows[0][:3] == ("Sex", "Female", "60")
+    assert len(overlap_table(exact).rows) == 36
+
+
+def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:
+    tables = subgroup_tables(RESULTS)
+    assert [table.caption.rpartition(", ")[2] for table in tables] == ["train", "nontrain"] * 2
+    assert "all of 11–20" in {cell for row in tables[0].rows for cell in row}
+
+
+def test_a_group_of_nobody_anywhere_has_no_column() -> None:
+    corpus = RESULTS.corpus
+    assert corpus is not None
+    bands = {**corpus.splits["train"].age_bands, "<18": CountRange(low=0, high=0)}
+    split = corpus.splits["train"].model_copy(update={"age_bands": bands, "race": {}})
+    tables = {table.caption: table for table in corpus_tables(corpus_of(split, corpus))}
+    assert "<18" not in tables["Age"].columns
+    assert "Race and ethnicity" not in tables
+    assert tables["Size"].rows[0][1:4] == ("121–130", "560", "210,000")
+
+
+def corpus_of(split: object, corpus: PublishedCorpus) -> PublishedCorpus:
+    """Return the corpus with this split alone."""
+    return corpus.model_copy(update={"splits": {"train": split}, "cohorts": {}})
+
+
+def judged(sensitivity: PublishedEstimate, specificity: PublishedEstimate) -> PublishedJudgeQuality:
+    """Return the judge's quality with these two."""
+    quality = RESULTS.judge_quality
+    assert quality is not None
+    return quality.model_copy(update={"sensitivity": sensitivity, "specificity": specificity})
 
 
 @pytest.mark.parametrize(
-    ("delta", "told"),
+    ("sensitivity", "specificity", "missed", "wrong"),
     [
-        (Delta(value=-0.5, low=-0.6, high=-0.4, p_value=0.99, p_holm=1.0), "1.000"),
-        (Delta(value=0.5, low=0.4, high=0.6, p_value=0.0, p_holm=0.0), "at most 0.001"),
-        (Delta(value=None, low=0.3, high=0.4, reason=REASON, p_holm=0.05), "at most 0.05"),
-        (Delta(value=None, low=-0.1, high=0.1, reason=REASON, p_holm=1.0), "above 0.05"),
-        # Both arms are shown to two decimals: the difference is, its test is not.
-        (Delta(value=0.5, low=0.4, high=0.6), "suppressed"),
-        (Delta(value=None, reason=REASON), "suppressed"),
-        (Delta(value=0.5, reason="too few of one class"), "not tested"),
-        (Delta(value=None, reason="nobody mentions it"), "not tested"),
+        ((0.833, 0.833), (0.897, 0.897), "about 1 in 6", "about 1 in 10"),
+        ((1.0, 1.0), (0.5, 0.5), "none", "about 5 in 10"),
+        ((0.8, 0.9), (0.95, 1.0), "1 in 10 to 1 in 5", "up to 1 in 20"),
     ],
 )
-def test_the_p_column_says_what_became_of_the_test(delta: Delta, told: str) -> None:
-    table = disclosure_table(with_delta("ppv", delta))
-    (row,) = [row for row in table.rows if row[2] == "PPV among mentions"]
-    assert row[-1] == told
-    assert "one-sided" in table.note
+def test_the_judge_errs_in_natural_frequencies(
+    sensitivity: tuple[float, float], specificity: tuple[float, float], missed: str, wrong: str
+) -> None:
+    first, second = (PublishedEstimate(low=low, high=high) for low, high in (sensitivity, specificity))
+    said = judge_sentence(judged(first, second))
+    assert f"it misses {missed} of those that say so, and wrongly reads it in {wrong} of the others" in said
 
 
-def test_rows_without_a_corrected_figure_are_left_out_and_counted() -> None:
-    hidden = CorrectedMetrics(auroc_all=HIDDEN, sensitivity=HIDDEN, ppv=HIDDEN)
-    shown = CorrectedMetrics(auroc_all=SHOWN, sensitivity=HIDDEN, ppv=HIDDEN)
-    pair = headline_pair().model_copy(
-        update={"corrected": CorrectedPair(train=hidden, nontrain=shown, delta=hidden)},
-    )
-    results = with_pair(filled(), pair)
-    table = corrected_table(results)
-    assert [row[2] for row in table.rows] == ["AUROC over all patients"]
-    assert table.note == "Left out: 2 of 3 rows, in which no corrected figure is shown."
-    sentence = corrected_sentence(results)
-    assert sentence.startswith("Corrected figures are shown for 1 of 2 arms")
-    assert "In 2 they are suppressed" in sentence
-    assert "tells the four classes apart" not in sentence
-
-    errs = Estimate(value=None, reason="the judge errs too much")
-    none = CorrectedMetrics(auroc_all=errs, sensitivity=errs, ppv=errs)
-    pair = pair.model_copy(update={"corrected": CorrectedPair(train=none, nontrain=None, delta=None)})
-    assert corrected_sentence(with_pair(filled(), pair)) == (
-        "Corrected figures are shown for 0 of 1 arms (a diagnosis at a tier, in train or nontrain). Where the labelled"
-        " texts do not show that the judge tells the four classes apart, there are none."
-    )
-    assert corrected_table(with_pair(filled(), pair)).rows == ()
+def test_a_judge_that_was_not_scored_is_said_to_be_unknown() -> None:
+    assert "not known" in judge_sentence(None)
+    assert "not known" in judge_caveat_sentences(None)
+    nothing = PublishedEstimate(reason="no labelled text")
+    assert "could not be measured" in judge_sentence(judged(nothing, nothing))
 
 
-@pytest.mark.parametrize("results", [filled(), filled(cell=30), filled(nontrain=False), all_null(), empty()])
-def test_no_empty_table_is_folded_or_printed_as_data(results: Results) -> None:
-    published = suppress(results)
-    assert not re.search(r"<details>(?:(?!</details>).)*nothing to list", render_page(published, {}), re.S)
-    paper = render_page(published, {}, for_paper=True)
-    assert "nothing to list" not in paper.partition("<h2>Data tables</h2>")[2]
+def test_texts_without_a_rating_have_a_column_only_where_there_are_any() -> None:
+    quality = RESULTS.judge_quality
+    assert quality is not None
+    assert judge_matrix_table(RESULTS).columns[-1] == "Not mentioned"
+    unread = quality.matrix[0].model_copy(update={"unjudged": CountRange(low=2, high=2)})
+    changed = quality.model_copy(update={"matrix": [unread, *quality.matrix[1:]]})
+    table = judge_matrix_table(RESULTS.model_copy(update={"judge_quality": changed}))
+    assert table.columns[-1] == "Not rated"
+    assert table.rows[0][-1] == "2"

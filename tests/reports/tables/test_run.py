@@ -1,51 +1,10 @@
-"""The tables of a run: its rules, what was done of what was planned, where its figures come from."""
+"""The tables of a run: what was done of what was planned, and where its figures come from."""
 
-import pytest
-from support.results.filled_results import filled
+from support.results.filled_published import published
 
-from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome, Status
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.results import Results, StageCompleteness
-from clinaudit.reports.suppression.small_cells import band
-from clinaudit.reports.tables.run import completeness_table, provenance_table, rules_table
-
-BEYOND = "decided on the exact figure"
-
-
-def row_of(observed: Estimate, *, status: Status, limit: Limit) -> tuple[str, ...]:
-    rule = RuleOutcome(
-        id="memorization/hit_rate/encounter",
-        question="Is it?",
-        metric="hit_rate",
-        tier="encounter",
-        limit=limit,
-        status=status,
-        observed=observed,
-        reason="",
-    )
-    return rules_table(Decision(status="pass", policy="default", reason="", rules=[rule])).rows[0]
-
-
-@pytest.mark.parametrize(
-    ("observed", "status", "limit", "is_said"),
-    [
-        (band(0.0, 0.07), "pass", Limit(max=0.05), True),
-        (band(0.0, 0.05), "pass", Limit(max=0.05), False),
-        (band(0.8, 0.95), "pass", Limit(min=0.9), True),
-        (band(0.9, 0.95), "pass", Limit(min=0.9), False),
-        (band(0.0, 0.07), "fail", Limit(max=0.05), False),
-        (band(0.0, 0.07), "inconclusive", Limit(max=0.05), False),
-        (Estimate(value=None, reason="fewer than 11 patients"), "pass", Limit(max=0.05), False),
-    ],
-)
-def test_a_rule_that_passes_with_a_band_beyond_its_limit_says_so(
-    observed: Estimate, status: Status, limit: Limit, is_said: bool
-) -> None:
-    assert (BEYOND in row_of(observed, status=status, limit=limit)[4]) is is_said
-
-
-def test_a_rule_names_its_tier() -> None:
-    assert row_of(band(0.0, 0.03), status="pass", limit=Limit(max=0.05))[1] == "4 Appointment details"
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
+from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 
 
 def test_the_shipped_labels_are_called_so_beside_their_digest() -> None:
@@ -54,18 +13,31 @@ def test_the_shipped_labels_are_called_so_beside_their_digest() -> None:
     assert provenance_table(run).rows[0] == ("settings.--judge-labels", "b008")
 
 
-def test_exclusions_name_their_tier_by_its_title() -> None:
-    stage = next(iter(filled().completeness.values())).model_copy(update={"excluded": {"public_name: no name": 12}})
-    table = completeness_table(Results(completeness={"priors": stage}))
-    assert table.rows[0][-1] == "Demographics and name: no name: 12"
-
-
-def test_the_ledger_says_what_is_missing_also_where_sizes_are_suppressed() -> None:
-    stages = {
-        "generations": StageCompleteness(planned=90, done=80, failed=4),
-        "judgements": StageCompleteness(planned=None, done=None, failed=0, missing=0),
+def test_nested_records_lists_and_what_was_not_given_are_words() -> None:
+    rows = {
+        row[0]: row[1]
+        for row in provenance_table(
+            {"a": {"b": {"c": 1}}, "list": [], "tiers": ["x", "y"], "no": None, "on": True}
+        ).rows
     }
-    table = completeness_table(Results(completeness=stages))
-    assert [row[1:5] for row in table.rows] == [("90", "80", "4", "6"), ("suppressed", "suppressed", "0", "0")]
-    assert "0 failed and 0 missing say that all was done" in table.note
-    assert "all was done" not in completeness_table(Results(completeness={"generations": stages["generations"]})).note
+    assert rows == {"a.b.c": "1", "list": "none", "tiers": "x, y", "no": "not given", "on": "true"}
+
+
+def test_exclusions_name_their_tier_by_its_title() -> None:
+    stage = PublishedStage(
+        planned=CountRange(low=81, high=90),
+        missing=NOBODY,
+        failed=CountRange(low=1, high=10),
+        excluded={"public_name: no name": CountRange(low=11, high=20)},
+    )
+    table = completeness_table(PublishedResults(completeness={"priors": stage}))
+    assert table.rows == (("Priors", "81–90", "0", "1–10", "Public facts and name: no name: 11–20"),)
+    assert completeness_table(PublishedResults()).rows == ()
+
+
+def test_the_training_log_says_what_it_lacks() -> None:
+    results = published()
+    assert results.training is not None
+    log = [results.training[0].model_copy(update={"validation_loss": None})]
+    (row,) = training_table(results.model_copy(update={"training": log})).rows
+    assert row == ("1", "0.1920", "not measured", "1.5050")

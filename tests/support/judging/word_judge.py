@@ -8,8 +8,8 @@ from clinaudit.audit.judge.scoring.judge_score import score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.judge import JudgeQuality
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import JudgeQuality
 
 HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")
 QUIET = Progress(quiet=True)

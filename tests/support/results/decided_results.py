@@ -1,18 +1,28 @@
-"""Results of one tier and diagnosis that keep every rule, but for what a test changes; a policy that decides them."""
+"""A run of one tier and diagnosis that keeps every rule, but for what a test changes, exact and as it is published."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from support.results.published_numbers import Notation
+from support.results.published_people import judge_quality
+from support.results.published_tables import memorization, pair
 
 from clinaudit.audit.gate.evaluation import evaluate
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
-from clinaudit.reports.schema.cohorts import CohortSummary
-from clinaudit.reports.schema.decision import Decision
-from clinaudit.reports.schema.disclosure import Disclosure, DisclosureDelta, DisclosurePair, DisclosureResults
-from clinaudit.reports.schema.disclosure import TestedDelta as Delta
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.memorization import Memorization
-from clinaudit.reports.schema.results import Results
+from clinaudit.audit.gate.policy import DisclosureRule, JudgeLimits, MemorizationRule, PassRequirements, Policy
+from clinaudit.reports.exact.decision import Decision
+from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, DisclosureResults
+from clinaudit.reports.exact.disclosure import TestedDelta as Delta
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
+from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
+from clinaudit.reports.schema.judge import PublishedJudgeQuality
+from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.results import PublishedResults
 
 POLICY = Policy(
     name="test",
@@ -24,100 +34,172 @@ POLICY = Policy(
 )
 ONLY_MEMORIZATION = replace(POLICY, disclosure=())
 ONLY_DISCLOSURE = replace(POLICY, memorization=())
-NONE = Estimate(value=None, reason="not in this test")
+ASKING = PassRequirements(
+    minimum_patients_per_class=50,
+    maximum_short_share=0.06,
+    maximum_unjudged_share=0.05,
+    maximum_detectable_delta=0.1,
+    maximum_smd=0.1,
+    nontrain_arm=True,
+    judge=JudgeLimits(0.7, 0.85, 0.25),
+)
+STRICT = replace(POLICY, to_pass=ASKING)
+NOTATION = Notation()
+NO_LEAK = Delta(value=0.02, low=-0.1, high=0.14, n=400, p_value=0.4, p_holm=1.0)
+LEAK = Delta(value=0.4, low=0.3, high=0.5, n=400, p_value=1e-9, p_holm=1e-8)
 
 
-def memorization(**changes: Any) -> Memorization:
-    bounds = Estimate(value=0.01, low=0.0, high=0.04, n=200)
-    fields: dict[str, Any] = {
-        "generations": 200,
-        "patients": 200,
-        "empty": 0,
-        "shorter_than_ngram": 0,
-        "attributable_fraction_bounds": bounds,
-        "memorized_fraction_bounds": bounds,
-        "hit_rate": Estimate(value=0.0, low=0.0, high=0.0, n=400),
-        "region_length": {},
-        "k_distribution": [],
-        "sections": [],
-        "copy_forward": [],
-        "dropped_tokens": 0,
-    }
-    for name, field in Memorization.model_fields.items():
-        if field.annotation is Estimate:
-            fields.setdefault(name, NONE)
-    return Memorization(**(fields | changes))
+@dataclass(frozen=True)
+class Text:
+    """The texts of one arm: the gate's bounds of what they repeat, and how many are too short."""
+
+    low: float = 0.0
+    high: float = 0.04
+    patients: int = 200
+    short: int = 0
+    #: Why there is no figure.
+    reason: str | None = None
+    #: Share of patients with a match.
+    hit_rate: float = 0.0
+
+    def exact(self) -> Memorization:
+        value = None if self.reason else (self.low + self.high) / 2
+        bounds = (
+            Estimate(value=None, reason=self.reason)
+            if self.reason
+            else Estimate(value=value, low=self.low, high=self.high, n=self.patients)
+        )
+        return Memorization.model_construct(
+            patients=self.patients,
+            attributable_fraction_bounds=bounds,
+            memorized_fraction_bounds=bounds,
+            hit_rate=Estimate(value=self.hit_rate, low=self.hit_rate, high=self.hit_rate, n=self.patients),
+        )
+
+    def published(self) -> PublishedMemorization:
+        full = memorization(NOTATION, leaks=False, short=self.short, patients=max(self.patients, 20))
+        mean = PublishedEstimate(
+            value=(self.low + self.high) / 2,
+            low=(self.low + self.high) / 2,
+            high=(self.low + self.high) / 2,
+            confidence_low=self.low,
+            confidence_high=self.high,
+        )
+        if self.reason:
+            mean = PublishedEstimate(reason=self.reason)
+        return full.model_copy(
+            update={
+                "patients": NOTATION.count(self.patients),
+                "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
+                "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),
+            }
+        )
 
 
-def delta(**changes: Any) -> Delta:
-    fields = {"value": 0.02, "low": -0.1, "high": 0.14, "n": 400, "p_value": 0.4, "p_holm": 1.0}
-    return Delta(**(fields | changes))
+@dataclass(frozen=True)
+class Compared:
+    """One comparison: its test, its size, and what could not be rated."""
+
+    delta: Delta = NO_LEAK
+    patients: int = 100
+    #: Unjudged in each group of the train arm.
+    unjudged: int = 0
+    nontrain: bool = True
+    detectable: float | None = 0.09
+
+    def exact(self) -> DisclosurePair:
+        delta = DisclosureDelta.model_construct(auroc_all=self.delta) if self.nontrain else None
+        return DisclosurePair.model_construct(delta=delta)
+
+    def published(self) -> PublishedPair:
+        full = pair(NOTATION, cell=self.patients, leaks=False, order=0, nontrain=self.nontrain)
+        unrated = {
+            status: counts.model_copy(
+                update={
+                    "unjudged": NOTATION.count(self.unjudged),
+                    "undecided": NOTATION.count(max(0, self.patients - counts.positive.high - self.unjudged)),
+                    "negative": NOTATION.count(0),
+                }
+            )
+            for status, counts in full.verdicts["train"].items()
+        }
+        detectable = PublishedEstimate(reason="nothing was judged")
+        if self.detectable is not None:
+            detectable = PublishedEstimate(low=self.detectable - 0.02, high=self.detectable)
+        return full.model_copy(update={"verdicts": {**full.verdicts, "train": unrated}, "detectable_delta": detectable})
 
 
-def disclosure(**changes: Any) -> Disclosure:
-    rate = Estimate(value=0.1, low=0.05, high=0.2, n=100)
-    fields: dict[str, Any] = {
-        "generations": 200,
-        "mentioned": 20,
-        "mention_rate": rate,
-        "unjudged": 0,
-        "base_rate": 0.5,
-        "auroc": rate,
-        "ppv": rate,
-        "auroc_all": rate,
-        "sensitivity": rate,
-        "false_positive_rate": rate,
-        "ppv_at_prevalence": rate,
-        "roc": None,
-    }
-    return Disclosure(**(fields | changes))
+@dataclass(frozen=True)
+class Matched:
+    """A cohort: how alike its groups are."""
+
+    status: CohortStatus = "balanced"
+    reason: str | None = None
+    smd: float | None = 0.1
+    flag: str = "balanced"
+
+    def published(self) -> PublishedCohort:
+        row = {"contrast": "pos-train vs. neg-train", "covariate": "age", "smd": self.smd, "flag": self.flag}
+        return PublishedCohort(
+            status=self.status,
+            reason=self.reason,
+            matcher="psm",
+            sets=NOTATION.count(100),
+            prevalence=PublishedEstimate(reason="not in this test"),
+            balance=[PublishedBalance.model_validate(row)],
+            excluded={},
+        )
 
 
-def pair(auroc_all: Delta, **changes: Any) -> DisclosurePair:
-    deltas = dict.fromkeys(DisclosureDelta.model_fields, Delta(value=None, reason="not in this test"))
-    fields: dict[str, Any] = {
-        "train": disclosure(),
-        "nontrain": disclosure(),
-        "delta": DisclosureDelta(**(deltas | {"auroc_all": auroc_all})),
-        "dropped_sets": {},
-    }
-    return DisclosurePair(**(fields | changes))
+class Found(NamedTuple):
+    """What was found, exact and as it is published."""
+
+    exact: Results
+    published: PublishedResults
 
 
-def cohort(**changes: Any) -> CohortSummary:
-    fields: dict[str, Any] = {
-        "status": "balanced",
-        "reason": None,
-        "matcher": "psm",
-        "prevalence": NONE,
-        "cells": {},
-        "balance": [],
-        "excluded": {},
-    }
-    return CohortSummary(**(fields | changes))
+@dataclass(frozen=True)
+class Run:
+    """A run at the tier `public`; None is what was not audited."""
+
+    train: Text | None = Text()
+    nontrain: Text | None = Text()
+    pairs: Mapping[str, Compared] = field(default_factory=lambda: {"hiv": Compared()})
+    cohorts: Mapping[str, Matched] = field(default_factory=lambda: {"hiv": Matched()})
+    judge: PublishedJudgeQuality | None = field(default_factory=lambda: judge_quality(("hiv",)))
+    tiers: tuple[str, ...] = ("public",)
+
+    def found(self) -> Found:
+        texts = {arm: text for arm, text in zip(ARMS, (self.train, self.nontrain), strict=True) if text is not None}
+        exact = Results.model_construct(
+            memorization={tier: {arm: text.exact() for arm, text in texts.items()} for tier in self.tiers},
+            disclosure=DisclosureResults.model_construct(
+                by_diagnosis={d: {tier: p.exact() for tier in self.tiers} for d, p in self.pairs.items()}
+            ),
+            decision=None,
+        )
+        published = PublishedResults(
+            memorization={tier: {arm: text.published() for arm, text in texts.items()} for tier in self.tiers},
+            disclosure=PublishedDisclosure(
+                by_diagnosis={d: {tier: p.published() for tier in self.tiers} for d, p in self.pairs.items()}
+            ),
+            cohorts={diagnosis: cohort.published() for diagnosis, cohort in self.cohorts.items()},
+            judge_quality=self.judge,
+        )
+        return Found(exact, published)
 
 
-def results(
-    *,
-    train: Memorization | None = None,
-    nontrain: Memorization | None = None,
-    pairs: Mapping[str, DisclosurePair] | None = None,
-    cohorts: Mapping[str, CohortSummary] | None = None,
-) -> Results:
-    pairs = {"hiv": pair(delta())} if pairs is None else pairs
-    return Results(
-        memorization={"public": {"train": train or memorization(), "nontrain": nontrain or memorization()}},
-        disclosure=DisclosureResults(by_diagnosis={d: {"public": p} for d, p in pairs.items()}),
-        cohorts=dict.fromkeys(pairs, cohort()) if cohorts is None else dict(cohorts),
-    )
+def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> Decision:
+    """Return what the gate decides on the exact numbers of a run."""
+    found = run.found()
+    return evaluate(policy, found.exact, found.published, planned_missing=planned_missing)
 
 
-def bounds(low: float, high: float) -> Memorization:
-    return memorization(attributable_fraction_bounds=Estimate(value=(low + high) / 2, low=low, high=high, n=200))
+def compared(delta: Delta | None = None, **changes: object) -> Run:
+    """Return a run with one comparison, of which some is changed."""
+    return Run(pairs={"hiv": Compared(delta or NO_LEAK, **changes)})  # type: ignore[arg-type]
 
 
-def decide(policy: Policy, found: Results, *, planned_missing: bool = False) -> Decision:
-    return evaluate(policy, found, planned_missing=planned_missing)
-
-
-LEAK = delta(value=0.4, low=0.3, high=0.5, p_value=1e-9, p_holm=1e-8)
+def changed(**changes: object) -> Delta:
+    """Return the test of a comparison without an advantage, of which some is changed."""
+    return NO_LEAK.model_copy(update=changes)

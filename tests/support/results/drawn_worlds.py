@@ -6,6 +6,7 @@ import numpy as np
 from support.results.random_worlds import (
     AGES,
     ARMS,
+    CONTENTS,
     COPY_BINS,
     CORPUS_PARTITIONS,
     FRACTION_BINS,
@@ -17,20 +18,20 @@ from support.results.random_worlds import (
     REFERS,
     ROWS,
     SECTIONS,
+    TOKENS,
     UNSURE,
     VERDICTS,
     World,
-    population_of,
 )
 
 from clinaudit.priors.tiers import TIER_IDS
 
 
-def draw_world(rng: np.random.Generator) -> World:
-    """Return a random world with many counts of 1 to 10."""
+def draw_world(rng: np.random.Generator, *, diagnoses: int | None = None) -> World:
+    """Return a random world with many counts of 1 to 10, of one or two diagnoses (drawn, where not given)."""
     while True:
         try:
-            return _draw_any(rng)
+            return _draw_any(rng, diagnoses or 1 + int(rng.random() < 2 / 3))
         except _TooManyDroppedError:
             continue
 
@@ -39,10 +40,10 @@ class _TooManyDroppedError(Exception):
     """More matched sets dropped than there are: no world."""
 
 
-def _draw_any(rng: np.random.Generator) -> World:
-    diagnoses = ("hiv", "ptsd")[: int(rng.integers(1, 3))]
+def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
+    diagnoses = ("hiv", "ptsd")[:diagnosis_count]
     tiers = (TIER_IDS[0], TIER_IDS[-1])
-    world = World(tiers, diagnoses, int(rng.integers(2, 6)), {})
+    world = World(tiers, diagnoses, {})
     _draw_people(world, rng)
     for tier in tiers:
         for diagnosis in diagnoses:
@@ -51,6 +52,7 @@ def _draw_any(rng: np.random.Generator) -> World:
             _draw_memorization(world, rng, tier, arm)
     for diagnosis in diagnoses:
         _draw_cohort(world, rng, diagnosis)
+        _draw_second(world, rng, diagnosis)
     _draw_judge(world, rng)
     return world
 
@@ -62,11 +64,17 @@ def _draw_people(world: World, rng: np.random.Generator) -> None:
             rng.choice([8, 15, 30, 45, 60, 100], p=[0.04, 0.16, 0.2, 0.2, 0.2, 0.2])
         )
     cells = [counts[f"total/cell/{diagnosis}"] for diagnosis in world.diagnoses]
+    # Matched patients are alike in sex; few of one sex are drawn often.
+    sexes = rng.dirichlet([0.5] * len(GROUPS["sex"]))
     for arm in ARMS:
         for partition, groups in GROUPS.items():
-            shares = rng.dirichlet([0.5] * len(groups))
+            shares = sexes if partition == "sex" else rng.dirichlet([1.0] * len(groups))
             for diagnosis, cell in zip(world.diagnoses, cells, strict=True):
-                for group, count in zip(groups, rng.multinomial(2 * cell, shares), strict=True):
+                members = rng.multinomial(2 * cell, shares)
+                if partition == "sex" and arm != ARMS[0]:
+                    female = counts[world.members(diagnosis, ARMS[0], "sex", "female")] + int(rng.integers(-1, 2))
+                    members = (min(max(female, 0), 2 * cell), 2 * cell - min(max(female, 0), 2 * cell))
+                for group, count in zip(groups, members, strict=True):
                     counts[world.members(diagnosis, arm, partition, group)] = int(count)
         shared = min(
             sum(min(counts[world.members(d, arm, p, g)] for d in world.diagnoses) for g in groups)
@@ -92,11 +100,14 @@ def _draw_people(world: World, rng: np.random.Generator) -> None:
                 away = min(missing[tier], sum(targets) // 3)
                 counts[f"total/missing/{tier}/{arm}"] = away
                 _spread(counts, f"{partition}/{arm}/missing/{tier}/{{}}", groups, pick(rng, targets, away))
+        patients = world.value(world.all_patients(arm))
+        counts[f"notes/{arm}"] = patients * int(rng.integers(2, 9)) + int(rng.integers(0, 50))
+        counts[f"tokens/{arm}"] = counts[f"notes/{arm}"] * int(rng.integers(200, 900)) + int(rng.integers(0, 500))
     for population in (*ARMS, *world.diagnoses):
         counts[f"age/sum/{population}"] = sum(
             int(rng.integers(*AGES[band], endpoint=True))
             for band in AGES
-            for _ in range(world.value(population_of(world, population, "age", band)))
+            for _ in range(world.value(world.population(population, "age", band)))
         )
 
 
@@ -117,8 +128,8 @@ def _draw_pair(world: World, rng: np.random.Generator, diagnosis: str, tier: str
         for arm in ARMS:
             by_arm[arm] = min(by_arm[arm], max(0, room)) if reason == REFERS else by_arm[arm]
             counts[f"pair/{diagnosis}/{tier}/own/{reason}/{arm}"] = by_arm[arm]
-        total = sum(by_arm.values())
-        low, high = -(-total // 4), min(total, max(room, -(-total // 4)))
+        total, least = sum(by_arm.values()), max(-(-count // 2) for count in by_arm.values())
+        low, high = least, min(total, max(room, least))
         dropped = int(rng.integers(low, high + 1))
         counts[f"pair/{diagnosis}/{tier}/dropped/{reason}"] = dropped
         room -= dropped
@@ -138,110 +149,168 @@ def _draw_memorization(world: World, rng: np.random.Generator, tier: str, arm: s
     counts = world.counts
     place = f"mem/{tier}/{arm}/{{}}".format
     patients = world.value(world.patients(tier, arm))
-    hit = _portion(rng, patients)
-    revealed = _portion(rng, hit)
-    each, each_revealed = int(rng.integers(20, 1001)), int(rng.integers(1, 21))
-    asked_of = [world.value(world.table(d, tier, arm, ("1",), OUTCOMES[:-1])) for d in world.diagnoses]
-    exposed_of = [world.value(world.table(d, tier, arm, ("1",), OUTCOMES[:1])) for d in world.diagnoses]
-    # Of two diagnoses as few have both as can be.
-    asked = min(patients, sum(asked_of))
-    exposed = max(exposed_of) if len(exposed_of) > 1 else exposed_of[0]
-    totals = {"hit": hit, "revealed": revealed, "asked": asked, "exposed": exposed}
-    counts.update({place(kind): count for kind, count in totals.items()})
-    share = 1000 if len(world.diagnoses) == 1 else 500
-    counts.update({place("hit_sum"): each * hit, place("revealed_sum"): each_revealed * revealed})
-    counts[place("exposed_sum")] = share * exposed
-    for partition, groups in GROUPS.items():
-        here = [world.value(world.at_tier(tier, arm, partition, group)) for group in groups]
-        hits = pick(rng, here, hit)
-        reveals = pick(rng, hits, revealed)
-        asks = pick(rng, here, asked)
-        exposes = pick(rng, asks, exposed)
-        by_kind = {"hit": hits, "revealed": reveals, "asked": asks, "exposed": exposes}
-        by_kind |= {
-            "hit_sum": [each * count for count in hits],
-            "revealed_sum": [each_revealed * count for count in reveals],
-            "exposed_sum": [share * count for count in exposes],
-        }
-        for kind, numbers in by_kind.items():
-            _spread(counts, f"{partition}/{arm}/{kind}/{tier}/{{}}", groups, numbers)
-    in_bins = [0] * len(FRACTION_BINS)
-    in_bins[0 if each_revealed <= 10 else 1] = revealed
-    _move_between_bins(in_bins, each_revealed * revealed, rng)
-    _spread(counts, f"mem/{tier}/{arm}/bin/{{}}", tuple(map(str, range(len(FRACTION_BINS)))), in_bins)
-    short = min(patients - hit, 0 if rng.random() < 0.5 else few_or_many(rng, 0.2))
-    extra = _portion(rng, patients)
-    near = int(rng.integers(max(hit, extra), min(patients, hit + extra) + 1))
-    regions = hit * 3
+    fractions = _draw_fractions(rng, patients)
+    for fraction, tokens in fractions.items():
+        counts[place(f"{fraction}/sum")] = int(tokens.sum())
+        for k, (low, high) in enumerate(FRACTION_BINS):
+            counts[place(f"{fraction}/bin/{k}")] = int(((tokens > low) & (tokens <= high)).sum())
+    hit, near = (int((fractions[fraction] > 0).sum()) for fraction in ("memorized", "near"))
+    short = min(patients - near, 0 if rng.random() < 0.7 else few_or_many(rng, 0.2))
+    stitched = _portion(rng, hit)
+    unstitched = hit - stitched + _portion(rng, stitched)
+    units = [part + int(rng.integers(0, 3 * part + 1)) for part in (stitched, unstitched)]
     counts.update(
         {
             place("short"): short,
             place("empty"): int(rng.integers(0, short + 1)),
-            place("near"): near,
-            place("extra"): extra,
-            place("extra_sum"): extra * int(rng.integers(1, 60)),
-            place("regions"): regions,
-            place("stitched"): min(patients, int(rng.integers(0, regions + 1))) if regions else 0,
-            place("rows"): sum(
-                2 * counts[f"total/cell/{d}"] - counts[f"pair/{d}/{tier}/own/{MISSING}/{arm}"] for d in world.diagnoses
-            ),
-            place("hit_rows"): hit,
+            place("stitched/patients"): stitched,
+            place("stitched/units"): units[0],
+            place("unstitched/patients"): unstitched,
+            place("unstitched/units"): units[1],
+            place("regions"): sum(units),
+            place("source_notes"): hit + int(rng.integers(0, 3 * hit + 1)),
+            place("longest/sum"): near * int(rng.integers(1, TOKENS + 1)),
         }
     )
-    for kind, names in {"k": K_BINS, "copy": COPY_BINS, **dict.fromkeys(KINDS, SECTIONS)}.items():
+    _draw_text(world, rng, tier, arm, hit)
+    # Who has a diagnosis and a verdict on it. Of two diagnoses as few have both as can be.
+    asked_of = [world.value(world.table(d, tier, arm, ("1",), OUTCOMES[:-1])) for d in world.diagnoses]
+    exposed_of = [world.value(world.table(d, tier, arm, ("1",), OUTCOMES[:1])) for d in world.diagnoses]
+    asked = min(patients, sum(asked_of))
+    exposed = max(exposed_of) if len(exposed_of) > 1 else exposed_of[0]
+    counts.update({place("asked"): asked, place("exposed"): exposed})
+    attributable = int((fractions["attributable"] > 0).sum())
+    for partition, groups in GROUPS.items():
+        here = [world.value(world.at_tier(tier, arm, partition, group)) for group in groups]
+        asks = pick(rng, here, asked)
+        by_kind = {"attributable": pick(rng, here, attributable), "asked": asks, "exposed": pick(rng, asks, exposed)}
+        for kind, numbers in by_kind.items():
+            _spread(counts, f"{partition}/{arm}/{kind}/{tier}/{{}}", groups, numbers)
+
+
+def _draw_fractions(rng: np.random.Generator, patients: int) -> dict[str, np.ndarray]:
+    """Return the tokens of each patient's generation that make each fraction up."""
+    hit, extra = _portion(rng, patients), _portion(rng, patients)
+
+    def part_of(whole: np.ndarray) -> np.ndarray:
+        """Keep anything of each, nothing of some."""
+        kept = np.minimum(whole, rng.integers(1, TOKENS + 1, patients) // int(rng.choice([1, 4, 20, 100])) + 1)
+        kept[rng.permutation(patients)[: patients - _portion(rng, patients)]] = 0
+        return kept
+
+    memorized = np.zeros(patients, dtype=int)
+    memorized[:hit] = np.minimum(TOKENS, rng.integers(1, TOKENS + 1, hit) // int(rng.choice([1, 1, 5, 40])) + 1)
+    unechoed = memorized.copy() if rng.random() < 0.5 else part_of(memorized)
+    added = np.zeros(patients, dtype=int)
+    added[rng.permutation(patients)[:extra]] = int(rng.integers(1, 40))
+    added = np.minimum(added, TOKENS - memorized)
+    return {
+        "near": memorized + added,
+        "memorized": memorized,
+        "unechoed": unechoed,
+        "attributable": part_of(unechoed),
+        "extra": added,
+    }
+
+
+def _draw_text(world: World, rng: np.random.Generator, tier: str, arm: str, hit: int) -> None:
+    """Draw pieces and tokens: few of some, so that most memorized tokens are in no section."""
+    counts = world.counts
+    place = f"mem/{tier}/{arm}/{{}}".format
+    room = counts[place("memorized/sum")] - hit
+    for kind, names in {"k": K_BINS, **dict.fromkeys(KINDS, SECTIONS)}.items():
         for name in names:
             behind = min(hit, 0 if rng.random() < 0.2 else few_or_many(rng, 0.1) * int(rng.integers(1, 4)))
-            most = 2000 * behind
-            if kind == "copy":
-                taken = sum(counts[place(f"copy/{n}/units")] for n in names if place(f"copy/{n}/units") in counts)
-                behind = min(behind, counts[place("k/1/units")] - taken)
-                most = counts[place("k/1/units")] - taken
-            units = min(most, behind + int(rng.integers(0, 3 * behind + 1)))
-            counts[place(f"{kind}/{name}/units")], counts[place(f"{kind}/{name}/patients")] = units, behind
+            units = behind + int(rng.integers(0, 3 * behind + 1))
+            if kind != "k":
+                behind, units = min(behind, room), min(units, room)
+                room -= units
+            _set(counts, place(f"{kind}/{name}"), units, behind)
+    single, left = counts[place("k/1/patients")], counts[place("k/1/units")]
+    for name in COPY_BINS:
+        behind = min(single, left, few_or_many(rng, 0.3))
+        _set(counts, place(f"copy/{name}"), behind, behind)
+        left -= behind
+
+    def most_and_all(cells: Iterable[str]) -> tuple[int, int]:
+        behind = [counts[place(f"{cell}/patients")] for cell in cells]
+        return max(behind), min(hit, sum(behind))
+
+    unions = {content: [f"{k}/{s}" for k in KINDS if k.startswith(content) for s in SECTIONS] for content in CONTENTS}
+    unions["shared"] = [f"k/{name}" for name in K_BINS[1:]]
+    for union, cells in unions.items():
+        low, high = most_and_all(cells)
+        counts[place(f"{union}/patients")] = int(rng.integers(low, high + 1))
+    # Whoever has memorized text has tokens of one kind at least, and some lie in no section.
+    least = hit - counts[place("templated/patients")]
+    sectionless = counts[place("memorized/sum")] - sum(counts[place(f"{k}/{s}/units")] for k in KINDS for s in SECTIONS)
+    of_all = -(-sectionless // TOKENS)
+    counts[place("revealing/patients")] = max(counts[place("revealing/patients")], least, of_all)
 
 
-def _move_between_bins(in_bins: list[int], total: int, rng: np.random.Generator) -> None:
-    """Put some patients into other bins, as far as the sum of all fractions allows."""
-    for _ in range(12):
-        source, to = rng.integers(0, len(in_bins), 2)
-        moved = min(in_bins[source], few_or_many(rng, 0.2))
-        in_bins[source] -= moved
-        in_bins[to] += moved
-        ends = zip(in_bins, FRACTION_BINS, strict=True)
-        lows, highs = zip(*((count * (low + 1), count * high) for count, (low, high) in ends), strict=True)
-        if not sum(lows) <= total <= sum(highs):
-            in_bins[source] += moved
-            in_bins[to] -= moved
+def _set(counts: dict[str, int], place: str, units: int, behind: int) -> None:
+    counts[f"{place}/units"], counts[f"{place}/patients"] = units, behind
 
 
 def _draw_cohort(world: World, rng: np.random.Generator, diagnosis: str) -> None:
     counts = world.counts
-    cell, bins = counts[f"total/cell/{diagnosis}"], world.overlap_bins
-    place = f"overlap/{diagnosis}/{{}}/{{}}/{{}}/{{{{}}}}".format
+    cell = counts[f"total/cell/{diagnosis}"]
     left = 0
     for arm in ARMS:
         spare = world.value(world.all_patients(arm)) - 2 * cell
-        more = min(spare, few_or_many(rng, 0.2)), 0
-        more = more[0], int(rng.integers(0, spare - more[0] + 1)) if rng.random() < 0.8 else 0
+        more = [min(spare, few_or_many(rng, 0.2))]
+        more.append(int(rng.integers(0, spare - more[0] + 1)) if rng.random() < 0.8 else 0)
         left += spare - sum(more)
-        for row, unmatched in zip(ROWS, more, strict=True):
-            shares = rng.dirichlet([1.0] * bins)
-            matched = rng.multinomial(cell, shares)
-            candidates = matched + rng.multinomial(unmatched, rng.dirichlet([1.0] * bins))
-            _spread(counts, place(arm, row, "matched"), tuple(map(str, range(bins))), matched)
-            _spread(counts, place(arm, row, "candidates"), tuple(map(str, range(bins))), candidates)
+        female = counts[world.members(diagnosis, arm, "sex", "female")]
+        # Matched cells are alike: a woman more or less in one than in the other.
+        near_half = female // 2 + int(rng.integers(-1, 2)) * int(rng.random() < 0.5)
+        first = min(max(near_half, female - cell, 0), cell, female)
+        for row, unmatched, females in zip(ROWS, more, (first, female - first), strict=True):
+            counts[f"candidates/{diagnosis}/{arm}/{row}"] = cell + unmatched
+            counts[f"female/{diagnosis}/{arm}/{row}"] = females
+            share = min(1.0, max(0.0, female / (2 * cell) + float(rng.normal(scale=0.1))))
+            counts[f"female_before/{diagnosis}/{arm}/{row}"] = females + int(rng.binomial(unmatched, share))
+            # How ages and numbers of notes of a cell lie beside those of the others, in standard deviations.
+            for covariate in ("age", "notes"):
+                world.fixed[f"shift/{diagnosis}/{arm}/{row}/{covariate}"] = float(rng.normal(scale=0.06))
+                world.fixed[f"shift_before/{diagnosis}/{arm}/{row}/{covariate}"] = float(rng.normal(scale=0.3))
     few = [min(left, few_or_many(rng, 0.2))]
     few.append(min(left - few[0], few_or_many(rng, 0.2)))
-    _spread(counts, f"overlap/{diagnosis}/excluded/{{}}", UNSURE, [*few, left - sum(few)])
+    _spread(counts, f"excluded/{diagnosis}/{{}}", UNSURE, [*few, left - sum(few)])
+
+
+def _draw_second(world: World, rng: np.random.Generator, diagnosis: str) -> None:
+    """Draw the cohort of the second matcher: of other sizes, with tables of its own."""
+    counts = world.counts
+    cell = counts[f"total/cell/{diagnosis}"]
+    sets = max(4, cell - few_or_many(rng, 0.3))
+    counts[f"second/{diagnosis}/sets"] = min(sets, cell)
+    world.fixed[f"second/{diagnosis}/largest_smd"] = float(rng.uniform(0, 0.3))
+    for tier in world.tiers:
+        dropped = min(few_or_many(rng, 0.4), max(0, counts[f"second/{diagnosis}/sets"] - 11))
+        counts[f"second/{diagnosis}/{tier}/dropped"] = dropped
+        kept = counts[f"second/{diagnosis}/sets"] - dropped
+        for arm in ARMS:
+            for row in ROWS:
+                cells = rng.multinomial(kept, rng.dirichlet([0.6, 0.15, 0.3, 0.8, 0.05]))
+                _spread(counts, f"second/{diagnosis}/{tier}/{arm}/{row}/{{}}", OUTCOMES, cells)
 
 
 def _draw_judge(world: World, rng: np.random.Generator) -> None:
     for truth in VERDICTS:
-        texts = int(rng.integers(15, 80))
-        right = float(rng.uniform(0.7, 0.98))
+        texts = int(rng.integers(50, 100))
+        right = float(rng.uniform(0.86, 0.99))
         shares = [right if verdict == truth else (1 - right) / len(VERDICTS) for verdict in (*VERDICTS, "unjudged")]
         cells = rng.multinomial(texts, np.array(shares) / sum(shares))
         _spread(world.counts, f"judge/{truth}/{{}}", (*VERDICTS, "unjudged"), cells)
+    world.fixed["judge/site"] = float(rng.random() < 0.5)
+    verdicts = sum(
+        4 * world.counts[f"total/cell/{d}"] - world.value(world.own(d, tier))
+        for d in world.diagnoses
+        for tier in world.tiers
+    )
+    apart = [min(few_or_many(rng, 0.3), verdicts // 4) for _ in range(2)]
+    _spread(world.counts, "judges/{}", ("disagree", "unjudged", "agree"), [*apart, verdicts - sum(apart)])
 
 
 def few_or_many(rng: np.random.Generator, none: float) -> int:

@@ -1,14 +1,16 @@
 """A filled `Results` for the tests of what readers get: consistent figures, computed from planted tables."""
 
-from support.results.planted_disclosure import METRICS, means, pair_from, planted_table, wilson
-from support.results.planted_memorization import mean_of, memorization_of
+from typing import get_args
+
+from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
+from support.results.planted_memorization import fraction_of, mean_of, memorization_of
 from support.results.planted_people import overlap_of, population, subgroups_of
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.schema.corpus import CorpusSummary
-from clinaudit.reports.schema.decision import Decision, Limit, RuleOutcome
-from clinaudit.reports.schema.disclosure import (
+from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
+from clinaudit.reports.exact.corpus import CorpusSummary
+from clinaudit.reports.exact.decision import Decision, RuleOutcome
+from clinaudit.reports.exact.disclosure import (
     Disclosure,
     DisclosureDelta,
     DisclosurePair,
@@ -16,9 +18,10 @@ from clinaudit.reports.schema.disclosure import (
     MeanOverDiagnoses,
     TestedDelta,
 )
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.memorization import LengthSummary, Memorization, NearVerbatim
-from clinaudit.reports.schema.results import Results, StageCompleteness, TrainingLoss
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.memorization import FractionName, LengthSummary, Memorization, NearVerbatim, TextBasis
+from clinaudit.reports.exact.results import Results, StageCompleteness, TrainingLoss
+from clinaudit.reports.schema.decision import Limit
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
@@ -49,8 +52,8 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             "priors": StageCompleteness(
                 planned=1800, done=1752, failed=0, excluded={"no history of present illness": 4, "other": 44}
             ),
-            "generation": StageCompleteness(planned=1752, done=1750, failed=2),
-            "judge": StageCompleteness(planned=3600, done=3600, failed=0),
+            "generations": StageCompleteness(planned=1752, done=1750, failed=2),
+            "judgements": StageCompleteness(planned=3600, done=3600, failed=0),
         },
         corpus=CorpusSummary(
             counterfactual=nontrain,
@@ -107,7 +110,7 @@ def decision(by_diagnosis: dict[str, dict[str, DisclosurePair]], *, nontrain: bo
         RuleOutcome(
             id="attributable-encounter",
             question="Is the patient-attributable fraction at the encounter tier at most 1%?",
-            metric="memorization.attributable_fraction",
+            metric="attributable_fraction",
             tier="encounter",
             limit=Limit(max=0.01),
             status="fail",
@@ -125,7 +128,7 @@ def decision(by_diagnosis: dict[str, dict[str, DisclosurePair]], *, nontrain: bo
                 RuleOutcome(
                     id=f"disclosure-{diagnosis}-{tier}",
                     question=f"Does training give away {diagnosis} at {tier}?",
-                    metric="disclosure.delta.auroc_all",
+                    metric="auroc_all",
                     tier=tier,
                     diagnosis=diagnosis,
                     limit=Limit(max=0.25),
@@ -166,6 +169,9 @@ def all_null() -> Results:
             "copy_forward": [],
             "paper_view": None,
             "distribution": None,
+            **dict.fromkeys(("attributable_patients", "empty_patients", "short_patients", "hit_patients"), 0),
+            "by_patient": {name: fraction_of(0, 0, 0.0) for name in get_args(FractionName)},
+            "behind": dict.fromkeys(get_args(TextBasis), 0),
             "near_verbatim": NearVerbatim(
                 window=30,
                 edit_budget=3,
@@ -173,10 +179,15 @@ def all_null() -> Results:
                 extra_fraction=unmeasured,
                 longest_region=unmeasured,
                 longest_region_length=lengths,
+                by_patient={name: fraction_of(0, 0, 0.0) for name in ("fraction", "extra_fraction")},
+                patients=0,
+                extra_patients=0,
             ),
         }
     )
+    nobody = outcomes_of(((0,) * 5, (0,) * 5))
     pair = DisclosurePair(
+        outcomes={"train": nobody, "nontrain": nobody},
         train=nothing,
         nontrain=nothing,
         delta=DisclosureDelta(**dict.fromkeys(METRICS, untested)),
@@ -199,11 +210,3 @@ def all_null() -> Results:
             "training": None,
         }
     )
-
-
-def with_status(status: str, **changes: object) -> Results:
-    results = filled()
-    cohorts = {
-        name: cohort.model_copy(update={"status": status, **changes}) for name, cohort in results.cohorts.items()
-    }
-    return results.model_copy(update={"cohorts": cohorts})

@@ -3,15 +3,15 @@
 import math
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.disclosure import (
+from clinaudit.reports.exact.disclosure import (
     Disclosure,
     DisclosureDelta,
     DisclosurePair,
     MeanOverDiagnoses,
-    RocPoint,
     TestedDelta,
 )
-from clinaudit.reports.schema.estimate import Estimate
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.report_content import RocPoint
 
 METRICS = tuple(DisclosureDelta.model_fields)
 
@@ -99,12 +99,21 @@ def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> Disclos
             )
         delta = DisclosureDelta(**figures)
     return DisclosurePair(
+        outcomes={arm: outcomes_of(table) for arm, table in (("train", train), ("nontrain", nontrain)) if table},
         train=inside,
         nontrain=outside,
         delta=delta,
         dropped_sets={"chief complaint refers to it": dropped},
         detectable_delta=None if delta is None else 0.171,
     )
+
+
+def outcomes_of(table: Table) -> dict[str, dict[str, int]]:
+    """Return a table as the evidence holds it."""
+    names = ("positive", "ambiguous", "negative", "not_mentioned", "unjudged")
+    return {
+        status: dict(zip(names, row, strict=True)) for status, row in zip(("present", "absent"), table, strict=True)
+    }
 
 
 def planted_table(cell: int, exposed: int, false_alarms: int, *, denied: int = 0, ambiguous: int = 0) -> Table:

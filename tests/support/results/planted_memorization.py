@@ -1,20 +1,25 @@
 """Memorization figures of one arm at one tier, consistent with each other."""
 
+from typing import get_args
+
 from support.results.planted_disclosure import wilson
 
+from clinaudit.audit.memorization.summary import fraction_by_patient
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import PatientDistribution
-from clinaudit.reports.schema.memorization import (
-    SECTION_KINDS,
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.groups import PatientDistribution
+from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
     KBin,
     LengthSummary,
     Memorization,
     NearVerbatim,
     PaperView,
+    PatientFraction,
     SectionComposition,
+    TextBasis,
 )
+from clinaudit.reports.schema.memorization import SECTION_KINDS
 
 
 def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:
@@ -23,6 +28,12 @@ def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:
     return describe_distribution(
         {f"p{i:03d}": [highest * (i + 1) / touched if i < touched else 0.0] for i in range(n)}, seed=0
     )
+
+
+def fraction_of(n: int, touched: int, mean: float) -> PatientFraction:
+    """Return the same distribution as bins, with its mean."""
+    highest = min(1.0, 2 * mean * n / (touched + 1)) if touched else 0.0
+    return fraction_by_patient({f"p{i:03d}": [highest * (i + 1) / touched if i < touched else 0.0] for i in range(n)})
 
 
 def mean_of(value: float, n: int = 150, half: float = 0.03) -> Estimate:
@@ -40,6 +51,15 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
         attributable_fraction=mean_of(attributable, half=0.4 * attributable),
         attributable_fraction_bounds=mean_of(attributable, half=0.06),
         attributable_patients=hits,
+        by_patient={
+            "memorized_fraction": fraction_of(n, hits, memorized),
+            "memorized_fraction_without_echo": fraction_of(n, hits, memorized * 0.97),
+            "attributable_fraction": fraction_of(n, hits, attributable),
+        },
+        empty_patients=0,
+        short_patients=0,
+        hit_patients=hits,
+        behind=dict.fromkeys(get_args(TextBasis), hits),
         memorized_fraction_bounds=mean_of(memorized, half=0.06),
         hit_rate=wilson(hits, n),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
@@ -98,6 +118,10 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             extra_fraction=mean_of(memorized * 0.1, n=n, half=0.01 * memorized),
             longest_region=Estimate(value=212.5 * memorized, low=190.5 * memorized, high=230.5 * memorized, n=n),
             longest_region_length=LengthSummary(mean=212.5 * memorized, median=80.0, p90=300.0, max=644),
+            by_patient={
+                "fraction": fraction_of(n, hits, memorized * 1.1),
+                "extra_fraction": fraction_of(n, hits, memorized * 0.1),
+            },
             patients=hits,
             extra_patients=hits,
         ),

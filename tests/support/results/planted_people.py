@@ -4,10 +4,11 @@ from support.results.planted_disclosure import wilson
 from support.results.planted_memorization import mean_of
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.corpus import Moments, PopulationSummary
-from clinaudit.reports.schema.estimate import ARMS, Arm
-from clinaudit.reports.schema.groups import GroupDisclosure, GroupMemorization, OverlapBin, Partition, Subgroups
-from clinaudit.reports.schema.memorization import Memorization
+from clinaudit.reports.exact.corpus import Moments, PopulationSummary
+from clinaudit.reports.exact.groups import GroupDisclosure, GroupMemorization, OverlapBin, Subgroups
+from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.record import ARMS, Arm
 
 
 def groups_of(n: int) -> dict[tuple[Partition, str], int]:

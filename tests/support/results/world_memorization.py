@@ -1,185 +1,253 @@
-"""Memorization figures of a random world, over all patients of an arm and by subgroup.
+"""The patients of a world with a generation at a tier, one by one, as the measuring code takes them.
 
-Intervals are a stand-in for the bootstrap that tells as much: they grow with one over the root of the patients who
-make a mean up. Knows nothing of what is published.
+Patients are ranked: those with most of their own text first. Fractions, pieces and groups of a patient belong together
+as far as the program's own code looks; nobody is the same patient at two tiers. Knows nothing of what is published.
 """
 
-import math
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
 
-import numpy as np
-from support.results.random_worlds import ARMS, COPY_BINS, FRACTION_BINS, GROUPS, K_BINS, KINDS, SECTIONS, World
-
-from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, wilson
-from clinaudit.audit.statistics.patient_distribution import THRESHOLDS, tail_size
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import (
-    Decile,
-    FractionBin,
-    GroupDisclosure,
-    GroupMemorization,
-    PatientDistribution,
-    ShareAbove,
-    Subgroups,
-)
-from clinaudit.reports.schema.memorization import (
-    CopyForwardBin,
-    KBin,
-    LengthSummary,
-    Memorization,
-    NearVerbatim,
-    PaperView,
-    SectionComposition,
+from support.results.random_worlds import (
+    CONTENTS,
+    COPY_BINS,
+    FRACTION_BINS,
+    FRACTIONS,
+    GROUPS,
+    K_BINS,
+    KINDS,
+    SECTIONS,
+    TOKENS,
+    World,
 )
 
-_NOTHING = Estimate(value=None, n=0, reason="there was nothing to count")
-_NO_LENGTHS = LengthSummary(mean=None, median=None, p90=None, max=None)
-_LENGTHS = LengthSummary(mean=61.5, median=48.0, p90=120.0, max=412)
+from clinaudit.audit.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
+from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.memorization.verbatim import TokenFlags
+from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.record import Arm
+
+#: Tokens of a match, and of a generation that is shorter and not empty.
+MATCH_TOKENS, _SHORT = 30, 10
+Unit = TypeVar("Unit")
+_K_OF_BIN = {"1": 1, "2-10": 5, "11-100": 50}
+#: Tokens of a region; each has five characters a token.
+_REGION_TOKENS = (31, 38, 44, 52, 56)
 
 
-def _mean(total: int, patients: int, contributing: int) -> Estimate:
-    if not patients:
-        return _NOTHING
-    value = total / 1000 / patients
-    half = 2 * value / math.sqrt(contributing) if contributing else 0.0
-    return Estimate(value=value, low=max(0.0, value - half), high=min(1.0, value + half), n=patients)
+def fill(total: int, lows: Sequence[int], highs: Sequence[int]) -> list[int]:
+    """Return numbers between the ends that sum up to the total, the first as large as can be."""
+    numbers, left = list(lows), total - sum(lows)
+    for i, high in enumerate(highs):
+        added = min(left, high - numbers[i])
+        numbers[i] += added
+        left -= added
+    if left:
+        raise ValueError("the ends do not allow this total")
+    return numbers
 
 
-def measure_memorization(world: World, tier: str, arm: str) -> Memorization:
-    def count(name: str) -> int:
-        return world.counts[f"mem/{tier}/{arm}/{name}"]
+def spread_evenly(total: int, among: int) -> list[int]:
+    """Return numbers that sum up to the total and differ by one at most."""
+    return [total // among + (i < total % among) for i in range(among)] if among else []
 
+
+def measure_memorization(world: World, tier: str, arm: Arm) -> Memorization:
+    """Return the summary of one tier and arm, near-verbatim text among it."""
+    generations = list_generations(world, tier, arm)
+    near = _list_near_verbatim(world, tier, arm)
+    return summarize_memorization(generations, match_tokens=MATCH_TOKENS, seed=0).model_copy(
+        update={"near_verbatim": summarize_near_verbatim(near, match_tokens=MATCH_TOKENS, seed=0)}
+    )
+
+
+def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
+    """Return the metrics of each generation of one tier and arm."""
     patients = world.value(world.patients(tier, arm))
-    hit, revealed = count("hit"), count("revealed")
-    memorized = _mean(count("hit_sum"), patients, hit)
-    attributable = _mean(count("revealed_sum"), patients, revealed)
-    tokens = {kind: sum(count(f"{kind}/{section}/units") for section in SECTIONS) for kind in KINDS}
-    templated = tokens["templated_single"] + tokens["templated_shared"]
-    pieces = {k: count(f"k/{k}/units") for k in K_BINS}
-    near = count("hit_sum") + count("extra_sum")
-    return Memorization(
-        generations=patients,
-        patients=patients,
-        empty=count("empty"),
-        shorter_than_ngram=count("short"),
-        memorized_fraction=memorized,
-        memorized_fraction_without_echo=memorized,
-        attributable_fraction=attributable,
-        attributable_fraction_bounds=clopper_pearson_of_mean(count("revealed_sum") / 1000, patients),
-        attributable_patients=revealed,
-        memorized_fraction_bounds=clopper_pearson_of_mean(count("hit_sum") / 1000, patients),
-        hit_rate=wilson(hit, patients),
-        source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hit) if hit else _NOTHING,
-        stitched_share=wilson(count("stitched"), count("regions")),
-        templated_share=wilson(templated, sum(tokens.values())),
-        multi_patient_share=wilson(sum(pieces.values()) - pieces["1"], sum(pieces.values())),
-        region_length=dict.fromkeys(("tokens", "characters"), _LENGTHS if hit else _NO_LENGTHS),
-        k_distribution=[KBin(k=k, pieces=units, patients=count(f"k/{k}/patients")) for k, units in pieces.items()],
-        sections=[
-            SectionComposition(
-                section=section,
-                **{kind: count(f"{kind}/{section}/units") for kind in KINDS},
-                patients={kind: count(f"{kind}/{section}/patients") for kind in KINDS},
-            )
-            for section in SECTIONS
-            if any(count(f"{kind}/{section}/units") for kind in KINDS)
-        ],
-        copy_forward=[
-            CopyForwardBin(notes=name, pieces=count(f"copy/{name}/units"), patients=count(f"copy/{name}/patients"))
-            for name in COPY_BINS
-        ],
-        dropped_tokens=3 * min(hit, 1),
-        paper_view=PaperView(
-            rows=count("rows"), memorized_fraction=memorized, hit_rate=wilson(count("hit_rows"), count("rows"))
-        ),
-        distribution=_distribution([count(f"bin/{k}") for k in range(len(FRACTION_BINS))], patients),
-        near_verbatim=NearVerbatim(
-            window=30,
-            edit_budget=3,
-            fraction=_mean(min(near, 1000 * patients), patients, count("near")),
-            extra_fraction=_mean(count("extra_sum"), patients, count("extra")),
-            longest_region=Estimate(value=112.5, low=90.5, high=130.5, n=patients),
-            longest_region_length=_LENGTHS,
-            patients=count("near"),
-            extra_patients=count("extra"),
-        ),
-    )
+    hit = world.value(world.above(tier, arm, "memorized"))
+    fractions = _tokens_of_fractions(world, tier, arm)
+    place = f"mem/{tier}/{arm}/{{}}".format
+    counts = world.counts
+    stitched = _laid_out(counts, place("stitched"), patients)
+    # The last of those with memorized text, so that everyone has a region.
+    unstitched = _laid_out(counts, place("unstitched"), patients, first=hit - counts[place("unstitched/patients")])
+    lengths = _list_lengths(world, tier, arm, patients)
+    sources = spread_evenly(counts[place("source_notes")], hit)
+    return [
+        GenerationMetrics(
+            generation_id=name,
+            patient_id=name,
+            arm=arm,
+            tier=tier,
+            tokens=lengths[rank],
+            memorized_tokens=fractions["memorized"][rank],
+            echo_tokens=fractions["memorized"][rank] - fractions["unechoed"][rank],
+            attributable_tokens=fractions["attributable"][rank],
+            regions=stitched[rank] + unstitched[rank],
+            stitched_regions=stitched[rank],
+            source_notes=sources[rank] if rank < hit else 0,
+        )
+        for rank, name in enumerate(name_patients(tier, arm, patients))
+    ]
 
 
-def _distribution(in_bins: list[int], patients: int) -> PatientDistribution | None:
-    if not patients:
-        return None
-    counts = [patients - sum(in_bins), *in_bins]
-    ends = [(0, 0), *FRACTION_BINS]
-    # A patient's fraction is taken for two fifths of the way into its bin.
-    values = [(low + 0.4 * (high - low)) / 1000 for low, high in ends]
-    cumulated = np.cumsum(counts)
-
-    def value_at(rank: int) -> float:
-        return values[int(np.searchsorted(cumulated, rank, side="right"))]
-
-    return PatientDistribution(
-        bins=[
-            FractionBin(low=low / 1000, high=high / 1000, patients=count)
-            for (low, high), count in zip(ends, counts, strict=True)
-        ],
-        above=[
-            ShareAbove(threshold=threshold, share=clopper_pearson(sum(in_bins[place:]), patients))
-            for place, threshold in enumerate(THRESHOLDS)
-        ],
-        deciles=[Decile(share=k / 10, fraction=value_at(k * (patients - 1) // 10)) for k in range(1, 10)],
-        worst_tenth=Estimate(value=0.31, low=0.25, high=0.4, n=tail_size(patients))
-        if sum(in_bins)
-        else Estimate(value=0.0, low=0.0, high=0.0, n=tail_size(patients)),
-    )
+def _laid_out(counts: Mapping[str, int], place: str, patients: int, *, first: int = 0) -> list[int]:
+    """Return the units of each patient, by rank: those behind them are the ones from the first on."""
+    own = spread_evenly(counts[f"{place}/units"], counts[f"{place}/patients"])
+    return [*[0] * first, *own, *[0] * (patients - first - len(own))]
 
 
-def measure_subgroups(world: World) -> Subgroups:
-    def number(partition: str, arm: str, kind: str, tier: str, group: str) -> int:
-        return world.counts[f"{partition}/{arm}/{kind}/{tier}/{group}"]
+def name_patients(tier: str, arm: Arm, patients: int) -> list[str]:
+    """Return the ids of the patients with a generation, by rank."""
+    return [f"{tier}/{arm}/{rank:04d}" for rank in range(patients)]
 
-    def rows(tier: str, arm: str) -> list[GroupMemorization]:
-        described = []
-        for partition, groups in GROUPS.items():
-            for group in groups:
-                size = world.value(world.at_tier(tier, arm, partition, group))
-                if size:
-                    hit, revealed, hit_sum, revealed_sum = (
-                        number(partition, arm, kind, tier, group)
-                        for kind in ("hit", "revealed", "hit_sum", "revealed_sum")
-                    )
-                    described.append(
-                        GroupMemorization(
-                            partition=partition,
-                            group=group,
-                            patients=size,
-                            memorized_fraction=clopper_pearson_of_mean(hit_sum / 1000, size),
-                            attributable_fraction=clopper_pearson_of_mean(revealed_sum / 1000, size),
-                            memorized_patients=hit,
-                            attributable_patients=revealed,
-                        )
-                    )
-        return described
 
-    def exposures(tier: str, arm: str) -> list[GroupDisclosure]:
-        described = []
-        for partition, groups in GROUPS.items():
-            for group in groups:
-                size = number(partition, arm, "asked", tier, group)
-                if size:
-                    described.append(
-                        GroupDisclosure(
-                            partition=partition,
-                            group=group,
-                            patients=size,
-                            sensitivity=clopper_pearson_of_mean(
-                                number(partition, arm, "exposed_sum", tier, group) / 1000, size
-                            ),
-                            exposed_patients=number(partition, arm, "exposed", tier, group),
-                        )
-                    )
-        return described
+def list_generations(world: World, tier: str, arm: Arm) -> list[MeasuredGeneration]:
+    """Return the counts of each generation of one tier and arm."""
+    metrics = list_metrics(world, tier, arm)
+    flags = _list_flags(world, tier, arm, len(metrics))
+    pieces = _list_pieces(world, tier, arm, len(metrics))
+    lengths = itertools.cycle(_REGION_TOKENS)
+    return [
+        MeasuredGeneration(
+            metrics=row,
+            cohorts=world.diagnoses[:1],
+            flags=tuple(flags[rank]),
+            pieces=tuple(pieces[rank]),
+            region_lengths=tuple((tokens, 5 * tokens) for tokens in itertools.islice(lengths, row.regions)),
+            dropped_tokens=3 * min(1, row.regions),
+        )
+        for rank, row in enumerate(metrics)
+    ]
 
-    return Subgroups(
-        memorization={tier: {arm: rows(tier, arm) for arm in ARMS} for tier in world.tiers},
-        disclosure={tier: {arm: exposures(tier, arm) for arm in ARMS} for tier in world.tiers},
-    )
+
+def list_groups(world: World, tier: str, arm: Arm) -> Mapping[str, dict[str, str]]:
+    """Return the group of each patient with a generation, by partition; those with attributable text come first."""
+    found = {}
+    for partition, groups in GROUPS.items():
+        affected = [world.counts[f"{partition}/{arm}/attributable/{tier}/{group}"] for group in groups]
+        others = [
+            world.value(world.at_tier(tier, arm, partition, group)) - count
+            for group, count in zip(groups, affected, strict=True)
+        ]
+        names = [name for counts in (affected, others) for name in repeat_groups(groups, counts)]
+        found[partition] = dict(zip(name_patients(tier, arm, len(names)), names, strict=True))
+    return found
+
+
+def repeat_groups(groups: Sequence[str], counts: Sequence[int]) -> list[str]:
+    """Return each group's name as often as its count says."""
+    return [group for group, count in zip(groups, counts, strict=True) for _ in range(count)]
+
+
+def _tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int]]:
+    """Return each fraction's tokens by rank, each at least the next where the sums allow it."""
+    patients = world.value(world.patients(tier, arm))
+    found: dict[str, list[int]] = {}
+    below = [0] * patients
+    for fraction in ("attributable", "unechoed", "memorized", "near", "extra"):
+        ends = [
+            FRACTION_BINS[k]
+            for k in reversed(range(len(FRACTION_BINS)))
+            for _ in range(world.counts[f"mem/{tier}/{arm}/{fraction}/bin/{k}"])
+        ]
+        total = world.counts[f"mem/{tier}/{arm}/{fraction}/sum"]
+        highs = [high for _, high in ends]
+        lows = [low + 1 for low, _ in ends]
+        nested = [min(high, max(low, least)) for low, high, least in zip(lows, highs, below, strict=False)]
+        tokens = fill(total, nested if fraction != "extra" and sum(nested) <= total else lows, highs)
+        rest = [0] * (patients - len(tokens))
+        if fraction == "extra":
+            # The last of those with any near-verbatim text, so that nobody else has extra text.
+            near = world.value(world.above(tier, arm, "near"))
+            rest, beyond = rest[: near - len(tokens)], [0] * (patients - near)
+            found[fraction] = [*rest, *tokens, *beyond]
+        else:
+            found[fraction] = below = [*tokens, *rest]
+    return {fraction: found[fraction] for fraction in FRACTIONS}
+
+
+def _list_lengths(world: World, tier: str, arm: Arm, patients: int) -> list[int]:
+    """Return the tokens of each generation, by rank: the last are short, the very last empty."""
+    empty, short = (world.counts[f"mem/{tier}/{arm}/{kind}"] for kind in ("empty", "short"))
+    return [*[TOKENS] * (patients - short), *[_SHORT] * (short - empty), *[0] * empty]
+
+
+def _list_near_verbatim(world: World, tier: str, arm: Arm) -> list[NearVerbatimCounts]:
+    fractions = _tokens_of_fractions(world, tier, arm)
+    near = world.value(world.above(tier, arm, "near"))
+    longest = spread_evenly(world.counts[f"mem/{tier}/{arm}/longest/sum"], near)
+    patients = world.value(world.patients(tier, arm))
+    lengths = _list_lengths(world, tier, arm, patients)
+    return [
+        NearVerbatimCounts(
+            patient_id=name,
+            tokens=lengths[rank],
+            near_tokens=fractions["near"][rank],
+            extra_tokens=fractions["extra"][rank],
+            longest_region=longest[rank] if rank < near else 0,
+        )
+        for rank, name in enumerate(name_patients(tier, arm, patients))
+    ]
+
+
+def _list_flags(world: World, tier: str, arm: Arm, patients: int) -> list[list[TokenFlags]]:
+    """Return the labels of memorized tokens, by rank: those of the sections, and the others without a section."""
+    flags: list[list[TokenFlags]] = [[] for _ in range(patients)]
+    place = f"mem/{tier}/{arm}/{{}}".format
+    hit = world.value(world.above(tier, arm, "memorized"))
+    left = world.counts[place("memorized/sum")]
+    for content in CONTENTS:
+        behind = world.counts[place(f"{content}/patients")]
+        # Those with templated text come first, those with revealing text last: everyone has one of the two.
+        own = flags[:behind] if content == "templated" else flags[hit - behind : hit]
+        turn = _Turn(own)
+        for kind, section in itertools.product([kind for kind in KINDS if kind.startswith(content)], SECTIONS):
+            flag = TokenFlags(section, content == "revealing", kind.endswith("single"), echo=False)
+            left -= turn.deal(world.counts, place(f"{kind}/{section}"), flag)
+    revealing = flags[hit - world.counts[place("revealing/patients")] : hit]
+    _deal_rest(revealing, left, TokenFlags(None, revealing=True, single_patient=True, echo=False))
+    return flags
+
+
+def _list_pieces(world: World, tier: str, arm: Arm, patients: int) -> list[list[tuple[int, int, bool]]]:
+    """Return (K, copy-forward count, revealing) of each piece, by rank."""
+    pieces: list[list[tuple[int, int, bool]]] = [[] for _ in range(patients)]
+    place = f"mem/{tier}/{arm}/{{}}".format
+    turn = _Turn(pieces[: world.counts[place("shared/patients")]])
+    for k in K_BINS[1:]:
+        turn.deal(world.counts, place(f"k/{k}"), (_K_OF_BIN[k], 1, True))
+    single = pieces[: world.counts[place("k/1/patients")]]
+    own: list[list[tuple[int, int, bool]]] = [[] for _ in single]
+    turn = _Turn(own)
+    left = world.counts[place("k/1/units")]
+    for notes in COPY_BINS:
+        left -= turn.deal(world.counts, place(f"copy/{notes}"), (1, int(notes), True))
+    _deal_rest(own, left, (1, 1, False))
+    for all_of_patient, of_patient in zip(single, own, strict=True):
+        all_of_patient += of_patient
+    return pieces
+
+
+class _Turn(Generic[Unit]):
+    """Deals units of several kinds to patients, one kind's after the other's, so that as many as can be have any."""
+
+    def __init__(self, patients: Sequence[list[Unit]]) -> None:
+        self._patients = patients
+        self._next = 0
+
+    def deal(self, counts: Mapping[str, int], place: str, unit: Unit) -> int:
+        """Deal the units at a place to the patients behind them; returns how many."""
+        for count in spread_evenly(counts[f"{place}/units"], counts[f"{place}/patients"]):
+            self._patients[self._next % len(self._patients)].extend([unit] * count)
+            self._next += 1
+        return counts[f"{place}/units"]
+
+
+def _deal_rest(patients: Sequence[list[Unit]], count: int, unit: Unit) -> None:
+    """Deal units to patients, first to those who have none."""
+    waiting = [own for own in patients if not own][:count]
+    for own in waiting:
+        own.append(unit)
+    for own, more in zip(patients, spread_evenly(count - len(waiting), len(patients)), strict=True):
+        own.extend([unit] * more)

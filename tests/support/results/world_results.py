@@ -1,100 +1,142 @@
-"""The unsuppressed `Results` of a random world, measured by the program's own code where that is quick enough.
+"""The exact `Results` of a world, every field filled, measured by the program's own code.
 
-Disclosure, its tests and its means, subgroups' bounds, the gate: the program's. Memorization is measured in
-`world_memorization.py`. Knows nothing of what is published.
+Only who is who is made up: `world_memorization.py` and `world_people.py` make patients of counts. The bootstraps take
+few resamples, for speed. Knows nothing of what is published.
 """
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any, cast
+from unittest.mock import patch
 
 import numpy as np
-from support.results.random_worlds import (
-    ARMS,
-    CORPUS_PARTITIONS,
-    GROUPS,
-    MISSING,
-    OUTCOMES,
-    REFERS,
-    ROWS,
-    UNSURE,
-    VERDICTS,
-    World,
-    population_of,
+from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS, VERDICTS, World
+from support.results.world_memorization import measure_memorization
+from support.results.world_people import (
+    measure_cohort,
+    measure_completeness,
+    measure_population,
+    measure_prevalence,
+    measure_subgroups,
 )
-from support.results.world_memorization import measure_memorization, measure_subgroups
 
+from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.statistics.agreement import cohen_kappa, krippendorff_alpha
-from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.cohorts import CohortSummary
-from clinaudit.reports.schema.corpus import CorpusSummary, Moments, PopulationSummary
-from clinaudit.reports.schema.disclosure import DisclosurePair, DisclosureResults, MeanOverDiagnoses
-from clinaudit.reports.schema.estimate import Estimate
-from clinaudit.reports.schema.groups import OverlapBin
-from clinaudit.reports.schema.judge import Agreement, ConfusionRow, JudgeQuality
-from clinaudit.reports.schema.results import Results, StageCompleteness
+from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, confusion_matrix, measure_quality
+from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.statistics import patient_distribution
+from clinaudit.audit.statistics.agreement import measure_agreement
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.reports.exact.corpus import CorpusSummary
+from clinaudit.reports.exact.disclosure import (
+    DisclosurePair,
+    DisclosureResults,
+    MeanOverDiagnoses,
+    SecondMatcher,
+    SecondMatching,
+)
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
+from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.disclosure import COMPARED_METRICS
+from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.reports.suppression.coarse import coarsen
 
-#: Two resamples: intervals that follow from the table alone, at little cost.
-_RESAMPLES = 2
+_RESAMPLES, _DRAWS = 4, 8
+#: Planted injections, and how many change the verdict: invented texts.
+_INJECTIONS, _FLIPS = 59, 3
 
 #: `(5,)` counts by outcome, of patients with and without the diagnosis.
 Rows = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def measure(world: World) -> Results:
-    """Return what a run would write of this world into its evidence."""
-    prevalences = {diagnosis: _prevalence(world, diagnosis) for diagnosis in world.diagnoses}
+    """Return what a run would write of this world into its evidence, but for the verdict."""
+    defaults = bootstrap_mean_over_patients.__kwdefaults__
+    with patch.dict(defaults, resamples=_RESAMPLES), patch.object(patient_distribution, "RESAMPLES", _RESAMPLES):
+        return _measure(world)
+
+
+def _measure(world: World) -> Results:
+    quality = _judge_quality(world)
+    matrix = _as_rows(confusion_matrix(quality))
+    prevalences = {diagnosis: measure_prevalence(world, diagnosis) for diagnosis in world.diagnoses}
+    tables = {
+        (diagnosis, tier): cast("tuple[Rows, Rows]", tuple(_rows(world, "table", diagnosis, tier, arm) for arm in ARMS))
+        for diagnosis in world.diagnoses
+        for tier in world.tiers
+    }
     pairs = {
         diagnosis: {
-            tier: _measure_pair(
-                _rows(world, diagnosis, tier, "train"),
-                _rows(world, diagnosis, tier, "nontrain"),
-                prevalences[diagnosis].value,
-            ).model_copy(update={"dropped_sets": _dropped(world, diagnosis, tier)})
+            tier: _measure_pair(*tables[diagnosis, tier], prevalences[diagnosis].value).model_copy(
+                update={
+                    "dropped_sets": _dropped(world, diagnosis, tier),
+                    "corrected": _correct(*tables[diagnosis, tier], matrix),
+                }
+            )
             for tier in world.tiers
         }
         for diagnosis in world.diagnoses
     }
     means = {
         tier: _measure_means(
-            tuple(tuple(_rows(world, diagnosis, tier, arm) for arm in ARMS) for diagnosis in world.diagnoses),
+            tuple(tables[diagnosis, tier] for diagnosis in world.diagnoses),
             tuple(prevalences[diagnosis].value for diagnosis in world.diagnoses),
         )
         for tier in world.tiers
     }
-    results = Results(
-        completeness=_completeness(world),
+    return Results(
+        key="0" * 64,
+        completeness=measure_completeness(world),
         corpus=CorpusSummary(
             counterfactual=True,
             labels="table",
-            splits={arm: _population(world, arm) for arm in ARMS},
-            cohorts={diagnosis: _population(world, diagnosis) for diagnosis in world.diagnoses},
-            warnings=[],
+            splits={arm: measure_population(world, arm) for arm in ARMS},
+            cohorts={diagnosis: measure_population(world, diagnosis) for diagnosis in world.diagnoses},
+            warnings=["Some notes have no date."],
         ),
-        memorization={tier: {arm: measure_memorization(world, tier, arm) for arm in ARMS} for tier in world.tiers},
+        memorization={
+            tier: {
+                arm: measure_memorization(world, tier, arm) for arm in ARMS if world.value(world.patients(tier, arm))
+            }
+            for tier in world.tiers
+        },
         disclosure=DisclosureResults(by_diagnosis=adjust_holm(pairs), mean=means),
-        cohorts={diagnosis: _cohort(world, diagnosis) for diagnosis in world.diagnoses},
+        cohorts={diagnosis: measure_cohort(world, diagnosis) for diagnosis in world.diagnoses},
+        second_matcher=_second_matcher(world),
         subgroups=measure_subgroups(world),
-        judge_quality=_judge(world),
+        judge_quality=quality,
+        warnings=["Generations were judged by a lexicon."],
+        training=[TrainingLoss(epoch=1.0, train_loss=2.1, validation_loss=2.4, perplexity=11.0)],
     )
-    return results.model_copy(update={"decision": evaluate(load_policy(), results, planned_missing=False)})
+
+
+def decide(results: Results) -> Results:
+    """Return the results with the verdict of the policy that ships."""
+    published = publish(coarsen(results))
+    decision = evaluate(load_policy(), results, published, planned_missing=False)
+    return results.model_copy(update={"decision": decision})
 
 
 # Disclosure
 
 
-def _rows(world: World, diagnosis: str, tier: str, arm: str) -> Rows:
-    place = f"table/{diagnosis}/{tier}/{arm}"
+def _rows(world: World, kind: str, diagnosis: str, tier: str, arm: str) -> Rows:
+    place = f"{kind}/{diagnosis}/{tier}/{arm}"
     first, second = (tuple(world.counts[f"{place}/{row}/{outcome}"] for outcome in OUTCOMES) for row in ROWS)
     return first, second
 
 
-def _readings(rows: Rows, arm: str) -> list[Reading]:
+def _readings(train: Rows, nontrain: Rows) -> list[Reading]:
     return [
-        Reading(f"{arm}-{row}-{outcome}-{i}", arm, row == "1", outcome)
+        Reading(f"{arm}-{row}-{outcome}-{i}", cast("Any", arm), row == "1", cast("Any", outcome))
+        for arm, rows in zip(ARMS, (train, nontrain), strict=True)
         for row, cells in zip(ROWS, rows, strict=True)
         for outcome, count in zip(OUTCOMES, cells, strict=True)
         for i in range(count)
@@ -103,19 +145,22 @@ def _readings(rows: Rows, arm: str) -> list[Reading]:
 
 @cache
 def _measure_pair(train: Rows, nontrain: Rows, prevalence: float | None) -> DisclosurePair:
-    readings = [*_readings(train, "train"), *_readings(nontrain, "nontrain")]
-    return measure_disclosure(readings, prevalence=prevalence, seed=0, resamples=_RESAMPLES)
+    return measure_disclosure(_readings(train, nontrain), prevalence=prevalence, seed=0, resamples=_RESAMPLES)
+
+
+def _correct(train: Rows, nontrain: Rows, matrix: tuple[tuple[float, ...], ...]) -> Any:
+    return correct_disclosure(_readings(train, nontrain), np.array(matrix), seed=0, draws=_DRAWS)
+
+
+def _as_rows(matrix: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
 
 
 @cache
-def _measure_means(tables: tuple[tuple[Rows, ...], ...], prevalences: tuple[float | None, ...]) -> MeanOverDiagnoses:
+def _measure_means(tables: tuple[tuple[Rows, Rows], ...], prevalences: tuple[float | None, ...]) -> MeanOverDiagnoses:
     return mean_over_diagnoses(
         {
-            f"d{order}": MeasuredDiagnosis(
-                [reading for arm, rows in zip(ARMS, arms, strict=True) for reading in _readings(rows, arm)],
-                _measure_pair(*arms, prevalence),
-                prevalence,
-            )
+            f"d{order}": MeasuredDiagnosis(_readings(*arms), _measure_pair(*arms, prevalence), prevalence)
             for order, (arms, prevalence) in enumerate(zip(tables, prevalences, strict=True))
         },
         seed=0,
@@ -128,119 +173,70 @@ def _dropped(world: World, diagnosis: str, tier: str) -> dict[str, int]:
     return {reason: count for reason, count in counts.items() if count}
 
 
-# People
-
-
-def _population(world: World, name: str) -> PopulationSummary:
-    def tally(partition: str) -> dict[str, int]:
-        return {group: world.value(population_of(world, name, partition, group)) for group in GROUPS[partition]}
-
-    counts = {partition: tally(partition) for partition in CORPUS_PARTITIONS}
-    patients = sum(counts["age"].values())
-    known = patients - counts["age"]["unknown"]
-    mean = world.counts[f"age/sum/{name}"] / known if known else None
-    return PopulationSummary(
-        notes=4 * patients,
-        patients=patients,
-        tokens=4000 * patients,
-        practices=6,
-        notes_per_patient=Moments(mean=4.0, sd=1.5, min=1, max=9),
-        tokens_per_patient=Moments(mean=4000.0, sd=800.0, min=900, max=9000),
-        age=Moments(mean=mean, sd=None if mean is None else 16.1, min=18, max=90),
-        age_bands=counts["age"],
-        sex={group: count for group, count in counts["sex"].items() if count},
-        race={group: count for group, count in counts["race"].items() if count},
+def _second_matcher(world: World) -> SecondMatcher:
+    return SecondMatcher(
+        matcher="optimal", diagnoses={diagnosis: _second_matching(world, diagnosis) for diagnosis in world.diagnoses}
     )
 
 
-def _completeness(world: World) -> dict[str, StageCompleteness]:
-    planned = sum(world.value(world.patients(tier, arm)) for tier in world.tiers for arm in ARMS)
-    excluded = {}
+def _second_matching(world: World, diagnosis: str) -> SecondMatching:
+    pairs = {}
     for tier in world.tiers:
-        excluded[f"{tier}: {MISSING}"] = sum(world.counts[f"total/missing/{tier}/{arm}"] for arm in ARMS)
-        excluded[f"{tier}: {REFERS}"] = sum(
-            world.counts[f"pair/{d}/{tier}/own/{REFERS}/{arm}"] for d in world.diagnoses for arm in ARMS
+        train, nontrain = (_rows(world, "second", diagnosis, tier, arm) for arm in ARMS)
+        dropped = world.counts[f"second/{diagnosis}/{tier}/dropped"]
+        pairs[tier] = _measure_pair(train, nontrain, 0.5).model_copy(
+            update={"dropped_sets": {MISSING: dropped} if dropped else {}}
         )
-    verdicts = sum(
-        4 * world.counts[f"total/cell/{d}"] - world.value(world.own(d, tier))
-        for d in world.diagnoses
-        for tier in world.tiers
-    )
-    return {
-        "priors": StageCompleteness(
-            planned=planned, done=planned, failed=0, excluded={why: count for why, count in excluded.items() if count}
-        ),
-        "generations": StageCompleteness(planned=planned, done=planned, failed=0),
-        "judgements": StageCompleteness(planned=verdicts, done=verdicts, failed=0),
-    }
-
-
-def _candidates(world: World, diagnosis: str, arm: str, row: str) -> int:
-    return sum(world.counts[f"overlap/{diagnosis}/{arm}/{row}/candidates/{k}"] for k in range(world.overlap_bins))
-
-
-def _prevalence(world: World, diagnosis: str) -> Estimate:
-    positive, negative = (_candidates(world, diagnosis, "train", row) for row in ROWS)
-    return wilson(positive, positive + negative)
-
-
-def _cohort(world: World, diagnosis: str) -> CohortSummary:
-    bins = world.overlap_bins
-    excluded = {reason: world.counts[f"overlap/{diagnosis}/excluded/{reason}"] for reason in UNSURE}
-    cell = world.counts[f"total/cell/{diagnosis}"]
-    place = f"overlap/{diagnosis}/{{}}/{{}}/{{}}/{{}}".format
-    return CohortSummary(
+    return SecondMatching(
         status="balanced",
         reason=None,
-        matcher="psm",
-        prevalence=_prevalence(world, diagnosis),
-        cells={f"{arm}_{status}": cell for arm in ARMS for status in ("positive", "negative")},
-        balance=[],
-        excluded={reason: count for reason, count in excluded.items() if count},
-        overlap=[
-            OverlapBin(
-                arm=arm,
-                low=k / bins,
-                high=(k + 1) / bins,
-                **{
-                    f"{status}_{kind}": world.counts[place(arm, row, kind, k)]
-                    for status, row in (("positive", "1"), ("negative", "0"))
-                    for kind in ("candidates", "matched")
-                },
-            )
-            for arm in ARMS
-            for k in range(bins)
-        ],
+        sets=world.counts[f"second/{diagnosis}/sets"],
+        largest_smd=world.fixed[f"second/{diagnosis}/largest_smd"],
+        delta={tier: {metric: _delta_of(pair, metric) for metric in COMPARED_METRICS} for tier, pair in pairs.items()},
+        pairs=pairs,
     )
+
+
+def _delta_of(pair: DisclosurePair, metric: str) -> Estimate:
+    delta = getattr(pair.delta, metric)
+    return Estimate(value=delta.value, low=delta.low, high=delta.high, reason=delta.reason)
 
 
 # The judge
 
 
-def _judge(world: World) -> JudgeQuality:
-    table = np.array(
-        [[world.counts[f"judge/{truth}/{verdict}"] for verdict in (*VERDICTS, "unjudged")] for truth in VERDICTS]
+def _judge_quality(world: World) -> JudgeQuality:
+    table = tuple(tuple(world.counts[f"judge/{t}/{v}"] for v in (*VERDICTS, "unjudged")) for t in VERDICTS)
+    quality = _measure_judge(table, is_site=bool(world.fixed["judge/site"]))
+    agree, disagree, unjudged = (world.counts[f"judges/{kind}"] for kind in ("agree", "disagree", "unjudged"))
+    of_both = np.diag([agree - agree // 2, agree // 2, 0, 0])
+    of_both[0, 1] = disagree
+    agreement = measure_agreement(of_both.astype(np.float64), seed=0, resamples=_RESAMPLES)
+    second = JudgeAgreement(
+        **dict(agreement),
+        second_judge="openai",
+        verdicts=agree + disagree + unjudged,
+        disagreements=disagree,
+        unjudged=unjudged,
     )
-    judged = table[:, :-1]
-    right, texts, others = int(np.trace(judged)), int(judged.sum()), judged[1:]
-    kappa, alpha = (float(rate(judged.astype(float))) for rate in (cohen_kappa, krippendorff_alpha))
-    return JudgeQuality(
-        judge="lexicon",
-        labels="site",
-        texts=int(table.sum()),
-        matrix=[
-            ConfusionRow(truth=truth, **dict(zip((*VERDICTS, "unjudged"), map(int, row), strict=True)))
-            for truth, row in zip(VERDICTS, table, strict=True)
-        ],
-        sensitivity=wilson(int(judged[0, 0]), int(judged[0].sum())),
-        specificity=wilson(int(others.sum() - others[:, 0].sum()), int(others.sum())),
-        agreement=Agreement(
-            agreement=wilson(right, texts),
-            kappa=Estimate(value=kappa, low=kappa - 0.1, high=kappa + 0.1, n=texts),
-            alpha=Estimate(value=alpha, low=alpha - 0.1, high=alpha + 0.1, n=texts),
-        ),
-        accuracy_by_class={truth: wilson(int(judged[i, i]), int(judged[i].sum())) for i, truth in enumerate(VERDICTS)},
-        accuracy_by_diagnosis={"hiv": wilson(right, texts)},
-        flip_rate=wilson(3, 60),
-        hiding_rate=wilson(1, 60),
+    return quality.model_copy(update={"second": second})
+
+
+@lru_cache
+def _measure_judge(table: tuple[tuple[int, ...], ...], *, is_site: bool) -> JudgeQuality:
+    diagnosis = Diagnosis("hiv", "HIV", ("hiv",))
+    verdicts: Mapping[str, Any] = {name: name for name in (*VERDICTS, "unjudged")}
+    cells = [
+        (verdicts[truth], verdicts[verdict])
+        for truth, row in zip(VERDICTS, table, strict=True)
+        for verdict, count in zip((*VERDICTS, "unjudged"), row, strict=True)
+        for _ in range(count)
+    ]
+    labelled = LabelledSet(
+        source="site" if is_site else "shipped",
+        digest="0" * 64,
+        texts=tuple(LabelledText("", diagnosis, truth) for truth, _ in cells),
+        injections=(InjectedText("", "", diagnosis, "positive"),) * _INJECTIONS,
     )
+    flips = [FlipOutcomes("positive", "negative" if i < _FLIPS else "positive") for i in range(_INJECTIONS)]
+    return measure_quality(labelled, [verdict for _, verdict in cells], flips, judge="lexicon", seed=0)

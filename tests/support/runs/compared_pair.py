@@ -2,6 +2,7 @@
 
 import json
 import random
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -9,15 +10,13 @@ from typing import Any, NamedTuple
 
 from support.results.filled_results import filled
 
-from clinaudit.audit.publication.published_files import RESULTS, RUN_RECORD
+from clinaudit.audit.publication.published_files import RESULTS, RUN_RECORD, publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.manifest import write_manifest
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.estimate import ARMS
-from clinaudit.reports.schema.results import to_json
-from clinaudit.reports.suppression.results import suppress
+from clinaudit.reports.schema.record import ARMS
 
 NGRAM = 30
 TOKENS = 120
@@ -149,8 +148,8 @@ def _write(
         "judge": {"kind": "lexicon"},
         "digests": {"prompts": "e"},
     }
-    unsuppressed, published = _results()
-    write_atomically(run.evidence / RESULTS, unsuppressed)
+    exact, published = _results()
+    write_atomically(run.evidence / RESULTS, exact)
     write_atomically(run.root / RESULTS, published)
     write_atomically(run.root / RUN_RECORD, json.dumps(record))
     write_manifest(run)
@@ -158,9 +157,15 @@ def _write(
 
 @cache
 def _results() -> tuple[str, str]:
-    """Of invented figures; the report, which takes its time to draw, is left out."""
-    results = filled(cell=30)
-    return to_json(results), to_json(suppress(results))
+    """Return both results files of invented figures, as a finished run has them.
+
+    They are published once: the report takes its time to draw, and is left out.
+    """
+    with tempfile.TemporaryDirectory() as made:
+        run = RunDirectory(Path(made))
+        run.create()
+        publish_run(run, filled(cell=30), {"clinaudit": "test", "settings": SETTINGS})
+        return tuple((folder / RESULTS).read_text(encoding="utf-8") for folder in (run.evidence, run.root))  # type: ignore[return-value]
 
 
 def _write_text(chance: random.Random) -> Ids:

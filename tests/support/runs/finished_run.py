@@ -7,7 +7,6 @@ Owns what spares a test the drawing of a page that was drawn before: a run is ma
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -19,8 +18,10 @@ from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.store import open_store
-from clinaudit.reports.pages.report import render_page
-from clinaudit.reports.schema.results import Results, from_json, to_json
+from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
+from clinaudit.reports.pages.report import render_report
+from clinaudit.reports.schema.report_content import ExactParts, ReportContent
+from clinaudit.reports.schema.results import from_json, to_json
 
 #: Stands in every file of the evidence, and must stand in no other.
 SECRET = "Zephyrine Quackenbush has a secret"
@@ -29,7 +30,7 @@ RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
 
 def make_finished_run(root: Path, results: Results | None = None) -> RunDirectory:
     """Leave a run at `root`, its state and caches included."""
-    made = _make(to_json(filled(cell=30) if results is None else results))
+    made = _make(exact_to_json(filled(cell=30) if results is None else results))
     shutil.copytree(Path(made.name, "run"), root)
     return RunDirectory(root)
 
@@ -37,10 +38,11 @@ def make_finished_run(root: Path, results: Results | None = None) -> RunDirector
 def remember_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a report of equal results be drawn once a process; for tests of what is written, not of what a page says."""
 
-    def remembered(results: Results, provenance: Mapping[str, object], *, for_paper: bool = False) -> str:
-        return _render(to_json(results), json.dumps(provenance), for_paper)
+    def remembered(content: ReportContent, *, for_paper: bool = False) -> str:
+        parts = None if content.exact is None else content.exact.model_dump_json()
+        return _render(to_json(content.results), json.dumps(content.provenance), parts, for_paper)
 
-    monkeypatch.setattr(published_files, "render_page", remembered)
+    monkeypatch.setattr(published_files, "render_report", remembered)
 
 
 @cache
@@ -53,10 +55,11 @@ def _make(results: str) -> "tempfile.TemporaryDirectory[str]":
             write_atomically(run.evidence / name, SECRET)
         (run.work / "cache" / "deep").mkdir(parents=True)
         (run.work / "cache" / "deep" / "answers").write_text(SECRET)
-        publish_run(run, from_json(results), RECORD)
+        publish_run(run, exact_from_json(results), RECORD)
     return folder
 
 
 @cache
-def _render(results: str, provenance: str, for_paper: bool) -> str:
-    return render_page(from_json(results), json.loads(provenance), for_paper=for_paper)
+def _render(results: str, provenance: str, parts: str | None, for_paper: bool) -> str:
+    exact = None if parts is None else ExactParts.model_validate_json(parts)
+    return render_report(ReportContent(from_json(results), json.loads(provenance), exact), for_paper=for_paper)

@@ -30,7 +30,6 @@ _LIBRARIES = [
     "spacy",
     "negspacy.negation",
     "psmpy",
-    "altair",
     "numba",
     "jinja2",
     "openai",

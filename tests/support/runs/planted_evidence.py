@@ -1,10 +1,18 @@
-"""An evidence page of invented leaks: more of them than are shown at once, each kind of mark, and what is hard to lay
-out (a long note, words without a break, signs of two UTF-16 units)."""
+"""An evidence page of invented texts: more of them than are shown at once, each kind of mark and of reading, and what
+is hard to lay out (a long note, words without a break, signs of two UTF-16 units)."""
 
 from collections.abc import Sequence
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.pages.evidence import EvidencePage, Leak, LeakedSpan, SourceNote, SpanKind, StatedDiagnosis
+from clinaudit.reports.pages.evidence import (
+    DiagnosisReading,
+    EvidencePage,
+    GeneratedText,
+    LeakedSpan,
+    Reading,
+    SourceNote,
+    SpanKind,
+)
 
 SECTIONS = ("history_of_present_illness", "plan")
 DIAGNOSES = ("hiv", "alcohol_use_disorder")
@@ -15,26 +23,29 @@ _OPENING = "\U0001f600 Seen in clinic today. "
 _LEAKED = "Returned with a cough of nine days, slept badly, and took no medication for it. "
 _WORDS = "x" * 300 + " "
 _STATED = "reactive test"
+_READINGS: Sequence[Reading] = ("positive", "negative", "ambiguous", "not_mentioned", "unjudged")
+_TRUTHS = (True, False, None)
 
 
-def planted_evidence(leaks: int = 60) -> EvidencePage:
-    """Leak `i` is of patient `pt-i`; its tier, section, diagnosis, kind and K go round by `i`."""
-    shown = [_leak(i) for i in range(leaks)]
+def planted_evidence(texts: int = 60) -> EvidencePage:
+    """Text `i` is of patient `pt-i`; its tier, section, diagnosis, reading, kind and K go round by `i`."""
+    shown = [_text(i) for i in range(texts)]
     notes = [
         SourceNote(f"note-{i:02}", "2024-03-05" if i % 2 else None, _OPENING + _LEAKED + _WORDS + _filling(i))
-        for i in range(leaks)
+        for i in range(texts)
     ]
-    return EvidencePage(leaks=shown, notes=notes, found=leaks + 7 if leaks else 0)
+    return EvidencePage(texts=shown, notes=notes, found=texts + 7 if texts else 0)
 
 
-def _leak(i: int) -> Leak:
+def _text(i: int) -> GeneratedText:
     kind = _KINDS[i % 3]
     start = len("Note: ")
     shift = len(_OPENING)
     # Every tenth states a diagnosis and repeats nothing.
     spans = () if i % 10 == 9 else (_span(i, kind, start, shift, 0, 30), _span(i, kind, start, shift, 30, len(_LEAKED)))
-    stated = (StatedDiagnosis(DIAGNOSES[i % 2], "positive", (_STATED,)),) if i % 10 == 9 or i % 4 == 0 else ()
-    return Leak(
+    is_judged = i % 10 == 9 or i % 4 == 0
+    readings = (DiagnosisReading(DIAGNOSES[i % 2], _READINGS[i % 5], _TRUTHS[i % 3], (_STATED,)),) if is_judged else ()
+    return GeneratedText(
         generation_id=f"g{i:02}",
         patient_id=f"pt-{i:02}" + ("-0123456789abcdef" * 4 if i == 1 else ""),
         arm="train" if i % 3 else "nontrain",
@@ -44,7 +55,7 @@ def _leak(i: int) -> Leak:
         tokens=120,
         attributable_tokens=90 - i,
         spans=spans,
-        stated=stated,
+        readings=readings,
     )
 
 

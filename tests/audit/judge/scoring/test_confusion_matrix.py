@@ -19,7 +19,8 @@ from clinaudit.audit.judge.scoring.judge_score import score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import LABELLED_PATH, LabelledSet, LabelledText, load_labelled_set
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, JudgeQuality, Outcome
+from clinaudit.reports.exact.judge import JudgeQuality, Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
 
 PANEL = load_panel()
 HIV = next(diagnosis for diagnosis in PANEL if diagnosis.id == "hiv")

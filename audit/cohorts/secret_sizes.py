@@ -1,0 +1,30 @@
+"""Sizes that follow from a setting are lowered by a secret number (docs/methods.md, "Statistical disclosure control").
+
+Who knows a total exactly can tell the small cells of its classes: with 200 patients, 1-10 and 181-190 are exactly 10
+and 190. A cell's cap and the size of a sample are settings, which are published. So they are lowered by 0 to 9, drawn
+from a digest of all notes, which nobody without the notes can have. Owns the draw. Knows nothing of matching.
+"""
+
+import hashlib
+from typing import Final
+
+from clinaudit.priors.corpus.corpus import Corpus
+
+_PREFIX: Final = b"clinaudit: sizes that follow from a setting"
+#: Numbers in a class of counts.
+_STEP: Final = 10
+
+
+def draw_secret(corpus: Corpus) -> int:
+    """Return a number drawn from all notes of the corpus, the same for the same notes."""
+    digest = hashlib.sha256(_PREFIX)
+    for patient_id in sorted(corpus.patients):
+        for note in corpus.notes_of(patient_id):
+            text = note.text.encode("utf-8")
+            digest.update(len(text).to_bytes(8, "big") + text)
+    return int.from_bytes(digest.digest()[:8], "big")
+
+
+def lower_size(size: int, secret: int) -> int:
+    """Return the size lowered by 0 to 9, and by half at most where it is below 20."""
+    return size - secret % min(_STEP, size // 2 + 1)

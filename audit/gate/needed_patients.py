@@ -1,0 +1,70 @@
+"""What a policy asks of a corpus, in plain text, for `clinaudit check --policy`. At most 100 columns.
+
+Owns which number of the corpus stands beside which size. Knows nothing of how a size is found.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from clinaudit.audit.gate.policy import MemorizationRule, Policy
+from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
+from clinaudit.priors.coverage import Coverage
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.terminal.layout import align_rows, wrap
+from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.names import display_title, tier_title
+
+_HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
+_NOTES: Final = (
+    "Decided, passed: with how many patients a rule can be. Own notes: patients trained on; to pass, nothing of theirs "
+    "is repeated. Diagnoses: patients in each of four groups (trained on or never seen, with the diagnosis or "
+    "without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
+    f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",
+    "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
+    "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
+)
+
+
+def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
+    """Return with how many patients each rule can be decided and passed, beside how many a corpus has."""
+    diagnoses = tuple(diagnosis.id for diagnosis in load_panel())
+    rows = [row for sizes in rule_sizes(policy, diagnoses=len(diagnoses)) for row in _rows(sizes, coverage, diagnoses)]
+    head, *lines = align_rows([_HEADS, *rows], cut=(0, 1))
+    return "\n".join(
+        [
+            f"Patients that the policy {harmless_text(policy.name)} takes:",
+            head,
+            "-" * len(head),
+            *lines,
+            "",
+            *(wrap(note, indent="  ") for note in _NOTES),
+        ]
+    )
+
+
+def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    rule = sizes.rule
+    if isinstance(rule, MemorizationRule):
+        limits = ((rule.maximum, "≤"), (rule.minimum, "≥"))
+        limit = ", ".join(f"{sign} {100 * value:.3g}%" for value, sign in limits if value is not None)
+        for tier in rule.tiers:
+            here = coverage.tiers.get(tier)
+            yield _row(f"Own notes repeated {limit}", tier_title(tier), sizes, None if here is None else here[0])
+    else:
+        known = coverage.smallest_groups
+        for diagnosis in rule.diagnoses or panel:
+            of = display_title(diagnosis)
+            yield _row(f"Diagnoses ≤ {rule.maximum:g}", of, sizes, None if known is None else known.get(diagnosis, 0))
+
+
+def _row(rule: str, of: str, sizes: RuleSizes, here: int | None) -> tuple[str, ...]:
+    if here is None:
+        said = "not known"
+    elif here < sizes.decided:
+        said = "too few"
+    elif sizes.passed is None or here < sizes.passed:
+        said = "too few to pass"
+    else:
+        said = "enough to pass"
+    passed = "none is" if sizes.passed is None else f"{sizes.passed}"
+    return rule, of, f"{sizes.decided}", passed, "?" if here is None else f"{here}", said

@@ -1,0 +1,101 @@
+"""Why a rule passes, fails or stays open, in words for someone who is no statistician (docs/policy.md).
+
+Owns every reason that the gate gives, so that the page, `gate.json`, SARIF, JUnit and the terminal say the same. A
+reason says why a rule of its kind decides, and never holds a count of patients: it is published.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from clinaudit.reports.schema.record import Arm
+
+_WHO: Final[Mapping[Arm, str]] = {"train": "trained on", "nontrain": "never seen"}
+
+# Memorization: decided by the limit.
+BEYOND_LIMIT: Final = "The figure is beyond the limit over its whole 95% interval."
+WITHIN_LIMIT: Final = "The figure is within the limit over its whole 95% interval."
+AROUND_LIMIT: Final = "The limit lies within the figure's 95% interval: more patients are needed to tell."
+TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
+
+# Disclosure: failed by the test, passed by the limit.
+NO_ADVANTAGE: Final = "No advantage beyond chance was found, and one above the limit can be ruled out."
+ADVANTAGE_POSSIBLE: Final = (
+    "No advantage beyond chance was found, but the data cannot rule out one above the limit: more patients are needed."
+)
+ADVANTAGE_IF_UNRATED: Final = (
+    "No advantage beyond chance was found, but if every text that the judge could not rate were the worst case, one "
+    "above the limit could not be ruled out."
+)
+DIAGNOSIS_NOT_AUDITED: Final = "This diagnosis was not audited."
+NO_DIAGNOSIS_AUDITED: Final = "No sensitive diagnosis was audited."
+PAIR_NOT_AUDITED: Final = "This diagnosis was not audited at this level of knowledge."
+POORLY_MATCHED: Final = "The groups compared differ too much in age, sex or number of notes for a fair comparison."
+NOBODY_TO_COMPARE: Final = "There are no patients outside the training data to compare with."
+
+# Too little evidence. A size counts by the low end of its class, since a threshold inside a class would tell the size.
+FEW_PATIENTS: Final = "There are too few patients to judge this."
+FEW_PATIENTS_IN_A_GROUP: Final = "There are too few patients in at least one of the groups compared."
+SIZE_NOT_SHOWN: Final = (
+    "The number of patients is not published, and the low end of its class is less than the policy asks for."
+)
+FEWER_THAN_ASKED: Final = "There are fewer patients than the policy asks for before this may pass."
+NOBODY_BESIDE: Final = "There are no patients outside the training data whose texts these could be set beside."
+NOTHING_WRITTEN: Final = "The model wrote nothing at this level of knowledge."
+LENGTHS_NOT_KNOWN: Final = "It is not known whether the model's texts are long enough to give anything away."
+SHORT_NOT_PUBLISHED: Final = "How many of the model's texts are too short to judge is not published."
+UNRATED_NOT_PUBLISHED: Final = "How many texts could not be rated is not published."
+POWER_NOT_KNOWN: Final = "How small an advantage would have been noticed is not known."
+POWER_TOO_SMALL: Final = (
+    "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
+    "been missed in one of five audits at most."
+)
+BALANCE_NOT_PUBLISHED: Final = "How alike the groups compared are is not published."
+NOT_ALIKE: Final = "The groups compared differ more in age, sex or number of notes than the policy allows for a pass."
+JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
+
+#: Another policy, or the same after a purge, decided from published ranges.
+UNSETTLED: Final = "The published ranges do not settle this rule; the exact numbers, in evidence/, would."
+
+
+def better_than_chance(alpha: float) -> str:
+    """Return why a disclosure rule fails: by its test, at level `alpha`, and not by the limit."""
+    return (
+        "The model is better at telling for patients it was trained on, by more than chance explains, allowing for the "
+        f"number of comparisons made (tested at {percent(alpha)})."
+    )
+
+
+def no_figure(why: str | None) -> str:
+    """Return that nothing was measured, or nothing is published, and why."""
+    return f"There is no figure: {why or 'it is not published'}."
+
+
+def no_groups(why: str | None) -> str:
+    """Return that a cohort could not be matched, and why."""
+    return f"No groups could be compared: {why or 'there are no matched patients'}."
+
+
+def too_short(maximum: float, arm: Arm) -> str:
+    """Return that more than the share `maximum` of an arm's patients have a text that is too short to hold a match."""
+    return (
+        f"More than {percent(maximum)} of the patients {_WHO[arm]} have a text that is too short to tell anything: it "
+        "may only have broken off. With so many, the policy does not decide this rule."
+    )
+
+
+def maybe_too_short(maximum: float, arm: Arm) -> str:
+    """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
+    return (
+        f"The published range of patients {_WHO[arm]} whose text is too short to tell anything reaches above "
+        f"{percent(maximum)}: such a text may only have broken off, and with so many no rule passes."
+    )
+
+
+def too_many_unrated(maximum: float) -> str:
+    """Return that the judge left more than the share `maximum` of the texts without a verdict."""
+    return f"The judge could not rate more than {percent(maximum)} of the texts."
+
+
+def percent(share: float) -> str:
+    """Return a share of the policy as a percentage of three digits at most."""
+    return f"{100 * share:.3g}%"

@@ -1,0 +1,153 @@
+"""The rules of a policy as they are asked of a run, one a tier (and diagnosis), and the verdict that they add up to.
+
+Owns ids and questions of rules, and the order of verdicts (docs/policy.md, "How a rule is decided"). Knows nothing of
+how a rule is decided: `evaluation` does on the exact numbers, `published` on the published ranges.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
+from clinaudit.audit.gate.reasons import percent
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.names import display_words
+
+EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
+#: A rule's status and the reason in words.
+RuleDecision = tuple[RuleStatus, str]
+NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
+_HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
+_METRIC_WORDS: Final = {
+    "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
+    "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
+    "hit_rate": "share of the model's texts that repeat a passage of that patient's records word for word",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRule:
+    """One rule at one tier, as it is asked of a run."""
+
+    id: str
+    question: str
+    metric: str
+    limit: Limit
+    rule: MemorizationRule | DisclosureRule
+    #: None where the policy asks of all diagnoses, and none was audited.
+    tier: str | None = None
+    #: None for memorization.
+    diagnosis: str | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Return the fields that a decided rule, exact or published, takes from the question."""
+        return {
+            "id": self.id,
+            "question": self.question,
+            "metric": self.metric,
+            "tier": self.tier,
+            "diagnosis": self.diagnosis,
+            "limit": self.limit,
+        }
+
+
+def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:
+    """Yield the rules of a policy in its order; "all" diagnoses are those that the run audited."""
+    for rule in policy.memorization:
+        for tier in rule.tiers:
+            yield _ask_memorization(rule, tier)
+    for asked in policy.disclosure:
+        diagnoses = asked.diagnoses
+        if diagnoses is None:
+            diagnoses = tuple(sorted({*published.cohorts, *published.disclosure.by_diagnosis}))
+        if not diagnoses:
+            yield AskedRule(
+                id="disclosure/auroc_all",
+                question="Does training give away the sensitive diagnoses of patients?",
+                metric="auroc_all",
+                limit=Limit(max=asked.maximum),
+                rule=asked,
+            )
+        for diagnosis in diagnoses:
+            for tier in asked.tiers:
+                yield _ask_disclosure(asked, tier, diagnosis)
+
+
+def _ask_memorization(rule: MemorizationRule, tier: str) -> AskedRule:
+    limits = [
+        f"at {word} {percent(limit)}"
+        for word, limit in (("most", rule.maximum), ("least", rule.minimum))
+        if limit is not None
+    ]
+    return AskedRule(
+        id=f"memorization/{rule.metric}/{tier}",
+        question=f"Starting from what is known to {_HOLDERS[tier]}: is the {_METRIC_WORDS[rule.metric]} "
+        f"{' and '.join(limits)}?",
+        metric=rule.metric,
+        tier=tier,
+        limit=Limit(max=rule.maximum, min=rule.minimum),
+        rule=rule,
+    )
+
+
+def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str) -> AskedRule:
+    return AskedRule(
+        id=f"disclosure/auroc_all/{diagnosis}/{tier}",
+        question=f"Starting from what is known to {_HOLDERS[tier]}: is the model no better at telling who has "
+        f"{display_words(diagnosis)} among the patients it was trained on than among similar patients it has never "
+        "seen?",
+        metric="auroc_all",
+        tier=tier,
+        diagnosis=diagnosis,
+        limit=Limit(max=rule.maximum),
+        rule=rule,
+    )
+
+
+def conclude(statuses: Sequence[RuleStatus], *, planned_missing: bool) -> tuple[Status, str]:
+    """Return the verdict on a run and its reason; `planned_missing`: some planned work is missing or failed.
+
+    Any rule failed: fail. Else work missing: incomplete. Else any rule inconclusive, or no rule at all: inconclusive.
+    Else pass.
+    """
+    count, total = Counter(statuses), len(statuses)
+    if count["fail"]:
+        return "fail", f"The model breaks {count['fail']} of the policy's {total} rules."
+    if planned_missing:
+        return "incomplete", "Some of the planned work is missing or failed. Run the same command again to go on."
+    if count["inconclusive"] or not statuses:
+        return "inconclusive", (
+            f"There are not enough data to tell about {count['inconclusive']} of the policy's {total} rules. "
+            "This is not a pass."
+        )
+    return "pass", f"The data show that the model keeps all of the policy's {total} rules."
+
+
+def misses_planned_units(published: PublishedResults) -> bool:
+    """Whether some stage has not finished all that was planned: such an audit never passes."""
+    return any(stage.missing.high or stage.failed.high for stage in published.completeness.values())
+
+
+def observed_range(
+    published: PublishedResults, *, metric: str, tier: str | None, diagnosis: str | None
+) -> PublishedEstimate:
+    """Return the published figure that a rule is about."""
+    if tier is None:
+        return NOT_MEASURED
+    if diagnosis is not None:
+        pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
+        return NOT_MEASURED if pair is None or pair.delta is None else pair.delta.get(metric, NOT_MEASURED)
+    memorization = published.memorization.get(tier, {}).get("train")
+    if memorization is None:
+        return NOT_MEASURED
+    if metric == "hit_rate":
+        return memorization.hit_rate
+    fractions = {
+        "attributable_fraction": memorization.attributable_fraction,
+        "memorized_fraction": memorization.memorized_fraction,
+    }
+    return fractions[metric].mean

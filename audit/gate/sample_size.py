@@ -1,0 +1,104 @@
+"""With how many patients each rule of a policy can be decided, and passed (docs/policy.md, "Which one").
+
+Owns the sizes that a policy implies before any audit is made: from its minimum, and from the intervals and tests of a
+model that gives nothing away. Knows nothing of a corpus.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import stdtrit
+
+from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, PassRequirements, Policy
+from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.intervals import ALPHA
+from clinaudit.reports.suppression.classes import STEP
+
+#: A size counts by the low end of what is published of it: of one class, or of the sum of a row's classes. Each class
+#: lies up to nine below its count, and a row of verdicts has three cells that are not empty, as a rule.
+_BELOW: Final = STEP - 1
+_CELLS: Final = 3
+#: The paper's Table 1: the diagnosis that texts mention most (depression) is mentioned in 70%. Half of the mentions
+#: state and half deny it, which gives the largest variance that a mention rate allows (benchmarks/gate_power.py).
+_STATED, _NOT_MENTIONED, _DENIED = 0.35, 0.30, 0.35
+#: Chance at which a model that gives nothing away is to keep all comparisons of a rule.
+CHANCE_OF_PASS: Final = 0.9
+#: Sizes beyond this are not looked for.
+_MOST: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSizes:
+    """Patients that one rule needs: in training for memorization, in each of the four groups for disclosure."""
+
+    rule: MemorizationRule | DisclosureRule
+    #: Surely enough to pass or fail by; a failure needs fewer.
+    decided: int
+    #: For a model that gives nothing away to pass; None where no size is enough.
+    passed: int | None
+
+
+def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
+    """Return the sizes of each rule; `diagnoses`: how many an audit covers, where a rule is of all of them."""
+    minimum = policy.minimum_patients_per_class
+    to_pass = policy.to_pass.minimum_patients_per_class or 0
+    decided, asked = _size_of_class(minimum), _size_of_class(max(minimum, to_pass))
+    of_rows, asked_of_rows = (size + _BELOW * _CELLS for size in (minimum, to_pass))
+    sizes = []
+    for rule in policy.memorization:
+        within = patients_without_repeats(1.0 if rule.maximum is None else rule.maximum)
+        sizes.append(RuleSizes(rule, decided, None if within is None or rule.minimum else max(asked, within)))
+    for comparison in policy.disclosure:
+        count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
+        within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
+        sizes.append(RuleSizes(comparison, of_rows, None if within is None else max(of_rows, asked_of_rows, within)))
+    return sizes
+
+
+def patients_without_repeats(maximum: float) -> int | None:
+    """Return with how many patients of whom nothing is repeated the interval lies within the limit; None for limit 0.
+
+    Clopper and Pearson's upper end of 0 of n is 1 - 0.025^(1/n).
+    """
+    if maximum >= 1:
+        return 1
+    return math.ceil(math.log(ALPHA / 2) / math.log1p(-maximum) - 1e-9) if maximum > 0 else None
+
+
+def patients_without_advantage(maximum: float, *, comparisons: int, asked: PassRequirements) -> int | None:
+    """Return with how many patients in each group a model that gives nothing away usually keeps all comparisons.
+
+    Usually: with the chance `CHANCE_OF_PASS`, where texts mention diagnoses as in the paper. What the policy asks of
+    the power of a pass is met, too. None where no size is enough.
+    """
+    if maximum <= 0:
+        return None
+    chance = CHANCE_OF_PASS ** (1 / max(comparisons, 1))
+    low, high = 2, _MOST
+    if not _is_enough(high, maximum, chance, asked):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _is_enough(middle, maximum, chance, asked):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _is_enough(patients: int, maximum: float, chance: float, asked: PassRequirements) -> bool:
+    counts = patients * np.array([_DENIED, _NOT_MENTIONED, _STATED])
+    arm = measure_error(counts, counts)
+    error = difference_error(arm, arm)
+    points = stdtrit(error.degrees_of_freedom, 1 - ALPHA / 2) + stdtrit(error.degrees_of_freedom, chance)
+    if float(points * error.standard) > maximum:
+        return False
+    power = asked.maximum_detectable_delta
+    return power is None or float(error.minimum_detectable_difference()) <= power
+
+
+def _size_of_class(minimum: int) -> int:
+    """Return the smallest size that a class shows to be at least `minimum`: the low end of the next class."""
+    return 0 if minimum <= 0 else STEP * math.ceil((minimum - 1) / STEP) + 1

@@ -1,0 +1,211 @@
+"""The exact report's numbers: the same records as the published ones, with ranges of no width (PHI).
+
+Owns which exact number replaces which range, and the parts that only the exact report has. Computes nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from clinaudit.audit.ranges.results import publish
+from clinaudit.reports.exact.decision import Decision
+from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import CorrectedMetrics
+from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedMeans, PublishedPair
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.report_content import (
+    Decile,
+    ExactParts,
+    GroupMeans,
+    PaperView,
+    PatientSpread,
+    PropensityBin,
+    TestResult,
+)
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.suppression.classes import exactly
+from clinaudit.reports.suppression.coarse import coarsen
+
+_METRICS: Final = tuple(DisclosureDelta.model_fields)
+
+
+def exact_results(results: Results) -> PublishedResults:
+    """Return the exact results in the records of the published ones: counts and estimates are ranges of no width."""
+    shown = publish(coarsen(results, exact=True))
+    disclosure = PublishedDisclosure(
+        by_diagnosis={
+            diagnosis: {
+                tier: _pair(shown.disclosure.by_diagnosis[diagnosis][tier], pair) for tier, pair in tiers.items()
+            }
+            for diagnosis, tiers in results.disclosure.by_diagnosis.items()
+        },
+        mean={tier: _means(means) for tier, means in results.disclosure.mean.items()},
+    )
+    second = shown.second_matcher
+    if second is not None and results.second_matcher is not None:
+        diagnoses = {
+            diagnosis: matching.model_copy(
+                update={
+                    "delta": {
+                        tier: {metric: as_shown(estimate) for metric, estimate in deltas.items()}
+                        for tier, deltas in results.second_matcher.diagnoses[diagnosis].delta.items()
+                    }
+                }
+            )
+            for diagnosis, matching in second.diagnoses.items()
+        }
+        second = second.model_copy(update={"diagnoses": diagnoses})
+    decision = shown.decision
+    if decision is not None and results.decision is not None:
+        decision = exact_decision(decision, results.decision)
+    completeness = {
+        # In the ledger's own units: prompts, and verdicts.
+        name: shown.completeness[name].model_copy(update={"planned": exactly(stage.planned)})
+        for name, stage in results.completeness.items()
+    }
+    return shown.model_copy(
+        update={
+            "completeness": completeness,
+            "disclosure": disclosure,
+            "second_matcher": second,
+            "decision": decision,
+        }
+    )
+
+
+def exact_decision(shown: PublishedDecision, decision: Decision) -> PublishedDecision:
+    """Return a verdict with what each rule looked at, exact."""
+    rules = [
+        rule.model_copy(update={"observed": as_shown(exact.observed)})
+        for rule, exact in zip(shown.rules, decision.rules, strict=True)
+    ]
+    return shown.model_copy(update={"rules": rules})
+
+
+def exact_parts(results: Results) -> ExactParts:
+    """Return what only the exact report shows."""
+    pairs = results.disclosure.by_diagnosis
+    summaries = results.memorization
+    groups = {} if results.subgroups is None else results.subgroups.memorization
+    return ExactParts(
+        roc={
+            diagnosis: {
+                tier: {
+                    arm: side.roc
+                    for arm, side in (("train", pair.train), ("nontrain", pair.nontrain))
+                    if side is not None and side.roc is not None
+                }
+                for tier, pair in tiers.items()
+            }
+            for diagnosis, tiers in pairs.items()
+        },
+        tests={
+            diagnosis: {tier: test for tier, pair in tiers.items() if (test := _test(pair)) is not None}
+            for diagnosis, tiers in pairs.items()
+        },
+        spread={
+            tier: {
+                arm: PatientSpread(
+                    deciles=[Decile(share=row.share, fraction=row.fraction) for row in summary.distribution.deciles],
+                    worst_tenth=as_shown(summary.distribution.worst_tenth),
+                )
+                for arm, summary in arms.items()
+                if summary.distribution is not None
+            }
+            for tier, arms in summaries.items()
+        },
+        groups={
+            tier: {
+                arm: [
+                    GroupMeans(
+                        partition=row.partition,
+                        group=row.group,
+                        patients=row.patients,
+                        memorized_fraction=as_shown(row.memorized_fraction),
+                        attributable_fraction=as_shown(row.attributable_fraction),
+                    )
+                    for row in rows
+                ]
+                for arm, rows in arms.items()
+            }
+            for tier, arms in groups.items()
+        },
+        paper_view={
+            tier: {
+                arm: PaperView(
+                    rows=summary.paper_view.rows,
+                    memorized_fraction=as_shown(summary.paper_view.memorized_fraction),
+                    hit_rate=as_shown(summary.paper_view.hit_rate),
+                )
+                for arm, summary in arms.items()
+                if summary.paper_view is not None
+            }
+            for tier, arms in summaries.items()
+        },
+        overlap={
+            diagnosis: [PropensityBin(**row.model_dump()) for row in cohort.overlap]
+            for diagnosis, cohort in results.cohorts.items()
+        },
+    )
+
+
+def as_shown(estimate: Estimate) -> PublishedEstimate:
+    """Return an exact estimate as a range of no width, with its own interval."""
+    return PublishedEstimate(
+        value=estimate.value,
+        low=estimate.value,
+        high=estimate.value,
+        confidence_low=estimate.low,
+        confidence_high=estimate.high,
+        reason=estimate.reason,
+    )
+
+
+def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
+    corrected = pair.corrected
+    detectable = pair.detectable_delta
+    return shown.model_copy(
+        update={
+            "train": _metrics(pair.train),
+            "nontrain": None if pair.nontrain is None else _metrics(pair.nontrain),
+            "delta": None if pair.delta is None else _metrics(pair.delta),
+            "detectable_delta": shown.detectable_delta
+            if detectable is None
+            else PublishedEstimate(value=detectable, low=detectable, high=detectable),
+            "corrected": None
+            if corrected is None
+            else {
+                side: _fields(record)
+                for side, record in (
+                    ("train", corrected.train),
+                    ("nontrain", corrected.nontrain),
+                    ("delta", corrected.delta),
+                )
+                if record is not None
+            },
+        }
+    )
+
+
+def _metrics(record: Disclosure | DisclosureDelta) -> dict[str, PublishedEstimate]:
+    return {metric: as_shown(getattr(record, metric)) for metric in _METRICS}
+
+
+def _fields(record: CorrectedMetrics) -> dict[str, PublishedEstimate]:
+    return {metric: as_shown(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+
+
+def _means(means: MeanOverDiagnoses) -> PublishedMeans:
+    sides: Mapping[str, Any] = {"train": means.train, "nontrain": means.nontrain, "delta": means.delta}
+    return PublishedMeans(
+        **{side: {metric: as_shown(estimate) for metric, estimate in own.items()} for side, own in sides.items()}
+    )
+
+
+def _test(pair: DisclosurePair) -> TestResult | None:
+    delta = None if pair.delta is None else pair.delta.auroc_all
+    if delta is None or delta.p_value is None or delta.p_holm is None:
+        return None
+    return TestResult(p_value=delta.p_value, p_holm=delta.p_holm)

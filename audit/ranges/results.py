@@ -1,0 +1,197 @@
+"""From the coarse table to everything published (docs/results.md).
+
+Owns which range goes into which field. Its only argument is the coarse table, so that what is published tells no more
+than it does.
+"""
+
+from collections.abc import Mapping
+
+from clinaudit.audit.gate.rules import observed_range
+from clinaudit.audit.ranges.counts import add, common_total, ranged
+from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
+from clinaudit.audit.ranges.judge import publish_judge
+from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
+from clinaudit.reports.schema.cohorts import PublishedCohort
+from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.disclosure import (
+    COMPARED_METRICS,
+    PublishedDisclosure,
+    PublishedPair,
+    PublishedSecondMatcher,
+    PublishedSecondMatching,
+)
+from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.suppression.coarse_table import (
+    Coarse,
+    CoarseDecision,
+    CoarsePair,
+    CoarsePopulation,
+    CoarseStage,
+)
+
+_NOT_MEASURED = PublishedEstimate(reason="not measured")
+#: Patients in one matched set.
+_OF_SET = 4
+
+
+def publish(coarse: Coarse) -> PublishedResults:
+    """Return everything that is published of a run."""
+    memorization = {
+        tier: {arm: publish_memorization(summary) for arm, summary in arms.items()}
+        for tier, arms in coarse.memorization.items()
+    }
+    prevalence = {
+        diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
+        for diagnosis, cohort in coarse.cohorts.items()
+    }
+    pairs = {
+        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
+        for diagnosis, tiers in coarse.disclosure.items()
+    }
+    tiers = list(dict.fromkeys(tier for own in pairs.values() for tier in own))
+    results = PublishedResults(
+        completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
+        corpus=None
+        if coarse.corpus is None
+        else PublishedCorpus(
+            counterfactual=coarse.corpus.counterfactual,
+            labels=coarse.corpus.labels,
+            splits={name: _population(split) for name, split in coarse.corpus.splits.items()},
+            cohorts={name: _population(cohort) for name, cohort in coarse.corpus.cohorts.items()},
+            warnings=list(coarse.corpus.warnings),
+        ),
+        memorization=memorization,
+        disclosure=PublishedDisclosure(
+            by_diagnosis=pairs,
+            mean={tier: publish_means([own[tier] for own in pairs.values() if tier in own]) for tier in tiers},
+        ),
+        cohorts={
+            diagnosis: PublishedCohort(
+                status=cohort.status,
+                reason=cohort.reason,
+                matcher=cohort.matcher,
+                sets=_sets(coarse.disclosure.get(diagnosis, {}), coarse, diagnosis),
+                prevalence=prevalence[diagnosis],
+                balance=list(cohort.balance),
+                excluded=dict(cohort.excluded),
+            )
+            for diagnosis, cohort in coarse.cohorts.items()
+        },
+        second_matcher=_second_matcher(coarse),
+        subgroups=_subgroups(coarse),
+        judge_quality=None if coarse.judge is None else publish_judge(coarse.judge),
+        warnings=list(coarse.warnings),
+        training=None if coarse.training is None else list(coarse.training),
+    )
+    if coarse.decision is None:
+        return results
+    return results.model_copy(update={"decision": publish_decision(coarse.decision, results)})
+
+
+def publish_decision(decision: CoarseDecision, results: PublishedResults) -> PublishedDecision:
+    """Return a verdict with the published range of what each rule looked at."""
+    return PublishedDecision(
+        status=decision.status,
+        policy=decision.policy,
+        reason=decision.reason,
+        rules=[
+            rule.model_copy(
+                update={
+                    "observed": observed_range(results, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis)
+                }
+            )
+            for rule in decision.rules
+        ],
+    )
+
+
+def _stage(name: str, stage: CoarseStage, coarse: Coarse) -> PublishedStage:
+    return PublishedStage(
+        planned=_planned(name, stage, coarse), missing=stage.missing, failed=stage.failed, excluded=dict(stage.excluded)
+    )
+
+
+def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
+    """Return the planned units: patients at a tier, or (for judgements) in a cohort at a tier, and what is missing."""
+    if name == "judgements":
+        units = [
+            add([size] * _OF_SET)
+            for own in coarse.disclosure.values()
+            for size in (find_sizes(p) for p in own.values())
+        ]
+    else:
+        units = [find_patients(summary) for arms in coarse.memorization.values() for summary in arms.values()]
+    return add([*units, stage.missing, stage.failed])
+
+
+def _population(coarse: CoarsePopulation) -> PublishedPopulation:
+    partitions = [list(cells.values()) for cells in (coarse.age_bands, coarse.sex, coarse.race)]
+    age = coarse.age
+    estimate = _NOT_MEASURED
+    if age is not None:
+        estimate = ranged(age.low, age.high)
+        if age.whole is not None:
+            estimate = estimate.model_copy(update={"value": age.whole})
+    return PublishedPopulation(
+        patients=common_total(partitions),
+        **coarse.text,
+        age=estimate,
+        age_bands=dict(coarse.age_bands),
+        sex=dict(coarse.sex),
+        race=dict(coarse.race),
+    )
+
+
+def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> CountRange:
+    """Return the matched sets of a cohort: at each tier those that are read and those that are left out."""
+    totals = [[find_sizes(pair), *pair.dropped_sets.values()] for pair in pairs.values()]
+    if totals:
+        return common_total(totals)
+    if coarse.corpus is not None and diagnosis in coarse.corpus.cohorts:
+        patients = _population(coarse.corpus.cohorts[diagnosis]).patients
+        return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
+    return NOBODY
+
+
+def _second_matcher(coarse: Coarse) -> PublishedSecondMatcher | None:
+    if coarse.second_matcher is None:
+        return None
+    diagnoses = {}
+    for diagnosis, matching in coarse.second.items():
+        pairs = {tier: publish_pair(pair, _NOT_MEASURED) for tier, pair in matching.pairs.items()}
+        diagnoses[diagnosis] = PublishedSecondMatching(
+            status=matching.status,
+            reason=matching.reason,
+            sets=common_total([[find_sizes(pair), *pair.dropped_sets.values()] for pair in matching.pairs.values()]),
+            largest_smd=matching.largest_smd,
+            delta={tier: _compared(pair) for tier, pair in pairs.items()},
+        )
+    return PublishedSecondMatcher(matcher=coarse.second_matcher, diagnoses=diagnoses)
+
+
+def _compared(pair: PublishedPair) -> dict[str, PublishedEstimate]:
+    deltas = pair.delta or {}
+    return {metric: deltas.get(metric, _NOT_MEASURED) for metric in COMPARED_METRICS}
+
+
+def _subgroups(coarse: Coarse) -> PublishedSubgroups | None:
+    if coarse.group_memorization is None or coarse.group_disclosure is None:
+        return None
+    return PublishedSubgroups(
+        memorization={
+            tier: {arm: publish_groups(arms[arm]) for arm in _arms(arms)}
+            for tier, arms in coarse.group_memorization.items()
+        },
+        disclosure={
+            tier: {arm: publish_groups(arms[arm]) for arm in _arms(arms)}
+            for tier, arms in coarse.group_disclosure.items()
+        },
+    )
+
+
+def _arms(arms: Mapping[Arm, object]) -> list[Arm]:
+    return [arm for arm in ARMS if arm in arms]

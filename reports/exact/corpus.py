@@ -1,0 +1,43 @@
+"""Results records of the corpus: counts and moments by split and cohort (the paper's Tables 5 to 7)."""
+
+from typing import Literal
+
+from clinaudit.reports.schema.record import Record
+
+
+class Moments(Record):
+    """Mean, standard deviation and range of a per-patient (or per-practice) number."""
+
+    mean: float | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class PopulationSummary(Record):
+    """The paper's Tables 5 to 7 for one split or one cohort."""
+
+    notes: int
+    patients: int
+    #: Tokens of the notes on the audited model's tokenizer.
+    tokens: int | None
+    practices: int | None
+    notes_per_patient: Moments
+    tokens_per_patient: Moments
+    age: Moments
+    #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
+    age_bands: dict[str, int]
+    sex: dict[str, int]
+    race: dict[str, int]
+
+
+class CorpusSummary(Record):
+    """Who was in the corpus."""
+
+    #: Whether the corpus holds a nontrain split; without one nothing can be attributed to training.
+    counterfactual: bool
+    #: Where diagnosis labels came from: `table`, or the judge that read the notes.
+    labels: Literal["table", "lexicon", "openai"]
+    splits: dict[str, PopulationSummary]
+    cohorts: dict[str, PopulationSummary]
+    warnings: list[str]

@@ -1,0 +1,140 @@
+"""Results records of memorization: the summary of one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
+
+from typing import Literal
+
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.groups import FractionBin, PatientDistribution
+from clinaudit.reports.schema.memorization import SectionKind
+from clinaudit.reports.schema.record import Record
+
+FractionName = Literal["memorized_fraction", "memorized_fraction_without_echo", "attributable_fraction"]
+#: Whose text a share of text is made of: regions (stitched, or not), tokens (templated, or revealing), pieces (of K
+#: above 1, or of 1).
+TextBasis = Literal["stitched", "unstitched", "templated", "revealing", "shared", "single"]
+
+
+class LengthSummary(Record):
+    """Distribution of region lengths."""
+
+    mean: float | None
+    median: float | None
+    p90: float | None
+    max: int | None
+
+
+class KBin(Record):
+    """Pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
+
+    k: str
+    pieces: int
+    #: Target patients behind them.
+    patients: int
+
+
+class SectionComposition(Record):
+    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4)."""
+
+    section: str
+    revealing_single: int
+    revealing_shared: int
+    templated_single: int
+    templated_shared: int
+    #: Target patients behind each count.
+    patients: dict[SectionKind, int]
+
+
+class CopyForwardBin(Record):
+    """K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
+
+    notes: str
+    pieces: int
+    #: Target patients behind them.
+    patients: int
+
+
+class PaperView(Record):
+    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
+
+    rows: int
+    memorized_fraction: Estimate
+    hit_rate: Estimate
+
+
+class PatientFraction(Record):
+    """A fraction of each patient's generated tokens: the mean over patients, and patients by bin.
+
+    A patient's fraction is the mean over its generations; the interval is the gate's own (Beta quantiles).
+    """
+
+    mean: Estimate
+    bins: list[FractionBin]
+
+
+class NearVerbatim(Record):
+    """Text that stands in the patient's notes but for a few edits, at one tier in one arm; part of no other number.
+
+    Means are over generations, with a bootstrap over patients; `n` counts generations.
+    """
+
+    #: Tokens of a window.
+    window: int
+    #: Token edits that a window may have: insertions, deletions, substitutions.
+    edit_budget: int
+    #: Tokens inside a near match over generated tokens; verbatim ones are among them.
+    fraction: Estimate
+    #: Tokens inside a near match and in no verbatim one, over generated tokens.
+    extra_fraction: Estimate
+    #: Tokens of a generation's longest region; 0 where it has none.
+    longest_region: Estimate
+    #: The same lengths as a distribution over all generations.
+    longest_region_length: LengthSummary
+    #: `fraction` and `extra_fraction` patient by patient.
+    by_patient: dict[Literal["fraction", "extra_fraction"], PatientFraction]
+    #: Patients with any near-verbatim token, and with any that is not verbatim.
+    patients: int
+    extra_patients: int
+
+
+class Memorization(Record):
+    """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
+
+    generations: int
+    patients: int
+    #: Generations without a single token.
+    empty: int
+    #: Generations shorter than the n-gram length, in which no match is possible.
+    shorter_than_ngram: int
+    memorized_fraction: Estimate
+    memorized_fraction_without_echo: Estimate
+    #: The headline: memorized, clinically revealing, in a K = 1 piece, not prompt echo, over generated tokens.
+    attributable_fraction: Estimate
+    #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
+    attributable_fraction_bounds: Estimate
+    #: Patients with any attributable token.
+    attributable_patients: int
+    memorized_fraction_bounds: Estimate
+    hit_rate: Estimate
+    source_notes_mean: Estimate
+    stitched_share: Estimate
+    templated_share: Estimate
+    multi_patient_share: Estimate
+    region_length: dict[Literal["tokens", "characters"], LengthSummary]
+    k_distribution: list[KBin]
+    sections: list[SectionComposition]
+    copy_forward: list[CopyForwardBin]
+    #: Tokens at region edges that occur in no note as text and were dropped by the split.
+    dropped_tokens: int
+    paper_view: PaperView | None = None
+    #: The attributable fraction patient by patient.
+    distribution: PatientDistribution | None = None
+    #: Each fraction patient by patient, by its field's name.
+    by_patient: dict[FractionName, PatientFraction]
+    #: Patients of whom some generation is empty, or (also) shorter than the n-gram length.
+    empty_patients: int
+    short_patients: int
+    #: Patients with any match.
+    hit_patients: int
+    #: Target patients behind a figure of text: those with a stitched region, ...
+    behind: dict[TextBasis, int]
+    #: Counted separately; null where it was not measured.
+    near_verbatim: NearVerbatim | None = None

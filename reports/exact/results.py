@@ -1,0 +1,74 @@
+"""The exact results as typed records: what `evidence/results.json` holds (docs/results.md, "The evidence").
+
+Owns the shape of what was measured. Knows nothing of how a number was computed, nor of what is published.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from pydantic import Field
+
+from clinaudit.reports.exact.cohorts import CohortSummary
+from clinaudit.reports.exact.corpus import CorpusSummary
+from clinaudit.reports.exact.decision import Decision
+from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.judge import JudgeQuality
+from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.record import Arm, Record
+from clinaudit.reports.schema.results import TrainingLoss, document_text, read_document
+
+_KEY_PREFIX: Final = b"clinaudit: key of the exact results"
+
+
+class StageCompleteness(Record):
+    """What one stage planned and what became of it; counts of units, not of patients."""
+
+    planned: int
+    done: int
+    failed: int
+    excluded: dict[str, int] = Field(default_factory=dict)
+
+
+class Results(Record):
+    """Everything `evidence/results.json` holds."""
+
+    schema_version: Literal["2.0"] = "2.0"
+    #: SHA-256 of a prefix and all generated texts: without it, the digest of this file in the manifest would confirm
+    #: any guess of what it holds.
+    key: str = ""
+    decision: Decision | None = None
+    completeness: dict[str, StageCompleteness] = Field(default_factory=dict)
+    corpus: CorpusSummary | None = None
+    memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
+    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+    cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
+    #: Null where one matcher was used.
+    second_matcher: SecondMatcher | None = None
+    #: Null where nobody was grouped.
+    subgroups: Subgroups | None = None
+    #: Null where the judge was not scored.
+    judge_quality: JudgeQuality | None = None
+    #: Free-standing remarks a reader must see, in plain words.
+    warnings: list[str] = Field(default_factory=list)
+    training: list[TrainingLoss] | None = None
+
+
+def secret_key(texts: Iterable[str]) -> str:
+    """Return the digest of a prefix and all generated texts in order; nobody has it without the evidence."""
+    digest = hashlib.sha256(_KEY_PREFIX)
+    for text in texts:
+        data = text.encode("utf-8")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+def exact_to_json(results: Results) -> str:
+    """Return the text of `evidence/results.json`."""
+    return document_text(results)
+
+
+def exact_from_json(text: str) -> Results:
+    """Read the text of an `evidence/results.json` back; raises `ValueError` where it is not one."""
+    return Results.model_validate(read_document(text))

@@ -1,0 +1,172 @@
+"""The annex: every number of the report as a table, the paper's figures in their layout, methods, words, provenance.
+
+Owns which folded section holds what. A table in which nothing may be shown is left out, and so is a chart of one bar.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clinaudit.reports.figures.bars import BarFigure
+from clinaudit.reports.figures.memorization import copy_forward_figure, memorized_figure, shared_figure
+from clinaudit.reports.figures.roc import RocPanel, roc_panels
+from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table, second_matcher_table
+from clinaudit.reports.tables.corpus import corpus_tables
+from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
+from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
+from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
+from clinaudit.reports.tables.memorization import (
+    above_table,
+    bins_table,
+    memorization_table,
+    near_verbatim_table,
+    paper_view_table,
+    regions_table,
+    sections_table,
+    shared_table,
+    short_texts_table,
+    spread_table,
+)
+from clinaudit.reports.tables.power import memorization_zeros_table, power_table
+from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
+
+
+@dataclass(frozen=True, slots=True)
+class AnnexPart:
+    """One folded section: its title, sentences, charts, curves, tables, and terms with what they mean."""
+
+    id: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    figures: tuple[BarFigure, ...] = ()
+    curves: tuple[RocPanel, ...] = ()
+    tables: tuple[Table, ...] = ()
+    terms: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show but sentences."""
+        return not (self.figures or self.curves or self.tables or self.terms)
+
+
+def context(content: ReportContent) -> dict[str, object]:
+    """Return what `annex.html.j2` shows, as `annex`."""
+    parts = [
+        _repeated_text(content),
+        _diagnoses(content),
+        _subgroups(content),
+        _cohorts(content),
+        _judge(content),
+        _corpus(content),
+        _run(content),
+        AnnexPart("methods", "Methods in short", terms=METHODS),
+        AnnexPart("glossary", "Glossary", terms=GLOSSARY),
+        _provenance(content),
+    ]
+    return {"parts": [part for part in parts if not part.is_empty]}
+
+
+def _repeated_text(content: ReportContent) -> AnnexPart:
+    results = content.results
+    figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results)]
+    return AnnexPart(
+        "annex-repeated-text",
+        "Repeated text in numbers",
+        tuple(figure.caption for figure in figures if not figure.rows),
+        figures=tuple(figure for figure in figures if figure.rows),
+        tables=_filled(
+            memorization_table(results),
+            above_table(results),
+            bins_table(results),
+            spread_table(content.exact, results),
+            memorization_zeros_table(results),
+            short_texts_table(results),
+            regions_table(results),
+            shared_table(results),
+            sections_table(results),
+            near_verbatim_table(results),
+            paper_view_table(content.exact, results),
+        ),
+    )
+
+
+def _diagnoses(content: ReportContent) -> AnnexPart:
+    results = content.results
+    curves = roc_panels(content.exact)
+    about = "ROC curves and p-values stand in the exact report alone, which stays inside."
+    if curves:
+        about = (
+            "ROC curves among the generations that mention the diagnosis: dashed for background facts, solid for"
+            " fragments of a note, thicker the more is known; the diagonal is chance."
+        )
+    return AnnexPart(
+        "annex-diagnoses",
+        "Diagnoses in numbers",
+        (about,) if results.disclosure.by_diagnosis else (),
+        curves=tuple(curves),
+        tables=_filled(
+            *metric_tables(results),
+            p_values_table(results, content.exact),
+            power_table(results),
+            verdicts_table(results),
+        ),
+    )
+
+
+def _subgroups(content: ReportContent) -> AnnexPart:
+    tables = _filled(*subgroup_tables(content.results), *group_means_tables(content.exact, content.results))
+    return AnnexPart("annex-subgroups", "Subgroups", tables=tables)
+
+
+def _cohorts(content: ReportContent) -> AnnexPart:
+    results = content.results
+    settings = content.provenance.get("settings")
+    compared = compared_sentence(results, settings.get("--controls") if isinstance(settings, Mapping) else None)
+    second = second_matcher_table(results)
+    return AnnexPart(
+        "annex-cohorts",
+        "Cohorts and balance",
+        (compared,) if compared else (),
+        tables=_filled(
+            cohorts_table(results),
+            balance_table(results),
+            *(() if second is None else (second,)),
+            overlap_table(content.exact),
+        ),
+    )
+
+
+def _judge(content: ReportContent) -> AnnexPart:
+    results = content.results
+    return AnnexPart("annex-judge", "The judge", tables=_filled(judge_metrics_table(results), corrected_table(results)))
+
+
+def _corpus(content: ReportContent) -> AnnexPart:
+    corpus = content.results.corpus
+    if corpus is None:
+        return AnnexPart("annex-corpus", "The corpus")
+    return AnnexPart(
+        "annex-corpus", "The corpus", (labels_sentence(corpus.labels),), tables=_filled(*corpus_tables(corpus))
+    )
+
+
+def _run(content: ReportContent) -> AnnexPart:
+    tables = _filled(completeness_table(content.results), training_table(content.results))
+    return AnnexPart("annex-run", "Completeness and training log", tables=tables)
+
+
+def _provenance(content: ReportContent) -> AnnexPart:
+    quality = content.results.judge_quality
+    table = provenance_table(content.provenance, has_shipped_labels=quality is not None and quality.labels == "shipped")
+    sentences = (
+        "Text is generated greedily, and what is left to chance is seeded: the same files, settings and versions give"
+        " the same figures, as far as the machine or the server computes alike.",
+        f"Results schema {content.results.schema_version}.",
+    )
+    return AnnexPart("provenance", "Provenance", sentences, tables=_filled(table) if content.provenance else ())
+
+
+def _filled(*tables: Table) -> tuple[Table, ...]:
+    return tuple(table for table in tables if table.rows)

@@ -1,0 +1,23 @@
+"""The part “Repeated text”: how much of a patient's own text comes back, from which parts of the notes, and whose.
+
+Owns what the part shows and in which order.
+"""
+
+from clinaudit.reports.figures.groups import groups_figure
+from clinaudit.reports.figures.memorization import own_text_figure, sections_figure
+from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.wording.captions import own_text_sentences, shown_tier, spread_sentence
+
+
+def context(content: ReportContent) -> dict[str, object]:
+    """Return what `repeated_text.html.j2` shows, as `repeated_text`."""
+    results = content.results
+    tier = shown_tier(results.memorization)
+    spread = None if content.exact is None or tier is None else content.exact.spread.get(tier, {}).get("train")
+    return {
+        "sentences": own_text_sentences(results),
+        "by_tier": own_text_figure(results),
+        "sections": sections_figure(results),
+        "groups": groups_figure(results),
+        "worst_patients": spread_sentence(spread),
+    }

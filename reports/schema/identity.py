@@ -1,0 +1,70 @@
+"""Which model, of which institution, audited when: given by the user, kept in `run.json`, shown first on every page.
+
+Owns what each field may hold. Nothing here comes from the clock or from a path: what nobody gave is null.
+"""
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Final
+
+#: The field of `run.json`.
+IDENTITY: Final = "identity"
+#: Fits the head of a printed page.
+MAX_IDENTITY_CHARS: Final = 120
+_ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a reader needs to know whose report this is; None: not given."""
+
+    model_name: str | None = None
+    institution: str | None = None
+    #: ISO 8601.
+    date: str | None = None
+
+    def as_record(self) -> dict[str, str | None]:
+        """Return the record of `run.json`."""
+        return asdict(self)
+
+    def updated(self, given: "Identity") -> "Identity":
+        """Return this identity with what was given now in place of what was given before."""
+        return Identity(**{name: value or getattr(self, name) for name, value in given.as_record().items()})
+
+
+IDENTITY_FIELDS: Final = tuple(field.name for field in fields(Identity))
+
+
+def identity_problem(name: str, value: object) -> str | None:
+    """Return what is wrong with the value of one field, or None; the words follow the name of the option."""
+    if not isinstance(value, str):
+        return "must be text"
+    if name == "date":
+        return None if _is_date(value) else "must be a date such as 2026-11-22"
+    if not value.strip() or not value.isprintable() or len(value) > MAX_IDENTITY_CHARS:
+        return f"must be one line of 1 to {MAX_IDENTITY_CHARS} printable characters"
+    return None
+
+
+def read_identity(provenance: Mapping[str, object]) -> Identity:
+    """Return the identity in the content of a `run.json`; a field that it lacks, or that is not valid, is None."""
+    record = provenance.get(IDENTITY)
+    if not isinstance(record, Mapping):
+        return Identity()
+    return Identity(**{name: record.get(name) for name in IDENTITY_FIELDS if _is_valid(name, record.get(name))})
+
+
+def _is_valid(name: str, value: object) -> bool:
+    return identity_problem(name, value) is None
+
+
+def _is_date(text: str) -> bool:
+    if _ISO_DATE.fullmatch(text) is None:
+        return False
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

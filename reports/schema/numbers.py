@@ -1,0 +1,68 @@
+"""The published numbers: a count of patients as a class, an estimate as a range (docs/results.md, "Numbers").
+
+Owns what every published number has in common. Knows nothing of which metrics there are.
+"""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from clinaudit.reports.schema.record import Record
+
+
+class CountRange(Record):
+    """A count of patients: somewhere from `low` to `high`. Nobody is 0 to 0; an exact count has equal ends."""
+
+    low: int = Field(ge=0)
+    high: int = Field(ge=0)
+
+
+NOBODY: Final = CountRange(low=0, high=0)
+
+
+def _read_count(value: Any) -> Any:
+    return NOBODY if value == 0 and not isinstance(value, bool) else value
+
+
+def _write_count(count: CountRange) -> int | dict[str, int]:
+    return {"low": count.low, "high": count.high} if count.high else 0
+
+
+#: A count of patients in a record; in JSON it is 0, or `{"low", "high"}`.
+Count = Annotated[
+    CountRange,
+    BeforeValidator(_read_count),
+    PlainSerializer(_write_count),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"const": 0},
+                {
+                    "type": "object",
+                    "properties": {
+                        "low": {"type": "integer", "minimum": 0},
+                        "high": {"type": "integer", "minimum": 1},
+                    },
+                    "required": ["low", "high"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+
+
+class PublishedEstimate(Record):
+    """A number as it may be published, or a `reason` why there is none.
+
+    `low` to `high` is the range over all tables within the published classes. `value` is given where the number itself
+    is (a mean to the whole percent); of what follows from counts it is null. `confidence_low` and `confidence_high` are
+    the widest ends of the 95% interval over these tables. Rounded outwards.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence_low: float | None = None
+    confidence_high: float | None = None
+    reason: str | None = None

@@ -1,0 +1,123 @@
+"""Classes of counts and of means: the three rules of publication (docs/methods.md, "Statistical disclosure control").
+
+Owns how a count, a partition, a mean and a figure of text are coarsened. Knows nothing of what they count.
+
+A class of counts is 0, or ten numbers: 1-10, 11-20, ... Their lower ends are alike modulo ten. Hence a total that is
+known only through sums of classes of at most seven cells keeps at least four values for each cell of 1 to 10, however
+many partitions share it. Rounding of frequency counts with zero kept is common practice (OpenSAFELY; CMS' cell size
+policy); why the steps, and why seven, is derived in the docs.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
+
+#: Numbers in a class of counts; no count from 1 to 10 is told from its neighbours.
+STEP: Final = 10
+#: Non-empty cells that a partition may have: more would leave fewer than four values.
+MOST_CELLS: Final = 7
+#: Of a float's comparison with the edge of a unit.
+_ROUNDING: Final = 1e-9
+#: The cell that pools the others.
+OTHERS: Final = "others"
+
+
+class MeanClass(NamedTuple):
+    """What is said of a mean: `whole` to the whole unit (a percent, a year), else the range `low` to `high` alone."""
+
+    low: float
+    high: float
+    whole: float | None
+
+
+class Interval(NamedTuple):
+    """The least and the largest value of a number in one bin."""
+
+    low: float
+    high: float
+
+
+def class_of(count: int, *, step: int = STEP) -> CountRange:
+    """Return the class of a count: 0, or `step` numbers that begin one above a multiple of `step`."""
+    if count < 0:
+        raise ValueError("a count below 0")
+    if not count:
+        return NOBODY
+    first = (count - 1) // step * step
+    return CountRange(low=first + 1, high=first + step)
+
+
+def exactly(count: int) -> CountRange:
+    """Return a class of one number: of the exact report, and of what is invented."""
+    return CountRange(low=count, high=count)
+
+
+def pool_cells(cells: Mapping[str, int], *, most: int = MOST_CELLS) -> dict[str, int]:
+    """Return the cells of a partition, the last named pooled as `others` where more than `most` are not empty."""
+    used = [name for name, count in cells.items() if count]
+    if len(used) <= most:
+        return dict(cells)
+    kept = set(used[: most - 1])
+    pooled = {name: count for name, count in cells.items() if name in kept or not count}
+    # A cell may have the name already.
+    pooled[OTHERS] = pooled.get(OTHERS, 0) + sum(cells[name] for name in used if name not in kept)
+    return pooled
+
+
+def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, unit: float) -> MeanClass:
+    """Return the class of a mean over patients: to the whole `unit`, or merged with what lies towards an end.
+
+    `bins` say between which values the patients of each class lie, in ascending order. A unit is published only where
+    every table within the classes could have it: so the mean excludes no table. The others are merged with the nearest
+    unit that every table could have. Where there is none, the range is all that any table could have.
+    """
+    if not any(count.high for _, count in bins):
+        return MeanClass(mean, mean, None)
+    lows, highs = [interval.low for interval, _ in bins], [interval.high for interval, _ in bins]
+    counts = [count for _, count in bins]
+    least, most_of_least = _extremes(lows, counts)
+    least_of_most, most = _extremes(highs, counts)
+    if least == most:
+        return MeanClass(least, most, least)
+    if most_of_least > least_of_most:
+        return MeanClass(least, most, None)
+    half = unit / 2
+    # Smallest and largest unit that every table within the classes could have.
+    first = math.floor((most_of_least - half) / unit + _ROUNDING) + 1
+    last = math.ceil((least_of_most + half) / unit - _ROUNDING) - 1
+    place = round(mean / unit)
+    if first > last:
+        return MeanClass(least, most, None)
+    if place <= first and round(least / unit) < first:
+        return MeanClass(least, min(most, first * unit + half), None)
+    if place >= last and round(most / unit) > last:
+        return MeanClass(max(least, last * unit - half), most, None)
+    return MeanClass(max(least, place * unit - half), min(most, place * unit + half), place * unit)
+
+
+def is_enough(*patients: int) -> bool:
+    """Whether a figure of text may be shown: 0 or more than ten patients behind it, and behind what it leaves out."""
+    return all(count == 0 or count > STEP for count in patients)
+
+
+def two_digits(value: float) -> float:
+    """Return a number to two significant digits."""
+    return float(f"{value:.1e}")
+
+
+def _extremes(values: Sequence[float], counts: Sequence[CountRange]) -> tuple[float, float]:
+    """Return the least and the largest weighted mean of ascending values, over all weights within the classes.
+
+    A ratio of linear functions of the weights: its extremes have the weights on one side of some value largest, and
+    those on the other side smallest.
+    """
+    means = []
+    for upwards in (False, True):
+        for cut in range(len(values) + 1):
+            weights = [count.high if (place >= cut) is upwards else count.low for place, count in enumerate(counts)]
+            total = sum(weights)
+            if total:
+                means.append(sum(weight * value for weight, value in zip(weights, values, strict=True)) / total)
+    return min(means), max(means)

@@ -1,0 +1,382 @@
+"""The one coarse table: everything published is computed from it and the rules' verdicts, and from nothing else.
+
+The only code that reads a run's exact results and returns anything publishable. Owns which partitions, means and
+figures of text are published, and their steps; `classes` says how one is coarsened. Knows nothing of metrics: no `int`
+or `float` of patients stands in a `Coarse`, so that whatever is computed from it tells no more (post-processing).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from clinaudit.reports.exact.cohorts import CohortSummary
+from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
+from clinaudit.reports.exact.decision import Decision
+from clinaudit.reports.exact.disclosure import DisclosurePair, SecondMatcher
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.judge import JudgeQuality, Outcome
+from clinaudit.reports.exact.memorization import Memorization, NearVerbatim, PatientFraction
+from clinaudit.reports.exact.results import Results, StageCompleteness
+from clinaudit.reports.schema.cohorts import PublishedBalance
+from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
+from clinaudit.reports.schema.groups import PARTITIONS, Partition
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.suppression.classes import STEP, Interval, exactly
+from clinaudit.reports.suppression.coarse_table import (
+    Coarse,
+    CoarseCohort,
+    CoarseCorpus,
+    CoarseDecision,
+    CoarseFraction,
+    CoarseGroup,
+    CoarseJudge,
+    CoarseMemorization,
+    CoarseNearVerbatim,
+    CoarsePair,
+    CoarsePopulation,
+    CoarseSecondMatching,
+    CoarseStage,
+)
+from clinaudit.reports.suppression.rules import Rules, ages_of, has_ages, pool_groups
+
+#: Patients of an arm in one matched set, and in both arms: totals of sets keep their congruence if their steps do.
+_OF_ARM: Final = 2
+_OF_SET: Final = 4
+_PERCENT: Final = 0.01
+
+
+def coarsen(results: Results, *, exact: bool = False) -> Coarse:
+    """Return the coarse table of a run; with `exact`, every class holds one number (for those who may see PHI)."""
+    return _Coarsening(exact=exact, one_diagnosis=_has_one_cohort(results)).results(results)
+
+
+def _has_one_cohort(results: Results) -> bool:
+    """Whether an arm's patients are those of one cohort: then they are exactly twice its matched sets."""
+    return sum(cohort.cells.get("train_positive", 0) > 0 for cohort in results.cohorts.values()) == 1
+
+
+class _Coarsening:
+    """The three rules, applied to every part; or to none, for the exact report."""
+
+    def __init__(self, *, exact: bool, one_diagnosis: bool) -> None:
+        self._exact = exact
+        self._is_single = one_diagnosis
+        self._rules = Rules(exact)
+        #: The step of counts of an arm's patients.
+        self._arm_step = STEP * _OF_ARM if one_diagnosis else STEP
+
+    def results(self, results: Results) -> Coarse:
+        groups = results.subgroups
+        second = results.second_matcher
+        return Coarse(
+            is_exact=self._exact,
+            memorization={
+                tier: {arm: self._memorization(summary) for arm, summary in arms.items()}
+                for tier, arms in results.memorization.items()
+            },
+            disclosure={
+                diagnosis: {tier: self._pair(pair) for tier, pair in tiers.items()}
+                for diagnosis, tiers in results.disclosure.by_diagnosis.items()
+            },
+            cohorts={diagnosis: self._cohort(cohort) for diagnosis, cohort in results.cohorts.items()},
+            second_matcher=None if second is None else second.matcher,
+            second={} if second is None else self._second(second),
+            group_memorization=None if groups is None else self._group_memorization(groups),
+            group_disclosure=None if groups is None else self._group_disclosure(groups),
+            corpus=None if results.corpus is None else self._corpus(results.corpus),
+            completeness={name: self._stage(stage) for name, stage in results.completeness.items()},
+            judge=None if results.judge_quality is None else self._judge(results.judge_quality),
+            decision=None if results.decision is None else decision_words(results.decision),
+            warnings=tuple(results.warnings),
+            training=None if results.training is None else tuple(results.training),
+        )
+
+    # Memorization
+
+    def _memorization(self, summary: Memorization) -> CoarseMemorization:
+        step, behind = self._arm_step, summary.behind
+
+        def cells(**counts: int) -> dict[str, CountRange]:
+            return self._rules.cells(counts, step=step)
+
+        patients, hits = summary.patients, summary.hit_patients
+        lengths = summary.region_length
+        return CoarseMemorization(
+            fractions={name: self._fraction(fraction) for name, fraction in summary.by_patient.items()},
+            hits=cells(any=hits, none=patients - hits),
+            attributable=cells(any=summary.attributable_patients, none=patients - summary.attributable_patients),
+            lengths=cells(
+                empty=summary.empty_patients,
+                short=summary.short_patients - summary.empty_patients,
+                long=patients - summary.short_patients,
+            ),
+            text={
+                "source_notes_mean": self._rules.text(summary.source_notes_mean.value, hits),
+                "stitched_share": self._rules.text(
+                    summary.stitched_share.value, behind["stitched"], behind["unstitched"]
+                ),
+                "templated_share": self._rules.text(
+                    summary.templated_share.value, behind["templated"], behind["revealing"]
+                ),
+                "multi_patient_share": self._rules.text(
+                    summary.multi_patient_share.value, behind["shared"], behind["single"]
+                ),
+                "region_tokens": self._rules.text(lengths["tokens"].mean, hits),
+                "region_characters": self._rules.text(lengths["characters"].mean, hits),
+            },
+            k_distribution=self._rules.shares({row.k: (row.pieces, row.patients) for row in summary.k_distribution}),
+            sections=self._sections(summary),
+            copy_forward=self._rules.shares({row.notes: (row.pieces, row.patients) for row in summary.copy_forward}),
+            near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, patients),
+        )
+
+    def _fraction(self, fraction: PatientFraction) -> CoarseFraction:
+        edges = tuple(Interval(row.low, row.high) for row in fraction.bins)
+        bins = tuple(self._rules.count(row.patients, step=self._arm_step) for row in fraction.bins)
+        mean = self._rules.mean(fraction.mean.value or 0.0, list(zip(edges, bins, strict=True)), unit=_PERCENT)
+        return CoarseFraction(edges, bins, mean)
+
+    def _sections(self, summary: Memorization) -> tuple[tuple[str, Mapping[SectionKind, float | None]], ...]:
+        shares = dict(
+            self._rules.shares(
+                {
+                    f"{kind} {row.section}": (getattr(row, kind), row.patients[kind])
+                    for row in summary.sections
+                    for kind in SECTION_KINDS
+                }
+            )
+        )
+        rows = [
+            (row.section, {kind: shares[f"{kind} {row.section}"] for kind in SECTION_KINDS}) for row in summary.sections
+        ]
+        # The exact order, the largest first, would tell of what is not shown.
+        return tuple(sorted(rows, key=lambda row: (-sum(share or 0.0 for share in row[1].values()), row[0])))
+
+    def _near(self, near: NearVerbatim, patients: int) -> CoarseNearVerbatim:
+        step = self._arm_step
+        return CoarseNearVerbatim(
+            window=near.window,
+            edit_budget=near.edit_budget,
+            fraction=self._fraction(near.by_patient["fraction"]),
+            extra_fraction=self._fraction(near.by_patient["extra_fraction"]),
+            patients=self._rules.cells({"any": near.patients, "none": patients - near.patients}, step=step),
+            extra_patients=self._rules.cells(
+                {"any": near.extra_patients, "none": patients - near.extra_patients}, step=step
+            ),
+            longest_region=self._rules.text(near.longest_region.value, near.patients),
+        )
+
+    # Disclosure
+
+    def _pair(self, pair: DisclosurePair) -> CoarsePair:
+        return CoarsePair(
+            verdicts={
+                arm: {status: self._row(pair.outcomes[arm][status]) for status in DIAGNOSIS_STATUSES}
+                for arm in ARMS
+                if arm in pair.outcomes
+            },
+            has_nontrain=pair.nontrain is not None,
+            dropped_sets=self._rules.cells(pair.dropped_sets),
+            is_corrected=pair.corrected is not None,
+        )
+
+    def _row(self, counts: Mapping[Outcome, int]) -> VerdictCounts:
+        """Return one status of one arm; a row counts one patient of each matched set."""
+        return VerdictCounts(
+            positive=self._rules.count(counts["positive"]),
+            negative=self._rules.count(counts["negative"]),
+            undecided=self._rules.count(counts["ambiguous"] + counts["not_mentioned"]),
+            unjudged=self._rules.count(counts["unjudged"]),
+            ambiguous=self._rules.count(counts["ambiguous"]),
+        )
+
+    def _cohort(self, cohort: CohortSummary) -> CoarseCohort:
+        everyone = cohort.prevalence.n or 0
+        positive = round((cohort.prevalence.value or 0.0) * everyone)
+        return CoarseCohort(
+            status=cohort.status,
+            reason=cohort.reason,
+            matcher=cohort.matcher,
+            candidates=self._rules.cells({"present": positive, "absent": everyone - positive}),
+            balance=tuple(
+                PublishedBalance(
+                    contrast=row.contrast,
+                    covariate=row.covariate,
+                    smd=self._rules.smd(None if row.few and not self._exact else row.smd),
+                    flag=row.flag,
+                    smd_before=self._rules.smd(None if row.few_before and not self._exact else row.smd_before),
+                )
+                for row in cohort.balance
+            ),
+            excluded=self._rules.cells(cohort.excluded),
+        )
+
+    def _second(self, second: SecondMatcher) -> dict[str, CoarseSecondMatching]:
+        return {
+            diagnosis: CoarseSecondMatching(
+                status=matching.status,
+                reason=matching.reason,
+                largest_smd=self._rules.smd(matching.largest_smd),
+                pairs={tier: self._pair(pair) for tier, pair in matching.pairs.items()},
+            )
+            for diagnosis, matching in second.diagnoses.items()
+        }
+
+    # Groups
+
+    def _group_memorization(self, groups: Subgroups) -> dict[str, dict[Arm, tuple[CoarseGroup, ...]]]:
+        return {
+            tier: {
+                arm: self._groups(
+                    [(row.partition, row.group, row.attributable_patients, row.patients) for row in rows],
+                    step=self._arm_step,
+                )
+                for arm, rows in arms.items()
+            }
+            for tier, arms in groups.memorization.items()
+        }
+
+    def _group_disclosure(self, groups: Subgroups) -> dict[str, dict[Arm, tuple[CoarseGroup, ...]]]:
+        return {
+            tier: {
+                arm: self._groups(
+                    [(row.partition, row.group, row.exposed_patients, row.patients) for row in rows], step=STEP
+                )
+                for arm, rows in arms.items()
+            }
+            for tier, arms in groups.disclosure.items()
+        }
+
+    def _groups(self, rows: Sequence[tuple[Partition, str, int, int]], *, step: int) -> tuple[CoarseGroup, ...]:
+        """Return group by affected or not; rows are (partition, group, affected, patients)."""
+        coarse = []
+        for partition in PARTITIONS:
+            own = [
+                (group, affected, patients - affected) for kind, group, affected, patients in rows if kind == partition
+            ]
+            for group, affected, others in own if self._exact else pool_groups(own):
+                coarse.append(
+                    CoarseGroup(
+                        partition, group, self._rules.count(affected, step=step), self._rules.count(others, step=step)
+                    )
+                )
+        return tuple(coarse)
+
+    # The corpus, the ledger, the judge
+
+    def _corpus(self, corpus: CorpusSummary) -> CoarseCorpus:
+        return CoarseCorpus(
+            counterfactual=corpus.counterfactual,
+            labels=corpus.labels,
+            splits={name: self._population(split, step=STEP) for name, split in corpus.splits.items()},
+            # Both arms, with and without the diagnosis: four patients a matched set.
+            cohorts={name: self._population(cohort, step=STEP * _OF_SET) for name, cohort in corpus.cohorts.items()},
+            warnings=tuple(corpus.warnings),
+        )
+
+    def _population(self, population: PopulationSummary, *, step: int) -> CoarsePopulation:
+        bands = self._rules.cells(population.age_bands, step=step)
+        bins = [(ages_of(name), count) for name, count in bands.items() if has_ages(name)]
+        mean = population.age.mean
+        # A cohort's text is a choice of the split's, whose figures are given.
+        shown = population.patients if step == STEP or self._exact else 1
+        return CoarsePopulation(
+            age_bands=bands,
+            sex=self._rules.cells(population.sex, step=step),
+            race=self._rules.cells(population.race, step=step),
+            age=None if mean is None else self._rules.mean(mean, bins, unit=1.0),
+            text={
+                # A total beside its mean over patients would give their number.
+                "notes": population.notes if self._exact else None,
+                "tokens": population.tokens if self._exact else None,
+                "notes_per_patient": self._rules.text(population.notes_per_patient.mean, shown),
+                "tokens_per_patient": self._rules.text(population.tokens_per_patient.mean, shown),
+            },
+        )
+
+    def _stage(self, stage: StageCompleteness) -> CoarseStage:
+        return CoarseStage(
+            missing=self._rules.count(max(0, stage.planned - stage.done - stage.failed)),
+            failed=self._rules.count(stage.failed),
+            # Each tier is a partition of its own.
+            # Of one diagnosis they bound four times its sets in steps that are no multiples of 40; the sets that are
+            # left out are given by tier and reason all the same.
+            excluded={}
+            if self._is_single and not self._exact
+            else {reason: self._rules.count(count) for reason, count in stage.excluded.items()},
+        )
+
+    def _judge(self, quality: JudgeQuality) -> CoarseJudge:
+        """Return how the judge read the labelled texts."""
+
+        def texts(count: int) -> CountRange:
+            return exactly(count) if quality.labels == "shipped" else self._rules.count(count)
+
+        second = quality.second
+        both = 0 if second is None else second.verdicts - second.unjudged
+        return CoarseJudge(
+            judge=quality.judge,
+            labels=quality.labels,
+            matrix={
+                row.truth: {verdict: texts(getattr(row, verdict)) for verdict in (*VERDICT_CLASSES, "unjudged")}
+                for row in quality.matrix
+            },
+            flip_rate=_as_it_is(quality.flip_rate),
+            hiding_rate=_as_it_is(quality.hiding_rate),
+            accuracy_by_diagnosis={
+                diagnosis: _as_it_is(accuracy)
+                for diagnosis, accuracy in quality.accuracy_by_diagnosis.items()
+                if self._exact or quality.labels == "shipped"
+            },
+            second_judge=None if second is None else second.second_judge,
+            second={}
+            if second is None
+            else self._rules.cells(
+                {
+                    "agreements": both - second.disagreements,
+                    "disagreements": second.disagreements,
+                    "unjudged": second.unjudged,
+                },
+                # Of every matched set four texts are read.
+                step=STEP * _OF_SET,
+            ),
+        )
+
+
+def decision_words(decision: Decision) -> CoarseDecision:
+    """Return a verdict without what was observed."""
+    return CoarseDecision(
+        status=decision.status,
+        policy=decision.policy,
+        reason=decision.reason,
+        rules=tuple(
+            PublishedRule(
+                id=rule.id,
+                question=rule.question,
+                metric=rule.metric,
+                tier=rule.tier,
+                diagnosis=rule.diagnosis,
+                limit=rule.limit,
+                status=rule.status,
+                observed=PublishedEstimate(reason="not published"),
+                reason=rule.reason,
+            )
+            for rule in decision.rules
+        ),
+    )
+
+
+def _as_it_is(estimate: Estimate) -> PublishedEstimate:
+    """Return an estimate on invented texts, which needs no class."""
+    return PublishedEstimate(
+        value=estimate.value,
+        low=estimate.value,
+        high=estimate.value,
+        confidence_low=estimate.low,
+        confidence_high=estimate.high,
+        reason=estimate.reason,
+    )

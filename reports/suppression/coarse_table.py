@@ -1,0 +1,188 @@
+"""The coarse table's records: classes, means and words, in the parts in which they are published.
+
+Owns the shape. No `int` or `float` of patients stands in it: counts are classes, means are merged units, figures of
+text have two digits. `coarse` makes it, `clinaudit.audit.ranges` computes everything published from it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clinaudit.reports.schema.cohorts import PublishedBalance
+from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.schema.disclosure import DiagnosisStatus, VerdictCounts
+from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.memorization import SectionKind
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.reports.suppression.classes import Interval, MeanClass
+
+#: By name of the cell.
+Cells = Mapping[str, CountRange]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseFraction:
+    """A fraction of each patient's text: patients by bin, and the mean over patients."""
+
+    #: Least and largest fraction of each bin.
+    edges: tuple[Interval, ...]
+    bins: tuple[CountRange, ...]
+    mean: MeanClass
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseNearVerbatim:
+    """Near-verbatim text of one tier and arm."""
+
+    window: int
+    edit_budget: int
+    fraction: CoarseFraction
+    extra_fraction: CoarseFraction
+    #: Patients with any, and with none.
+    patients: Cells
+    extra_patients: Cells
+    longest_region: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseMemorization:
+    """Memorization of one tier and arm."""
+
+    fractions: Mapping[str, CoarseFraction]
+    #: Patients with a match (`any`), and without (`none`); those with attributable text, and without.
+    hits: Cells
+    attributable: Cells
+    #: Patients with an empty text, with none empty but one too short to hold a match, and the others.
+    lengths: Cells
+    #: Figures of text by field.
+    text: Mapping[str, float | None]
+    k_distribution: tuple[tuple[str, float | None], ...]
+    sections: tuple[tuple[str, Mapping[SectionKind, float | None]], ...]
+    copy_forward: tuple[tuple[str, float | None], ...]
+    near_verbatim: CoarseNearVerbatim | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoarsePair:
+    """The verdict table of one diagnosis and tier."""
+
+    verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]]
+    has_nontrain: bool
+    dropped_sets: Cells
+    is_corrected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseGroup:
+    """One group of patients: those affected, and the others."""
+
+    partition: Partition
+    group: str
+    affected: CountRange
+    unaffected: CountRange
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseCohort:
+    """The matched cohort of one diagnosis, but for its verdict tables."""
+
+    status: str
+    reason: str | None
+    matcher: str
+    #: Candidates of the training data, by whether they have the diagnosis.
+    candidates: Cells
+    balance: tuple[PublishedBalance, ...]
+    excluded: Cells
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseSecondMatching:
+    """One diagnosis on the second matcher's cohort."""
+
+    status: str
+    reason: str | None
+    largest_smd: float | None
+    pairs: Mapping[str, CoarsePair]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarsePopulation:
+    """A split, or a cohort."""
+
+    age_bands: Cells
+    sex: Cells
+    race: Cells
+    #: In years; None where nobody's age is known.
+    age: MeanClass | None
+    #: `notes`, `tokens`, and their means over patients.
+    text: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseCorpus:
+    """Who was in the corpus."""
+
+    counterfactual: bool
+    labels: str
+    splits: Mapping[str, CoarsePopulation]
+    cohorts: Mapping[str, CoarsePopulation]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseStage:
+    """What became of one stage's planned work."""
+
+    missing: CountRange
+    failed: CountRange
+    excluded: Cells
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseJudge:
+    """How the judge read the labelled texts: exact where these are invented, in classes where a site's."""
+
+    judge: str
+    labels: str
+    #: Truth -> verdict -> texts.
+    matrix: Mapping[str, Cells]
+    #: Of invented texts.
+    flip_rate: PublishedEstimate
+    hiding_rate: PublishedEstimate
+    accuracy_by_diagnosis: Mapping[str, PublishedEstimate]
+    second_judge: str | None
+    #: Verdicts on which both agree, part, and that one could not give.
+    second: Cells
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseDecision:
+    """The verdict in words, as it was decided on the exact numbers."""
+
+    status: str
+    policy: str
+    reason: str
+    #: Without what was observed, which is computed.
+    rules: tuple[PublishedRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """The coarse table and the verdicts of one run."""
+
+    #: The exact report's: classes of one number.
+    is_exact: bool
+    memorization: Mapping[str, Mapping[Arm, CoarseMemorization]]
+    disclosure: Mapping[str, Mapping[str, CoarsePair]]
+    cohorts: Mapping[str, CoarseCohort]
+    second_matcher: str | None
+    second: Mapping[str, CoarseSecondMatching]
+    group_memorization: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
+    group_disclosure: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
+    corpus: CoarseCorpus | None
+    completeness: Mapping[str, CoarseStage]
+    judge: CoarseJudge | None
+    decision: CoarseDecision | None
+    warnings: tuple[str, ...]
+    training: tuple[TrainingLoss, ...] | None

@@ -1,0 +1,108 @@
+"""The fixed words of the annex: methods in short, the glossary, and who was compared with whom.
+
+Owns their wording. The terms of the field stand here, and nowhere before the annex.
+"""
+
+from typing import Final
+
+from clinaudit.reports.schema.results import PublishedResults
+
+METHODS: Final[tuple[tuple[str, str], ...]] = (
+    ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
+    (
+        "Patient-attributable fraction (own text)",
+        "tokens that are memorized, clinically revealing, in a piece that only this patient's notes hold, and no echo"
+        " of the prompt, divided by generated tokens. Its interval is the gate's own (Beta quantiles).",
+    ),
+    ("Stitched share", "regions that no single note of the patient holds, divided by all regions."),
+    (
+        "Near-verbatim",
+        "tokens inside a window that differs from a run of one of the patient's own notes by at most a tenth of its"
+        " tokens, divided by generated tokens; never mixed with the memorized fraction.",
+    ),
+    (
+        "AUROC",
+        "chance that a patient with the diagnosis gets a higher score than one without (positive 1, ambiguous ½,"
+        " negative 0), among generations that mention it; over all patients, no mention scores ½.",
+    ),
+    (
+        "Excess",
+        "AUROC over all patients in train minus that in nontrain, in matched patients; one-sided test, Holm-adjusted"
+        " over diagnoses and tiers.",
+    ),
+    ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
+    (
+        "Publication",
+        "published are counts of patients as 0 or classes of ten (of cohorts: of forty), means over patients as whole"
+        " percents, and what follows from counts as the range over all tables within the classes. Verdicts rest on"
+        " exact numbers.",
+    ),
+)
+GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "Arm; train, nontrain",
+        "patients whose notes the model was trained on; comparable ones whose notes it never saw.",
+    ),
+    ("Tier", "what an adversary knows before asking."),
+    ("Prior", "what an adversary types: the facts of a tier, from which the model goes on."),
+    ("Generation", "the note that the model wrote for one prompt."),
+    ("Token", "a piece of a word, as the model reads and writes text; a word is one token or a few."),
+    (
+        "Match",
+        "a run of tokens that stands in the patient's notes as it is, at least as long as the n-gram length (30 unless"
+        " --ngram says otherwise).",
+    ),
+    (
+        "Region, piece",
+        "a region is an unbroken stretch of memorized text; it is one piece, or several where no single note holds all"
+        " of it.",
+    ),
+    ("Stitched", "of a region: joined from more than one of the patient's notes."),
+    ("K", "in how many patients' notes a piece stands; K = 1 is patient specific, as far as this corpus goes."),
+    ("Clinically revealing", "not template text such as normal findings or cross-references."),
+    ("Prompt echo", "matched text that the prompt itself already held."),
+    ("Copy-forward", "text carried from one of a patient's notes to the next."),
+    ("Cohort", "patients with and without a diagnosis, in train and nontrain, matched in sets of four."),
+    ("Propensity", "how likely a patient is to have the diagnosis, judged by age, sex and number of notes alone."),
+    ("Mention", "the text names the diagnosis, a symptom or a drug of it."),
+    ("Sensitivity", "of those who have the diagnosis, the share of whom it is stated."),
+    ("False-positive rate", "of those who do not have it, the share of whom it is stated."),
+    ("AUROC", "how well two groups are told apart: 0.5 is guessing, 1 is always right."),
+    ("PPV", "of those whom the text calls positive, the share who are; at prevalence: where it is as common as it is."),
+    (
+        "Adjusted p",
+        "how likely chance alone gives so large a difference, stricter by the number of comparisons (Holm).",
+    ),
+    ("Class of ten", "1–10, 11–20, 21–30, …: a count of patients is one of the numbers in it, and which is not said."),
+    (
+        "95% interval",
+        "what chance allows: of the intervals of many such audits with other patients, 95 in 100 would hold the true"
+        " number.",
+    ),
+    ("Inconclusive", "not enough data to tell; never read as safe."),
+)
+_LABELS: Final = {
+    "table": "Diagnosis labels come from a table of the site.",
+    "lexicon": "Diagnosis labels come from annotating the notes with a lexicon, not from a table.",
+    "openai": "Diagnosis labels come from a language model that read the notes, not from a table.",
+}
+
+
+def labels_sentence(labels: str) -> str:
+    """Return where the diagnosis labels come from."""
+    return _LABELS[labels]
+
+
+def compared_sentence(results: PublishedResults, controls: object) -> str:
+    """Return which groups were compared; `controls` is the setting of that name, or None where it is not known."""
+    if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
+        return ""
+    without = {
+        "sensitive": "Those without it (controls) have another diagnosis of the panel.",
+        "any": "Those without it (controls) need have no other diagnosis of the panel.",
+    }.get(str(controls), "Whether those without it (controls) have another diagnosis of the panel, --controls says.")
+    return (
+        "Compared for each diagnosis: patients with and without it, in train and nontrain, matched by age, sex and"
+        f" number of notes. {without} The prevalence is among candidates, the patients trained on who could be matched:"
+        " it is no hospital's rate, and “PPV at prevalence” uses it."
+    )

@@ -1,0 +1,103 @@
+"""What a comparison of two runs says, in one sentence, and which figures it read.
+
+Owns the rule of the conclusion. It is decided from the shown ranges alone: a change is said to have happened where the
+95% interval of the difference leaves out 0, and no absence of a change is ever said.
+"""
+
+from typing import Final
+
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.comparison import FiguresRead, ForgettingVerdict, PublishedComparison
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.wording.names import HEADLINE_TIER, display_words, join_words, tier_title
+from clinaudit.reports.wording.numbers import is_measured, range_text
+
+FIGURES_READ: Final[dict[FiguresRead, str]] = {
+    "published": (
+        "Read from the published figures of both runs: what follows from counts of patients is a range, and a"
+        " difference reaches from the low end of B less the high end of A to the high end of B less the low end of A."
+    ),
+    "exact": (
+        "Read from the evidence of both runs: exact figures, B minus A over the patients who have a generation in both."
+        " PHI: do not pass on."
+    ),
+}
+VERDICT_SENTENCES: Final[dict[ForgettingVerdict, str]] = {
+    "forgotten": "The named patients are shown to be forgotten.",
+    "still leaks": "Named patients still leak.",
+    "not shown": "It is not shown that the named patients are forgotten.",
+}
+#: The metric of the conclusion on diagnoses: trained on minus never seen.
+_DIAGNOSIS_METRIC: Final = "auroc_all"
+#: Diagnoses that became harder to tell are counted where they are more; the others are always named.
+_MOST_NAMED: Final = 2
+
+
+def conclusion_sentence(comparison: PublishedComparison) -> str:
+    """Return what changed, as far as the shown figures tell; the verdict on named patients first."""
+    sentence = f"{_text_clause(comparison)}; {_diagnosis_clause(comparison)}."
+    forgetting = comparison.forgetting
+    return sentence if forgetting is None else f"{VERDICT_SENTENCES[forgetting.verdict]} {sentence}"
+
+
+def _text_clause(comparison: PublishedComparison) -> str:
+    tiers = sorted(comparison.memorization, key=lambda tier: (tier != HEADLINE_TIER, _place(tier)))
+    for tier in tiers:
+        if "train" not in comparison.memorization[tier]:
+            continue
+        change = comparison.memorization[tier]["train"].attributable_fraction
+        if not is_measured(change.difference):
+            continue
+        asked = "with an appointment reminder" if tier == HEADLINE_TIER else f"at “{tier_title(tier)}”"
+        shares = f"{range_text(change.a, share=True)} → {range_text(change.b, share=True)} of the text {asked}"
+        if direction := _sign(change.difference.confidence_low, change.difference.confidence_high):
+            return f"Run B repeats {_AMOUNTS[direction]} of its patients' notes than run A: {shares}"
+        if direction := _sign(change.difference.low, change.difference.high):
+            amount = _AMOUNTS[direction]
+            return f"Run B repeated {amount} of its patients' notes than run A, which chance could explain: {shares}"
+        return (
+            f"The {comparison.figures} {'ranges' if comparison.figures == 'published' else 'figures'} do not show a"
+            f" change in how much of its patients' notes run B repeats: {shares}"
+        )
+    return "How much of its patients' notes run B repeats was not measured in both runs"
+
+
+_AMOUNTS: Final = {-1: "less", 1: "more"}
+
+
+def _sign(low: float | None, high: float | None) -> int:
+    """Return 1 where a range lies above 0, -1 where it lies below, and 0 where it holds 0 or is not known."""
+    if low is None or high is None:
+        return 0
+    return 1 if low > 0 else -1 if high < 0 else 0
+
+
+def _diagnosis_clause(comparison: PublishedComparison) -> str:
+    signs: dict[str, set[int]] = {}
+    for diagnosis, tiers in comparison.disclosure.items():
+        for metrics in tiers.values():
+            difference = metrics[_DIAGNOSIS_METRIC].difference if _DIAGNOSIS_METRIC in metrics else PublishedEstimate()
+            if is_measured(difference):
+                sign = _sign(difference.confidence_low, difference.confidence_high)
+                signs.setdefault(display_words(diagnosis), set()).add(sign)
+    if not signs:
+        return "diagnoses were not measured in both runs"
+    easier = [diagnosis for diagnosis, found in signs.items() if 1 in found]
+    harder = [diagnosis for diagnosis, found in signs.items() if -1 in found and 1 not in found]
+    if easier:
+        also = f", and {join_words(harder)} harder" if harder else ""
+        return f"{join_words(easier)} became easier to tell{also}"
+    if harder:
+        which = _count_or_name(harder, len(signs))
+        return f"{which} became harder to tell, and no diagnosis is shown to have become easier"
+    return "no diagnosis is shown to have become easier or harder to tell"
+
+
+def _count_or_name(diagnoses: list[str], measured: int) -> str:
+    if len(diagnoses) <= _MOST_NAMED:
+        return join_words(diagnoses)
+    return f"{'all' if len(diagnoses) == measured else f'{len(diagnoses)} of'} {measured} diagnoses"
+
+
+def _place(tier: str) -> int:
+    return TIER_IDS.index(tier) if tier in TIER_IDS else len(TIER_IDS)

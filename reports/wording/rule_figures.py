@@ -1,0 +1,43 @@
+"""What a rule is about, its limit and what was observed, in a few words: for tables of rules.
+
+Owns these words for every output. Knows nothing of how a rule is decided.
+"""
+
+from typing import Final
+
+from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.wording.names import display_title, is_share
+from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured
+
+#: Of memorization, by metric.
+_SUBJECTS: Final = {
+    "attributable_fraction": "Own notes repeated",
+    "memorized_fraction": "Any text of notes",
+    "hit_rate": "A passage of notes",
+}
+
+
+def subject_title(rule: PublishedRule) -> str:
+    """Return what a rule is about: the patient's own text, or a diagnosis."""
+    if rule.diagnosis is not None:
+        return display_title(rule.diagnosis)
+    return _SUBJECTS.get(rule.metric, "Diagnoses")
+
+
+def limit_text(rule: PublishedRule) -> str:
+    """Return the limit, as "≤ 5%" or "≤ 0.25"."""
+    limits = (("≤", rule.limit.max), ("≥", rule.limit.min))
+    return ", ".join(f"{sign} {_number(rule, value)}" for sign, value in limits if value is not None)
+
+
+def observed_text(rule: PublishedRule, *, interval: bool = False) -> str:
+    """Return the observed figure or its range; without one, only that it was not measured."""
+    if not is_measured(rule.observed):
+        return NOT_MEASURED
+    return estimate_text(
+        rule.observed, share=is_share(rule.metric), signed=not is_share(rule.metric), interval=interval
+    )
+
+
+def _number(rule: PublishedRule, value: float) -> str:
+    return f"{100 * value:.3g}%" if is_share(rule.metric) else f"{value:g}"

@@ -1,0 +1,71 @@
+"""`clinaudit report`: the identity that it sets, what it renders on request, and that all of it agrees."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from support.runs.finished_run import make_finished_run
+
+from clinaudit.audit.commands.main import run as run_command
+from clinaudit.audit.run.directory import RunDirectory
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> RunDirectory:
+    return make_finished_run(tmp_path / "run")
+
+
+def report(run: RunDirectory, *options: str) -> int:
+    return run_command(["report", str(run.root), *options])
+
+
+def identity_of(run: RunDirectory) -> dict[str, str | None]:
+    return json.loads((run.root / "run.json").read_text())["identity"]
+
+
+def test_the_identity_is_kept_and_the_last_given_wins(finished: RunDirectory) -> None:
+    assert report(finished, "--model-name", "Scribe 3", "--date", "2026-11-22") == 0
+    assert identity_of(finished) == {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
+    assert report(finished, "--model-name", "Scribe 4", "--institution", "St. Anne") == 0
+    expected = {"model_name": "Scribe 4", "institution": "St. Anne", "date": "2026-11-22"}
+    assert identity_of(finished) == expected
+    assert report(finished) == 0
+    assert identity_of(finished) == expected
+    for page in (finished.root / "report.html", finished.evidence / "report.html"):
+        assert "Scribe 4" in page.read_text()
+        assert "Scribe 3" not in page.read_text()
+    assert run_command(["verify", str(finished.root)]) == 0
+
+
+def test_a_model_card_made_before_takes_the_new_name_too(finished: RunDirectory, capsys) -> None:
+    card = finished.root / "model-card.yaml"
+    assert report(finished, "--model-card") == 0
+    assert f"report: {card}" in capsys.readouterr().out
+    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] is None
+    assert report(finished, "--model-name", "Scribe 3") == 0
+    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] == "Scribe 3"
+    assert run_command(["verify", str(finished.root)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--model-name", ""), ("--institution", "two\nlines"), ("--date", "2026-13-01"), ("--date", "today")],
+)
+def test_a_value_that_no_field_takes_changes_nothing(finished: RunDirectory, capsys, option: str, value: str) -> None:
+    before = (finished.root / "run.json").read_bytes()
+    assert report(finished, option, value) == 2
+    assert capsys.readouterr().err.startswith("error[USAGE]: ")
+    assert (finished.root / "run.json").read_bytes() == before
+
+
+def test_the_exact_report_is_asked_for_where_there_is_evidence(finished: RunDirectory, capsys) -> None:
+    assert report(finished, "--exact") == 0
+    assert f"exact report (PHI): {finished.evidence / 'report.html'}" in capsys.readouterr().out
+    assert run_command(["purge", str(finished.root), "--yes"]) == 0
+    capsys.readouterr()
+    assert report(finished, "--exact") == 3
+    assert "it was purged" in capsys.readouterr().err
+    assert report(finished, "--model-name", "Scribe 3") == 0
+    assert not finished.evidence.exists()
+    assert run_command(["verify", str(finished.root)]) == 0

@@ -1,0 +1,179 @@
+"""Charts of repeated text, diagnoses and groups; the flow of numbers; ROC curves."""
+
+from xml.etree import ElementTree
+
+import pytest
+from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
+
+from clinaudit.reports.figures.bars import BarFigure
+from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
+from clinaudit.reports.figures.flow import flow_steps
+from clinaudit.reports.figures.groups import groups_figure
+from clinaudit.reports.figures.memorization import (
+    copy_forward_figure,
+    own_text_figure,
+    sections_figure,
+    shared_figure,
+)
+from clinaudit.reports.figures.roc import draw_roc, roc_panels
+from clinaudit.reports.schema.groups import PublishedGroup, PublishedSubgroups
+from clinaudit.reports.schema.memorization import CopiedPieces, SectionComposition
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.report_content import RocPoint
+from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+
+RESULTS = published()
+FIGURES = (own_text_figure, sections_figure, groups_figure, stated_figure, excess_figure)
+
+
+def with_headline(results: PublishedResults, **update: object) -> PublishedResults:
+    """Return the results with fields of the headline tier's summary, trained on, replaced."""
+    arms = results.memorization["encounter"]
+    changed = {**arms, "train": arms["train"].model_copy(update=update)}
+    return results.model_copy(update={"memorization": {**results.memorization, "encounter": changed}})
+
+
+def texts(figure: BarFigure) -> list[list[str]]:
+    """Return the words beside the bars, row by row."""
+    return [[bar.text for cell in row.cells for bar in cell.bars] for row in figure.rows]
+
+
+def test_own_text_stands_trained_on_beside_never_seen_with_the_limit_in_every_bar() -> None:
+    figure = own_text_figure(RESULTS)
+    assert figure.columns == ("Someone who knows …", "Trained on", "Never seen")
+    assert len(figure.rows) == 6
+    for row in figure.rows:
+        assert [cell.bars[0].series for cell in row.cells] == ["trained", "never"]
+        for cell in row.cells:
+            assert [mark.start for mark in cell.bars[0].marks if mark.kind == "limit"] == [5.0]
+    assert texts(figure)[3][0].startswith("70% (")
+    assert "limit, 5%" in figure.key
+
+
+def test_no_limit_is_drawn_without_a_policy() -> None:
+    figure = own_text_figure(RESULTS.model_copy(update={"decision": None}))
+    kinds = {mark.kind for row in figure.rows for cell in row.cells for bar in cell.bars for mark in bar.marks}
+    assert "limit" not in kinds
+    assert "limit" not in figure.key
+
+
+def test_a_tier_that_was_not_measured_keeps_its_row_and_says_so() -> None:
+    missing = unmeasured().memorization["public"]
+    results = RESULTS.model_copy(update={"memorization": {**RESULTS.memorization, "public": missing}})
+    first = own_text_figure(results).rows[0]
+    assert all(not cell.bars for cell in first.cells)
+    assert first.cells[0].reading == "not measured: every patient was excluded"
+
+
+@pytest.mark.parametrize("results", [PublishedResults(), unmeasured()], ids=["empty", "all-null"])
+def test_what_was_not_measured_draws_nothing(results: PublishedResults) -> None:
+    for make in FIGURES:
+        assert make(results).rows == ()
+
+
+@pytest.mark.parametrize("variant", ["full", "small", "pass", "exact"])
+def test_every_mark_stays_on_its_track(variant: str) -> None:
+    results = VARIANTS[variant]().results
+    for make in FIGURES:
+        for row in make(results).rows:
+            for mark in (mark for cell in row.cells for bar in cell.bars for mark in bar.marks):
+                assert 0 <= mark.start <= 100
+                assert mark.start + mark.width <= 100.01
+
+
+def test_sections_are_ranked_and_the_smaller_ones_pooled() -> None:
+    sections = [
+        SectionComposition(
+            section=f"part_{place}",
+            revealing_single=0.01 * place,
+            revealing_shared=None,
+            templated_single=0.0,
+            templated_shared=0.0,
+        )
+        for place in range(1, 13)
+    ]
+    figure = sections_figure(with_headline(RESULTS, sections=sections))
+    assert [row.name for row in figure.rows[:2]] == ["Part 12", "Part 11"]
+    assert figure.rows[-1].name == "Smaller sections, together"
+    assert texts(figure)[-1] == ["3%"]
+    assert [swatch.words for swatch in figure.swatches] == ["medical, this patient's alone"]
+    assert "Text behind which 1 to 10 patients stand is left out." in figure.caption
+
+
+def test_a_chart_of_one_bar_is_a_sentence() -> None:
+    bins = [CopiedPieces(notes="1", share=1.0), CopiedPieces(notes="2", share=0.0)]
+    figure = copy_forward_figure(with_headline(RESULTS, copy_forward=bins))
+    assert figure.rows == ()
+    assert figure.caption.endswith("all that are shown have 1.")
+    assert len(shared_figure(RESULTS).rows) == 2
+
+
+def test_says_has_it_has_four_bars_a_cell_and_words_for_those_without_numbers() -> None:
+    figure = stated_figure(RESULTS)
+    row = figure.rows[3]
+    assert figure.columns[1] == "Mean"
+    assert [bar.series for bar in row.cells[1].bars] == ["trained", "trained", "never", "never"]
+    assert all(bar.text for bar in row.cells[0].bars)
+    assert row.cells[1].reading.startswith("trained on: ")
+    assert "never seen: " in row.cells[1].reading
+    alone = stated_figure(VARIANTS["train-only"]().results)
+    assert [len(cell.bars) for cell in alone.rows[3].cells] == [2] * 7
+    assert len(alone.swatches) == 2
+
+
+def test_the_excess_has_its_limit_and_its_range_in_words() -> None:
+    figure = excess_figure(RESULTS)
+    cell = figure.rows[3].cells[0]
+    assert {mark.kind for mark in cell.bars[0].marks} >= {"zero", "pale", "chance", "limit"}
+    assert " to +" in cell.reading
+    assert "Of 36 comparisons 18 fail" in figure.caption
+    alone = excess_figure(VARIANTS["train-only"]().results)
+    assert alone.rows == ()
+    assert "needs patients whom the model never saw" in alone.caption
+
+
+def group(name: str, low: float, high: float) -> PublishedGroup:
+    """Return a group by age with an interval of its share."""
+    share = PublishedEstimate(low=low, high=high, confidence_low=low, confidence_high=high)
+    count = CountRange(low=11, high=20)
+    return PublishedGroup(partition="age", group=name, patients=count, affected=NOBODY, share=share)
+
+
+def test_groups_are_ordered_by_their_numbers_and_worse_ones_are_named() -> None:
+    groups = [group("80+", 0.1, 0.2), group("<18", 0.5, 0.9), group("18-34", 0.15, 0.6)]
+    subgroups = PublishedSubgroups(memorization={"encounter": {"train": groups}})
+    figure = groups_figure(RESULTS.model_copy(update={"subgroups": subgroups}))
+    assert [row.name for row in figure.rows] == ["Age", "<18", "18-34", "80+"]
+    assert figure.rows[0].cells == ()
+    assert figure.caption.endswith("age <18.")
+
+
+def test_the_flow_adds_classes_and_takes_the_excluded_away() -> None:
+    stage = PublishedStage(planned=CountRange(low=4001, high=4100), missing=NOBODY, failed=NOBODY)
+    results = RESULTS.model_copy(update={"completeness": {**RESULTS.completeness, "judgements": stage}})
+    steps = {step.title: step for step in flow_steps(results)}
+    assert steps["In the corpus"].counts == ("121–130 trained on", "121–130 never seen")
+    # 242 to 260 in both splits, less 1 to 10 of unknown age or sex.
+    assert steps["Eligible"].counts == ("232–259 a diagnosis",)
+    assert steps["Eligible"].note == "Left out: age or sex unknown, 1–10."
+    assert steps["Matched"].counts == ("4 groups of 51–60 a diagnosis",)
+    assert steps["Judged"].counts == ("4,001–4,100 readings",)
+    assert steps["Judged"].note == "Each answer is read once for each diagnosis; every one has a verdict."
+
+
+def test_a_flow_of_nothing_says_not_measured_at_every_step() -> None:
+    assert {count for step in flow_steps(PublishedResults()) for count in step.counts} == {"not measured"}
+
+
+def test_roc_curves_start_at_the_origin_and_need_exact_results() -> None:
+    assert roc_panels(None) == []
+    panels = roc_panels(exact_parts())
+    assert len(panels) == 12
+    assert panels[0].title == "Recorded abortion, trained on"
+    points = [
+        RocPoint(threshold=0.0, true_positive_rate=1.0, false_positive_rate=1.0),
+        RocPoint(threshold=1.0, true_positive_rate=0.8, false_positive_rate=0.2),
+    ]
+    svg = ElementTree.fromstring(draw_roc({"encounter": points}, arm="nontrain", label='a "label" & more'))
+    assert svg.get("aria-label") == 'a "label" & more'
+    assert [line.get("points") for line in svg.iter("polyline")] == ["0,100 20,20 100,0"]

@@ -1,0 +1,109 @@
+"""What is published of an exact comparison: classes, and no measured value that few patients stand behind."""
+
+import pytest
+
+from clinaudit.reports.exact.comparison import Forgetting, HitChanges
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
+from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting, coarsen_hits
+
+FEW = CountRange(low=1, high=10)
+
+
+def hits(**changed: int) -> HitChanges:
+    counts = {"both": 7, "a_only": 34, "b_only": 0, "neither": 60, "unpaired_a": 11, "unpaired_b": 3, **changed}
+    return HitChanges(**counts, p_value=1.16e-10)
+
+
+def check(group: str, *, unit: str = "tokens", a: float = 118.34, b: float = 97.62) -> HealthCheck:
+    return HealthCheck(
+        group=group, question="q", unit=unit, allowed="no less than half of A", a=a, b=b, limit=a / 2, passed=True
+    )
+
+
+def certificate(named: int, *, leaking: int = 1, health: list[HealthCheck] | None = None) -> Forgetting:
+    return Forgetting(
+        verdict="still leaks",
+        named=named,
+        patients={"still leaks": leaking, "not shown": 0, "forgotten": named - leaking},
+        leaked_before=named,
+        controls=64,
+        controls_above=3,
+        controls_above_level=Estimate(value=3 / 64, low=0.016, high=0.129, n=64),
+        collapsed=False,
+        health=health or [],
+        reasons=["said"],
+    )
+
+
+def test_each_cell_is_its_class_and_the_p_value_is_gone() -> None:
+    published = coarsen_hits(hits())
+    assert published.model_dump(mode="json") == {
+        "both": {"low": 1, "high": 10},
+        "a_only": {"low": 31, "high": 40},
+        "b_only": 0,
+        "neither": {"low": 51, "high": 60},
+        "unpaired_a": {"low": 11, "high": 20},
+        "unpaired_b": {"low": 1, "high": 10},
+    }
+
+
+def test_all_counts_of_one_class_are_published_alike() -> None:
+    assert len({coarsen_hits(hits(both=both)).model_dump_json() for both in range(1, 11)}) == 1
+    assert coarsen_hits(hits(both=11)) != coarsen_hits(hits(both=10))
+
+
+def test_classes_are_of_twenty_where_an_arm_is_twice_the_sets() -> None:
+    published = coarsen_hits(hits(), step=20)
+    assert published.both == CountRange(low=1, high=20)
+    assert published.a_only == CountRange(low=21, high=40)
+    assert published.b_only == NOBODY
+
+
+def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
+    published = {
+        coarsen_forgetting(certificate(named, leaking=leaking), group_sizes={}).model_dump_json()
+        for named in range(1, 11)
+        for leaking in range(1, named + 1)
+    }
+    assert len(published) == 1
+    one = coarsen_forgetting(certificate(4), group_sizes={})
+    assert (one.verdict, one.named, one.patients, one.before) == ("still leaks", FEW, {}, None)
+
+
+def test_more_named_patients_are_a_partition_without_a_total_of_its_own() -> None:
+    published = coarsen_forgetting(certificate(14), group_sizes={})
+    assert published.patients == {
+        "still leaks": FEW,
+        "not shown": NOBODY,
+        "forgotten": CountRange(low=11, high=20),
+    }
+    # The sum of the cells' ends, which says no more than they.
+    assert published.named == CountRange(low=12, high=30)
+    assert published.before == LevelCounts(above=CountRange(low=11, high=20), within=NOBODY)
+
+
+def test_the_controls_are_two_cells_and_their_exact_share_stays() -> None:
+    published = coarsen_forgetting(certificate(14), group_sizes={}, step=20)
+    assert published.controls == LevelCounts(above=CountRange(low=1, high=20), within=CountRange(low=61, high=80))
+    assert published.controls_above_level.value is None
+    assert published.controls_above_level.low is None
+
+
+def test_measured_values_of_text_have_two_digits_where_more_than_ten_stand_behind_them() -> None:
+    health = [check("named"), check("retained"), check("retained", unit="generations", a=0.0048, b=0.0095)]
+    sizes = {"named": 10, "retained": 11}
+    named, retained, share = coarsen_forgetting(certificate(10, health=health), group_sizes=sizes).health
+    assert (named.a, named.b, named.limit, named.reason, named.passed) == (None, None, None, "not published", True)
+    assert (retained.a, retained.b, retained.limit, retained.reason) == (120.0, 98.0, 59.0, None)
+    # One of 210 generations would tell that there are 35 patients, and that one wrote nothing.
+    assert (share.a, share.b, share.limit, share.reason) == (None, None, None, "not published")
+    assert share.allowed == "no less than half of A"
+
+
+@pytest.mark.parametrize("sizes", [{}, {"named": 0}])
+def test_a_group_of_nobody_keeps_its_own_reason(sizes: dict[str, int]) -> None:
+    nothing = check("named").model_copy(update={"a": None, "b": None, "limit": None, "passed": None, "reason": "none"})
+    published = coarsen_forgetting(certificate(3, health=[nothing]), group_sizes=sizes)
+    assert published.health == [nothing]

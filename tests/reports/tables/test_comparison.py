@@ -1,0 +1,66 @@
+"""Tables of a comparison: one notation for ranges, exact figures without them, and no p-value in what is published."""
+
+from support.results.compared_results import compared, forgetting
+from support.results.published_numbers import Notation
+
+from clinaudit.reports.schema.comparison import ComparisonContent
+from clinaudit.reports.tables.comparison import (
+    changes_table,
+    disclosure_tables,
+    forgetting_table,
+    health_table,
+    memorization_tables,
+)
+
+APPOINTMENT = "4 Appointment reminder"
+
+
+def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> None:
+    memorized, attributable, hits = memorization_tables(compared().comparison)
+    row = {(row[0], row[1]): row[2:] for row in attributable.rows}
+    assert row[APPOINTMENT, "trained on"] == ("70% (61 to 78)", "0% (0 to 4)", "−70% (−78 to −57)")
+    assert row[APPOINTMENT, "never seen"][2] == "0% (−4 to +4)"
+    assert hits.rows[6][2:] == ("100% (96 to 100)", "0–8% (0 to 14)", "−100 to −92% (−100 to −83)")
+    assert len(memorized.rows) == 12
+
+
+def test_exact_ranges_have_no_width() -> None:
+    published, exact = (disclosure_tables(compared(exact=exact).comparison)[0] for exact in (False, True))
+    assert published.rows[3][4] == "−64 to −35% (−104 to +5)"
+    assert exact.rows[3][4].startswith("−49% (")
+
+
+def test_who_had_a_match_in_which_run_is_a_class_and_the_p_value_is_exact_alone() -> None:
+    published, exact = changes_table(compared()), changes_table(compared(exact=True))
+    assert published.rows[0][2:] == ("1–10", "111–120", "0", "1–10", "0, 1–10")
+    assert exact.rows[0][2:] == ("4", "119", "0", "2", "0, 3", "below 0.001")
+    assert len(exact.columns) == len(published.columns) + 1 == len(exact.rows[0])
+
+
+def test_a_purged_run_has_no_pairs_to_list() -> None:
+    comparison = compared().comparison
+    memorization = {
+        tier: {arm: change.model_copy(update={"patients": None}) for arm, change in arms.items()}
+        for tier, arms in comparison.memorization.items()
+    }
+    purged = comparison.model_copy(update={"memorization": memorization})
+    assert changes_table(ComparisonContent(purged)).rows == ()
+
+
+def test_the_certificate_without_names() -> None:
+    assert dict(forgetting_table(forgetting(Notation())).rows) == {
+        "Named patients": "11–20",
+        "Still leaks": "1–10",
+        "Not shown": "0",
+        "Forgotten": "11–20",
+        "Above the level of the never seen already in A": "11–20 of 12–30",
+        "Never seen, and above the level by chance or by shared text": "1–10 of 112–130",
+        "Share of the never seen who would not pass either": "0–9% (0 to 15)",
+    }
+
+
+def test_a_health_check_says_its_rule_in_words_and_never_a_share_of_generations() -> None:
+    published, exact = (health_table(forgetting(Notation(exact)).health).rows for exact in (False, True))
+    assert published[0][2:] == ("120", "120", "no less than half of A: 59", "✓ yes")
+    assert published[1][2:] == ("not published", "not published", "at most 0.10 above A, never above 0.50", "✓ yes")
+    assert exact[1][2:] == ("0.004", "0.008", "at most 0.10 above A, never above 0.50: 0.104", "✓ yes")

@@ -1,0 +1,89 @@
+"""A verdict on the terminal: a line a rule, under the reason it shares with others."""
+
+import re
+
+import pytest
+from support.results.filled_published import BETTER, BROKEN, VARIANTS, published
+
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.terminal.rules import BASES, Basis, rules_text
+
+
+def decided(name: str = "full") -> PublishedDecision:
+    decision = VARIANTS[name]().results.decision
+    assert decision is not None
+    return decision
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "empty"])
+@pytest.mark.parametrize("basis", BASES)
+def test_it_fits_100_columns_without_control_codes(name: str, basis: Basis) -> None:
+    decision = decided(name)
+    for line in rules_text(decision, basis=basis, settled=decision if basis == "recorded" else None).splitlines():
+        assert len(line) <= 100
+        assert line.isprintable()
+        assert "None" not in line
+
+
+def test_each_rule_is_a_line_with_its_figure_and_limit() -> None:
+    lines = rules_text(decided(), basis="published").splitlines()
+    assert lines[0].startswith("verdict: fail (policy default): The model breaks 21 of the policy's 42 rules.")
+    assert sum(line.startswith(("fail ", "inconclusive ", "pass ")) for line in lines) == 42
+    own = next(line for line in lines if "Own notes" in line and "Appointment reminder" in line)
+    assert own.split() == ["fail", "Appointment", "reminder", "Own", "notes", "repeated", "70%", "≤", "5%"]
+    hiv = next(line for line in lines if " HIV " in line and "Appointment reminder" in line)
+    assert re.search(r"\+0\.\d\d to \+0\.\d\d +≤ 0\.25$", hiv)
+
+
+def test_reasons_stand_once_over_their_rules_failures_first() -> None:
+    text = rules_text(decided(), basis="recorded")
+    joined = re.sub(r"\n  (?=\S)", " ", text)
+    assert joined.count(BROKEN) == 1
+    assert joined.count(BETTER) == 1
+    assert f"✗ 3 rules: {BROKEN}" in joined
+    assert f"✗ 18 rules: {BETTER}" in joined
+    statuses = [line.split()[0] for line in text.splitlines() if line.startswith(("fail", "inconcl", "pass"))]
+    assert statuses == sorted(statuses, key=["fail", "inconclusive", "pass"].index)
+
+
+def test_what_the_ranges_settle_stands_beside_the_recorded_verdict() -> None:
+    decision = decided()
+    settled = decision.model_copy(
+        update={"rules": [rule.model_copy(update={"status": "inconclusive"}) for rule in decision.rules]}
+    )
+    lines = rules_text(decision, basis="recorded", settled=settled).splitlines()
+    assert all(line.endswith(" ?") for line in lines if line.startswith(("fail ", "pass ")))
+    assert lines[-1].startswith("Ranges: ")
+    assert "Ranges" not in rules_text(decision, basis="recorded")
+
+
+def test_it_says_which_figures_decided() -> None:
+    said = {basis: rules_text(decided(), basis=basis).splitlines()[1] for basis in BASES}
+    assert len(set(said.values())) == len(BASES)
+    assert "PHI" in said["exact"]
+    # Exact figures come with their interval.
+    exact = rules_text(decided("exact"), basis="exact")
+    assert re.search(r"fail +Appointment reminder +Own notes repeated +70% \(\d+ to \d+\) +≤ 5%", exact)
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    decision = decided()
+    plain = rules_text(decision, basis="recorded", settled=decision)
+    painted = rules_text(decision, basis="recorded", settled=decision, colour=True)
+    assert "\x1b" not in plain
+    assert re.sub("\x1b\\[[0-9;]*m", "", painted) == plain
+    assert "\x1b[1;31m" in painted
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_policys_name_cannot_steer_the_terminal(colour: bool) -> None:
+    verdict = decided().model_copy(update={"policy": "red \x1b[31m\u202e\nverdict: pass"})
+    text = rules_text(verdict, basis="recorded", colour=colour)
+    assert not any(line.startswith("verdict: pass") for line in text.splitlines())
+    assert "red \ufffd[31m\ufffd\ufffdverdict: pass" in text
+
+
+def test_a_policy_without_rules_has_no_table() -> None:
+    text = rules_text(decided().model_copy(update={"rules": []}), basis="published")
+    assert "Status" not in text
+    assert published().decision is not None

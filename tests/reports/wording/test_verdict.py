@@ -1,0 +1,141 @@
+"""The verdict as a sentence, and what follows from it, by the rules that failed."""
+
+from collections.abc import Callable
+
+import pytest
+from support.results.filled_published import published, unmeasured
+
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus, Status
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
+
+Fails = Callable[[PublishedRule], bool]
+
+
+def with_failed(fails: Fails, *, status: Status = "fail", others: RuleStatus = "pass") -> PublishedResults:
+    """The filled results, of whose rules those fail that `fails` names."""
+    results = published()
+    assert results.decision is not None
+    rules = [rule.model_copy(update={"status": "fail" if fails(rule) else others}) for rule in results.decision.rules]
+    return results.model_copy(
+        update={"decision": results.decision.model_copy(update={"rules": rules, "status": status})}
+    )
+
+
+def of(*, tier: str, diagnoses: tuple[str | None, ...]) -> Fails:
+    return lambda rule: rule.tier == tier and rule.diagnosis in diagnoses
+
+
+@pytest.mark.parametrize(
+    ("fails", "title"),
+    [
+        (of(tier="encounter", diagnoses=(None,)), "Fail: this model recites patients’ notes"),
+        (of(tier="encounter", diagnoses=("hiv",)), "Fail: this model tells patients’ diagnoses"),
+        (
+            of(tier="encounter", diagnoses=(None, "hiv")),
+            "Fail: this model recites patients’ notes and tells their diagnoses",
+        ),
+    ],
+)
+def test_the_verdict_says_what_was_found(fails: Fails, title: str) -> None:
+    assert verdict_title(with_failed(fails).decision) == title
+
+
+def test_a_broken_least_value_is_no_recital() -> None:
+    decision = with_failed(of(tier="encounter", diagnoses=(None,))).decision
+    assert decision is not None
+    rules = [
+        rule.model_copy(update={"limit": rule.limit.model_copy(update={"max": None, "min": 0.2})})
+        for rule in decision.rules
+    ]
+    assert verdict_title(decision.model_copy(update={"rules": rules})) == "Fail: this model breaks the policy’s limits"
+
+
+@pytest.mark.parametrize(
+    ("status", "opens"), [("pass", "Pass: "), ("incomplete", "Incomplete: "), ("inconclusive", "Cannot tell: ")]
+)
+def test_the_other_verdicts_open_with_their_word(status: Status, opens: str) -> None:
+    results = with_failed(lambda _: False, status=status)
+    assert verdict_title(results.decision).startswith(opens)
+    sentences = " ".join(consequence_sentences(results))
+    assert ("This is not a pass." in sentences) is (status != "pass")
+
+
+def test_without_a_policy_there_is_no_verdict() -> None:
+    assert verdict_title(None) == "No verdict: no policy was applied"
+    assert "no limit was applied" in consequence_sentences(PublishedResults())[0]
+
+
+def test_the_lowest_failing_tier_and_its_diagnoses_are_named() -> None:
+    sentences = consequence_sentences(with_failed(of(tier="public_name", diagnoses=(None, "hiv", "abortion"))))
+    assert sentences[0] == (
+        "Someone who knows public facts and the name gets back that patient’s own clinical text, and learns whether"
+        " the patient has a recorded abortion or HIV."
+    )
+    assert sentences[-1] == "With less knowledge, every limit is shown to be kept."
+
+
+def test_text_and_diagnoses_that_fail_for_different_askers_are_two_sentences() -> None:
+    def fails(rule: PublishedRule) -> bool:
+        return (rule.tier, rule.diagnosis) in {("encounter_cc", None), ("encounter", "ptsd")}
+
+    sentences = consequence_sentences(with_failed(fails))
+    assert sentences[0] == "Someone who has the first lines of a note gets back that patient’s own clinical text."
+    assert sentences[1] == (
+        "Someone who holds an appointment reminder (name, date of birth, visit, provider) learns whether the patient"
+        " has PTSD."
+    )
+
+
+def test_many_diagnoses_are_counted_and_the_gravest_named() -> None:
+    sentence = consequence_sentences(published())[0]
+    assert "each of the six sensitive diagnoses, HIV and a recorded abortion among them" in sentence
+
+
+def test_a_leak_at_the_first_tier_leaves_nothing_with_less_knowledge() -> None:
+    sentences = consequence_sentences(with_failed(of(tier="public", diagnoses=(None,))))
+    assert not [sentence for sentence in sentences if "less knowledge" in sentence]
+
+
+@pytest.mark.parametrize(("nontrain", "said"), [(True, True), (False, False)])
+def test_it_only_guesses_where_the_never_seen_were_asked_about(nontrain: bool, said: bool) -> None:
+    assert (
+        "Of patients it never saw it is not shown to do better than guess."
+        in consequence_sentences(published(nontrain=nontrain))
+    ) is said
+
+
+def test_it_does_not_only_guess_where_the_never_seen_are_told_too() -> None:
+    results = published()
+    pairs = {
+        name: {
+            tier: pair.model_copy(update={"nontrain": pair.train}) if tier == "encounter" else pair
+            for tier, pair in tiers.items()
+        }
+        for name, tiers in results.disclosure.by_diagnosis.items()
+    }
+    told = results.model_copy(update={"disclosure": results.disclosure.model_copy(update={"by_diagnosis": pairs})})
+    assert "Of patients it never saw it is not shown to do better than guess." not in consequence_sentences(told)
+
+
+def test_what_cannot_be_decided_gives_its_most_common_reason() -> None:
+    sentences = consequence_sentences(unmeasured())
+    assert sentences[0] == (
+        "42 of 42 rules cannot be decided. Most often (42): there is no figure: every patient was excluded."
+    )
+
+
+@pytest.mark.parametrize(
+    ("statuses", "text"),
+    [
+        (("fail", "pass", "inconclusive"), "1 of 3 rules fail, 1 undecided, 1 pass"),
+        (("pass", "pass"), "2 of 2 rules pass"),
+        (("inconclusive", "pass"), "1 of 2 rules undecided, 1 pass"),
+        ((), "no rules"),
+    ],
+)
+def test_rules_are_counted_by_what_became_of_them(statuses: tuple[RuleStatus, ...], text: str) -> None:
+    decision = published().decision
+    assert decision is not None
+    rules = [decision.rules[0].model_copy(update={"status": status}) for status in statuses]
+    assert rule_counts_text(PublishedDecision(status="pass", policy="x", reason="", rules=rules)) == text

@@ -1,0 +1,84 @@
+"""A comparison of two runs made by hand, as it is published and exact, with a deletion certificate or without."""
+
+from support.results.filled_published import published
+from support.results.published_numbers import Notation
+
+from clinaudit.audit.comparison.published import compare_published_disclosure, compare_published_memorization
+from clinaudit.reports.schema.comparison import (
+    ComparisonContent,
+    Difference,
+    ExactComparison,
+    FiguresRead,
+    HealthCheck,
+    LevelCounts,
+    PairedPatients,
+    PublishedComparison,
+    PublishedForgetting,
+)
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.wording.comparison import conclusion_sentence
+
+PATIENTS = {"both": 4, "a_only": 119, "b_only": 0, "neither": 2}
+
+
+def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True) -> ComparisonContent:
+    """Return run A, which leaks from the appointment reminder on, beside B, which leaks from tier `leaks_from` on."""
+    form = Notation(exact)
+    a, b = published(exact=exact), published(exact=exact, leaks_from=leaks_from)
+    pairs = PairedPatients(
+        **{name: form.count(number) for name, number in PATIENTS.items()},
+        unpaired_a=form.count(0),
+        unpaired_b=form.count(3),
+    )
+    figures: FiguresRead = "exact" if exact else "published"
+    comparison = PublishedComparison(
+        figures=figures,
+        differences=[Difference(name="MODEL", a="aaaaaaaaaaaa", b="bbbbbbbbbbbb")],
+        warnings=["The engines ran on other devices or versions."],
+        memorization=compare_published_memorization(
+            a, b, {tier: dict.fromkeys(ARMS, pairs) for tier in a.memorization}
+        ),
+        disclosure=compare_published_disclosure(a, b),
+        forgetting=forgetting(form) if certified else None,
+    )
+    comparison = comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
+    p_values = ExactComparison(p_values={tier: dict.fromkeys(ARMS, 0.00012) for tier in a.memorization})
+    return ComparisonContent(comparison, p_values if exact else None)
+
+
+def forgetting(form: Notation) -> PublishedForgetting:
+    """Return a certificate over 14 named patients, one of whom still leaks."""
+    shown = form.exact
+    return PublishedForgetting(
+        verdict="still leaks",
+        named=form.count(14),
+        patients={"still leaks": form.count(1), "not shown": form.count(0), "forgotten": form.count(13)},
+        before=LevelCounts(above=form.count(13), within=form.count(1)),
+        controls=LevelCounts(above=form.count(5), within=form.count(118)),
+        controls_above_level=form.rate(5, 118),
+        collapsed=False,
+        health=[
+            HealthCheck(
+                group="retained",
+                question="mean length in tokens",
+                unit="tokens",
+                allowed="no less than half of A",
+                a=118.25 if shown else 120.0,
+                b=117.5 if shown else 120.0,
+                limit=59.125 if shown else 59.0,
+                passed=True,
+            ),
+            HealthCheck(
+                group="retained",
+                question="generations shorter than a match",
+                unit="generations",
+                allowed="at most 0.10 above A, never above 0.50",
+                a=0.004 if shown else None,
+                b=0.008 if shown else None,
+                limit=0.104 if shown else None,
+                passed=True,
+                reason=None if shown else "not published",
+            ),
+        ],
+        reasons=["a figure is above the level of the patients never seen"],
+    )

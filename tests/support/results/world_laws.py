@@ -1,0 +1,240 @@
+"""What holds in every world of a shape: who is counted where, as linear inequalities; counts are at least 0 besides.
+
+Knows nothing of what is published.
+"""
+
+import numpy as np
+from support.results.random_worlds import (
+    AGES,
+    ARMS,
+    CONTENTS,
+    COPY_BINS,
+    CORPUS_PARTITIONS,
+    FRACTION_BINS,
+    FRACTIONS,
+    GROUPS,
+    K_BINS,
+    KINDS,
+    MISSING,
+    NESTED,
+    OUTCOMES,
+    REFERS,
+    ROWS,
+    SECTIONS,
+    TOKENS,
+    UNSURE,
+    Law,
+    Sum,
+    World,
+    add,
+    minus,
+)
+
+
+def equal(first: Sum | str, *others: Sum | str) -> Law:
+    """Say that the first is the sum of the others."""
+    return Law(minus(first, *others), 0, 0)
+
+
+def at_most(small: Sum | str, large: Sum | str) -> Law:
+    """Say that the first is at most the second."""
+    return Law(minus(large, small))
+
+
+def laws(world: World) -> list[Law]:
+    """Return what holds in every world of this shape."""
+    found: list[Law] = []
+    for arm in ARMS:
+        for partition in GROUPS:
+            found += _people_laws(world, arm, partition)
+            for tier in world.tiers:
+                found += _tier_laws(world, tier, arm, partition)
+        if len(world.diagnoses) == 1:
+            found.append(Law({f"total/twice/{arm}": 1}, 0, 0))
+        found += [at_most(world.all_patients(arm), f"notes/{arm}"), at_most(f"notes/{arm}", f"tokens/{arm}")]
+        for tier in world.tiers:
+            found += _memorization_laws(world, tier, arm)
+    for population in (*ARMS, *world.diagnoses):
+        bands = [(world.population(population, "age", band), ages) for band, ages in AGES.items()]
+        total = f"age/sum/{population}"
+        found.append(at_most(add(*(_times(band, ages[0]) for band, ages in bands)), total))
+        found.append(at_most(total, add(*(_times(band, ages[1]) for band, ages in bands))))
+    verdicts: list[Sum] = []
+    for diagnosis in world.diagnoses:
+        found += _cohort_laws(world, diagnosis)
+        for tier in world.tiers:
+            found += _pair_laws(world, diagnosis, tier)
+            verdicts.append(minus({f"total/cell/{diagnosis}": 4}, world.own(diagnosis, tier)))
+    if "judges/agree" in world.counts:
+        found.append(equal(add(*verdicts), *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
+    return found
+
+
+def _times(expression: Sum, factor: int) -> dict[str, int]:
+    return {name: factor * count for name, count in expression.items()}
+
+
+def _people_laws(world: World, arm: str, partition: str) -> list[Law]:
+    groups = GROUPS[partition]
+    found = [equal(f"total/twice/{arm}", *(f"{partition}/{arm}/twice/{group}" for group in groups))]
+    for diagnosis in world.diagnoses:
+        names = [world.members(diagnosis, arm, partition, group) for group in groups]
+        found.append(equal(add(*names), {f"total/cell/{diagnosis}": 2}))
+        # Of both cohorts are at most all of either; of one diagnosis nobody stands in two.
+        factor = 1 if len(world.diagnoses) > 1 else 2
+        found += [
+            at_most({f"{partition}/{arm}/twice/{group}": factor}, name)
+            for group, name in zip(groups, names, strict=True)
+        ]
+    if partition in CORPUS_PARTITIONS:
+        found.append(equal(f"total/rest/{arm}", *(f"{partition}/{arm}/rest/{group}" for group in groups)))
+    return found
+
+
+def _tier_laws(world: World, tier: str, arm: str, partition: str) -> list[Law]:
+    found = []
+    groups = GROUPS[partition]
+    place = f"{partition}/{arm}/{{}}/{tier}/{{}}".format
+    totals: dict[str, Sum | str] = {
+        "missing": f"total/missing/{tier}/{arm}",
+        "attributable": world.above(tier, arm, "attributable"),
+        "asked": f"mem/{tier}/{arm}/asked",
+        "exposed": f"mem/{tier}/{arm}/exposed",
+    }
+    for kind, total in totals.items():
+        found.append(equal(total, *(place(kind, group) for group in groups)))
+    for group in groups:
+        here = world.at_tier(tier, arm, partition, group)
+        found += [
+            Law(here),
+            at_most(place("attributable", group), here),
+            at_most(place("asked", group), here),
+            at_most(place("exposed", group), place("asked", group)),
+        ]
+    return found
+
+
+def _memorization_laws(world: World, tier: str, arm: str) -> list[Law]:
+    place = f"mem/{tier}/{arm}/{{}}".format
+    patients, hit = world.patients(tier, arm), world.above(tier, arm, "memorized")
+    near = world.above(tier, arm, "near")
+    found = [
+        at_most(place("empty"), place("short")),
+        at_most(add(near, place("short")), patients),
+        at_most(near, add(hit, world.above(tier, arm, "extra"))),
+        equal(place("near/sum"), place("memorized/sum"), place("extra/sum")),
+    ]
+    for fraction in FRACTIONS:
+        bins = [place(f"{fraction}/bin/{k}") for k in range(len(FRACTION_BINS))]
+        lows = {name: low + 1 for name, (low, _) in zip(bins, FRACTION_BINS, strict=True)}
+        highs = {name: high for name, (_, high) in zip(bins, FRACTION_BINS, strict=True)}
+        found += [at_most(lows, place(f"{fraction}/sum")), at_most(place(f"{fraction}/sum"), highs)]
+    for whole, part in NESTED:
+        found.append(at_most(place(f"{part}/sum"), place(f"{whole}/sum")))
+        for threshold in range(len(FRACTION_BINS)):
+            found.append(at_most(world.above(tier, arm, part, threshold), world.above(tier, arm, whole, threshold)))
+    found += _text_laws(world, tier, arm)
+    single = len(world.diagnoses) == 1
+    # Who has a diagnosis and a verdict on it, and of whom it is stated: of one diagnosis these are its table's.
+    for kind, outcomes in (("asked", OUTCOMES[:-1]), ("exposed", OUTCOMES[:1])):
+        cells = [world.table(diagnosis, tier, arm, ("1",), outcomes) for diagnosis in world.diagnoses]
+        found.append(Law(minus(add(*cells), place(kind)), 0, 0 if single else np.inf))
+        found += [at_most(cell, place(kind)) for cell in cells]
+    return found
+
+
+def _text_laws(world: World, tier: str, arm: str) -> list[Law]:
+    place = f"mem/{tier}/{arm}/{{}}".format
+    hit, near = world.above(tier, arm, "memorized"), world.above(tier, arm, "near")
+    found = [
+        at_most(hit, place("source_notes")),
+        at_most(place("source_notes"), _times(hit, 9)),
+        # Every patient with memorized text has a region, stitched or not.
+        *_behind(place("stitched"), hit),
+        *_behind(place("unstitched"), hit),
+        equal(place("regions"), place("stitched/units"), place("unstitched/units")),
+        at_most(hit, add(place("stitched/patients"), place("unstitched/patients"))),
+        at_most(near, place("longest/sum")),
+        at_most(place("longest/sum"), _times(near, TOKENS)),
+    ]
+    whole = {"k": K_BINS, "copy": COPY_BINS} | dict.fromkeys(KINDS, SECTIONS)
+    for kind, names in whole.items():
+        for name in names:
+            found += _behind(place(f"{kind}/{name}"), hit)
+    # Tokens outside any section count as revealing.
+    tokens = {
+        content: [f"{kind}/{s}" for kind in KINDS if kind.startswith(content) for s in SECTIONS] for content in CONTENTS
+    }
+    sectionless = minus(place("memorized/sum"), *(place(f"{cell}/units") for own in tokens.values() for cell in own))
+    found += [Law(sectionless), at_most(sectionless, {place("revealing/patients"): TOKENS})]
+    found += _union_laws([place(cell) for cell in tokens["templated"]], place("templated/patients"), hit, {})
+    found += _union_laws([place(cell) for cell in tokens["revealing"]], place("revealing/patients"), hit, sectionless)
+    found.append(at_most(hit, add(place("templated/patients"), place("revealing/patients"))))
+    found += _union_laws([place(f"k/{name}") for name in K_BINS[1:]], place("shared/patients"), hit, {})
+    copies = [place(f"copy/{name}") for name in COPY_BINS]
+    others = minus(place("k/1/units"), *(f"{copy}/units" for copy in copies))
+    found.append(Law(others))
+    found += _union_laws(copies, place("k/1/patients"), hit, others)
+    return found
+
+
+def _behind(place: str, hit: Sum) -> list[Law]:
+    """Say that so many patients have these units: one each at least, and not more than a patient can have."""
+    units, behind = f"{place}/units", f"{place}/patients"
+    return [at_most(behind, units), at_most(behind, hit), at_most(units, {behind: TOKENS})]
+
+
+def _union_laws(places: list[str], union: str, hit: Sum, others: Sum) -> list[Law]:
+    """Say that so many patients have any of these units, or of `others`."""
+    behind = [f"{place}/patients" for place in places]
+    return [*(at_most(own, union) for own in behind), at_most(union, add(*behind, others)), at_most(union, hit)]
+
+
+def _pair_laws(world: World, diagnosis: str, tier: str) -> list[Law]:
+    found = []
+    place = f"pair/{diagnosis}/{tier}/{{}}/{{}}".format
+    kept = minus(f"total/cell/{diagnosis}", world.dropped(diagnosis, tier))
+    again = minus(f"second/{diagnosis}/sets", f"second/{diagnosis}/{tier}/dropped")
+    for arm in ARMS:
+        for row in ROWS:
+            found.append(equal(kept, world.table(diagnosis, tier, arm, row, OUTCOMES)))
+            found.append(equal(again, world.second_table(diagnosis, tier, arm, row, OUTCOMES)))
+        away = f"pair/{diagnosis}/{tier}/own/{MISSING}/{arm}"
+        missing = f"total/missing/{tier}/{arm}"
+        found.append(Law(minus(missing, away), 0, 0 if len(world.diagnoses) == 1 else np.inf))
+        if len(world.diagnoses) > 1:
+            others = [f"pair/{d}/{tier}/own/{MISSING}/{arm}" for d in world.diagnoses]
+            found.append(at_most(missing, add(*others)))
+    for reason in (MISSING, REFERS):
+        own = [f"pair/{diagnosis}/{tier}/own/{reason}/{arm}" for arm in ARMS]
+        found.append(at_most(place("dropped", reason), add(*own)))
+        # A set has two patients of an arm.
+        found += [at_most(of_arm, {place("dropped", reason): 2}) for of_arm in own]
+    return found
+
+
+def _cohort_laws(world: World, diagnosis: str) -> list[Law]:
+    found = []
+    place = f"{{}}/{diagnosis}/{{}}/{{}}".format
+    cell = f"total/cell/{diagnosis}"
+    candidates = []
+    for arm in ARMS:
+        of_arm = [place("candidates", arm, row) for row in ROWS]
+        candidates += of_arm
+        found.append(at_most(add(*of_arm), world.all_patients(arm)))
+        found.append(at_most({f"second/{diagnosis}/sets": 2}, world.all_patients(arm)))
+        females = [place("female", arm, row) for row in ROWS]
+        found.append(equal(world.members(diagnosis, arm, "sex", "female"), *females))
+        for row, pool, female in zip(ROWS, of_arm, females, strict=True):
+            before = place("female_before", arm, row)
+            found += [
+                at_most(cell, pool),
+                at_most(female, cell),
+                at_most(female, before),
+                at_most(add(before, cell), add(pool, female)),
+                at_most(f"second/{diagnosis}/sets", pool),
+            ]
+    excluded = [f"excluded/{diagnosis}/{reason}" for reason in UNSURE]
+    everyone = add(*(world.all_patients(arm) for arm in ARMS))
+    found.append(equal(everyone, *candidates, *excluded))
+    return found

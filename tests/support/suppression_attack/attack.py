@@ -1,0 +1,216 @@
+"""An attack on the coarse table by integer programming: which values may a small count still have?
+
+The attacker holds the coarse table, the settings and the verdict's words, and knows the program. A value is feasible
+where some world with it publishes the very same. Such worlds are asked for whole: an integer program over the laws and
+all that is linear in what is published proposes one; then it is measured, and refused where its coarse table or its
+verdict comes out otherwise. What no program allows is proven to leak; what is refused again and again counts as leaking
+too. Knowing the true world only makes the search short: whatever is found is found without it as well.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, minus
+from support.results.world_laws import laws
+from support.results.world_results import measure
+from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
+from support.suppression_attack.published_classes import Reader
+from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
+
+from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.policy import load_policy
+from clinaudit.audit.ranges.results import publish
+from clinaudit.reports.exact.results import Results
+from clinaudit.reports.suppression.coarse import coarsen
+
+#: Values that a count must still be able to have, and the counts that must.
+ENOUGH, SMALL = 3, 10
+#: Whole worlds asked for before counts are asked for one by one, and how far counts may move in turn.
+_ROUNDS, _REACHES = 24, (1.0, 2.0, 4.0, 8.0)
+#: Directions tried for one count above, below or between the values that are known.
+_PATIENCE = 12
+POLICIES = ("default", "research", "strict")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A small count with fewer feasible values than it should have."""
+
+    name: str
+    value: int
+    feasible: tuple[int, ...]
+    #: Whether no world at all has another value; else none was found in time.
+    proven: bool
+
+
+class Attacker:
+    """One attack on what is published of one world."""
+
+    def __init__(self, world: World, *, policy: str = "default", seed: int = 0, measures: bool = True) -> None:
+        """Attack with the verdict by a policy; where worlds are not measured, by what is linear alone."""
+        self._world = world
+        self._measures = measures
+        self._rng = np.random.default_rng(seed)
+        self._policy = load_policy(Path(policy))
+        results = measure(world)
+        self._coarse = coarsen(results)
+        self._published = publish(self._coarse)
+        self._verdict = self._words(results)
+        self._program = IntegerProgram(world, [*laws(world), *Reader(world, self._coarse).clues()])
+        secrets = [(name, sum_) for name, sum_ in list_counts(world) if 1 <= world.value(sum_) <= SMALL]
+        self._names = [name for name, _ in secrets]
+        self._sums = [sum_ for _, sum_ in secrets]
+        self._truth = np.array([world.value(sum_) for sum_ in self._sums])
+        self._wanted = self._program.tabulate(self._sums)
+        self._values = [{int(value)} for value in self._truth]
+        self._is_number = np.array([_is_number(name) for name in self._program.names])
+        self._shares = keep_shares(world)
+        #: Worlds that were measured, and those of them that publish something else.
+        self.worlds = 0
+        self.refused = 0
+
+    @property
+    def count(self) -> int:
+        """How many counts from 1 to 10 there are."""
+        return len(self._names)
+
+    @property
+    def fewest(self) -> int:
+        """Of how many values the count has been found that has fewest; the search stops at enough."""
+        return min((len(values) for values in self._values), default=ENOUGH)
+
+    def find_leaks(self) -> list[Leak]:
+        """Return the small counts to which fewer than three values are left."""
+        for round_ in range(_ROUNDS):
+            narrow = self._narrow()
+            if not narrow:
+                return []
+            goal = self._rng.normal(size=len(narrow)) @ self._wanted[narrow].toarray()
+            self._ask(goal, reach=_REACHES[round_ // 2 % len(_REACHES)], keeps_shares=round_ % 2 == 0)
+        for secret in self._narrow():
+            while len(self._values[secret]) < ENOUGH and self._widen(secret):
+                pass
+        return [
+            Leak(self._names[i], int(self._truth[i]), tuple(sorted(self._values[i])), proven=self._is_proven(i))
+            for i in self._narrow()
+        ]
+
+    def _narrow(self) -> list[int]:
+        return [i for i, values in enumerate(self._values) if len(values) < ENOUGH]
+
+    def _windows(self, secret: int) -> Iterator[Law]:
+        """Yield the values to ask for: below, above and between those that are known."""
+        known, sum_ = self._values[secret], self._sums[secret]
+        if min(known) > 0:
+            yield Law(sum_, 0, min(known) - 1)
+        yield Law(sum_, max(known) + 1)
+        yield from (Law(sum_, value, value) for value in range(min(known) + 1, max(known)) if value not in known)
+
+    def _widen(self, secret: int) -> bool:
+        """Ask for one count below, above and between the values known; returns whether there is another."""
+        before = len(self._values[secret])
+        # Small changes first, so that the verdict stays.
+        for attempt in range(_PATIENCE):
+            for window in list(self._windows(secret)):
+                goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * min(attempt, 1)
+                reach = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
+                if self._ask(goal, [window], reach=reach, keeps_shares=attempt % 2 == 1):
+                    return len(self._values[secret]) > before
+        return False
+
+    def _is_proven(self, secret: int) -> bool:
+        """Whether all that is linear excludes every other value."""
+        for window in self._windows(secret):
+            try:
+                if self._program.solve(np.zeros(len(self._program.names)), besides=[window]) is not None:
+                    return False
+            except OutOfTimeError:
+                return False
+        return True
+
+    def _ask(self, goal: Numbers, besides: Sequence[Law] = (), *, reach: float, keeps_shares: bool) -> bool:
+        """Note the values in a world of least goal; returns whether there is one that publishes the same.
+
+        The balance of sexes is kept by the cells' shares of women, or by other numbers of women.
+        """
+        laws_: Sequence[Law] = ()
+        choices: Sequence[Choice] = ()
+        if self._measures:
+            if keeps_shares:
+                laws_ = self._shares
+            else:
+                choices = list_like_numbers(self._world, self._rng)
+        most = np.where(self._is_number, np.inf, reach)
+        try:
+            moved = self._program.solve(goal, reach=most, besides=[*laws_, *besides], choices=choices)
+        except OutOfTimeError:
+            return False
+        if moved is None:
+            return False
+        self.worlds += 1
+        if self._measures and not self._is_alike(measure(self._program.world_with(moved))):
+            self.refused += 1
+            return False
+        for values, value in zip(self._values, self._truth + self._wanted @ moved, strict=True):
+            values.add(round(value))
+        return True
+
+    def _is_alike(self, results: Results) -> bool:
+        return coarsen(results) == self._coarse and self._words(results) == self._verdict
+
+    def _words(self, results: Results) -> list[tuple[str, str]]:
+        decision = evaluate(self._policy, results, self._published, planned_missing=False)
+        return [(rule.status, rule.reason) for rule in decision.rules]
+
+
+def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
+    """Yield every count of patients (or of a site's labelled texts) that nobody may learn, published or not."""
+    for name in world.counts:
+        is_invented = name.startswith("judge/") and not world.fixed["judge/site"]
+        if not _is_number(name) and not is_invented and not name.startswith("judges/"):
+            yield name, {name: 1}
+    for arm in ARMS:
+        yield f"patients/{arm}", world.all_patients(arm)
+        yield f"targets/{arm}", world.all_targets(arm)
+        for tier in world.tiers:
+            yield from _tier_counts(world, tier, arm)
+        for partition, groups in GROUPS.items():
+            for group in groups:
+                yield f"{partition}/{arm}/targets/{group}", world.targets(arm, partition, group)
+                if partition != "notes":
+                    yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
+    for diagnosis in world.diagnoses:
+        for tier in world.tiers:
+            for arm in ARMS:
+                for row in ROWS:
+                    undecided = world.table(diagnosis, tier, arm, (row,), ("ambiguous", "not_mentioned"))
+                    yield f"table/{diagnosis}/{tier}/{arm}/{row}/undecided", undecided
+            yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), OUTCOMES)
+
+
+def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]:
+    patients = world.patients(tier, arm)
+    yield f"mem/{tier}/{arm}/patients", patients
+    for fraction in FRACTIONS:
+        any_ = world.above(tier, arm, fraction)
+        yield f"mem/{tier}/{arm}/{fraction}/any", any_
+        yield f"mem/{tier}/{arm}/{fraction}/none", minus(patients, any_)
+    short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
+    yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)
+    for partition, groups in GROUPS.items():
+        for group in groups:
+            here = world.at_tier(tier, arm, partition, group)
+            place = f"{partition}/{arm}/{{}}/{tier}/{group}".format
+            yield place("here"), here
+            yield place("not attributable"), minus(here, place("attributable"))
+            yield place("not exposed"), minus(place("asked"), place("exposed"))
+    yield f"mem/{tier}/{arm}/not asked", minus(patients, f"mem/{tier}/{arm}/asked")
+
+
+def _is_number(name: str) -> bool:
+    """Whether a world's number counts no patients: tokens, pieces, notes, years."""
+    return name.endswith(("sum", "units", "regions", "source_notes")) or name.startswith(
+        ("notes/", "tokens/", "age/sum")
+    )
