@@ -30,11 +30,7 @@ const PARTS = [
   ["memorization", "#own-text", 760],
   ["composition", "#repeated-text .two", 900],
   ["diagnoses", "#stated", 900],
-  ["excess", "#excess", 760],
-  ["rules", "#rules", 760],
   ["institution", "#institution", 760],
-  ["signoff", "#signoff", 900],
-  ["trust", "#trust", 900],
 ];
 const drawn = [];
 

@@ -15,6 +15,7 @@ from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.table import order_tiers
 
 _NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"
 #: Two differences of shares lie within -1 to 1.
@@ -28,11 +29,11 @@ def compare_published_memorization(
     """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
     return {
         tier: {
-            arm: _compare_arm(arms[arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm))
+            arm: _compare_arm(a.memorization[tier][arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm))
             for arm in ARMS
-            if arm in arms and arm in b.memorization[tier]
+            if arm in a.memorization[tier] and arm in b.memorization[tier]
         }
-        for tier, arms in a.memorization.items()
+        for tier in order_tiers(set(a.memorization))
         if tier in b.memorization
     }
 
@@ -50,7 +51,7 @@ def compare_published_disclosure(
                 )
                 for metric in PAIRED_METRICS
             }
-            for tier, pair in tiers.items()
+            for tier, pair in ((tier, tiers[tier]) for tier in order_tiers(set(tiers)))
             if tier in later[diagnosis]
         }
         for diagnosis, tiers in a.disclosure.by_diagnosis.items()
