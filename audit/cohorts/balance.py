@@ -96,9 +96,13 @@ def flag_few(first: NDArray[np.float64], second: NDArray[np.float64]) -> Flag:
     difference of up to five only where it is more than half of them. So in cells of ten or more the flag leaves at
     least five values for a number from 1 to 10.
     """
-    size = len(first)
-    allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
+    allowed = allowed_difference(len(first))
     return "poorly_matched" if abs(float(first.sum() - second.sum())) > allowed else "balanced"
+
+
+def allowed_difference(size: int) -> int:
+    """Return by how many patients of one sex two cells of this size may differ, where there are few of it."""
+    return min(FEW, max(size // 4, min(FEW // 2, size // 2)))
 
 
 def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -86,7 +86,12 @@ class _Coarsening:
             second_matcher=None if second is None else second.matcher,
             second={} if second is None else self._second(second),
             group_memorization=None if groups is None else self._group_memorization(groups),
-            group_disclosure=None if groups is None else self._group_disclosure(groups),
+            # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
+            group_disclosure=None
+            if groups is None
+            else {}
+            if self._is_single and not self._exact
+            else self._group_disclosure(groups),
             corpus=None if results.corpus is None else self._corpus(results.corpus),
             completeness={name: self._stage(stage) for name, stage in results.completeness.items()},
             judge=None if results.judge_quality is None else self._judge(results.judge_quality),

@@ -240,7 +240,10 @@ class Reader:
         assert coarse.group_memorization is not None
         assert coarse.group_disclosure is not None
         for affected, by_tier in (("attributable", coarse.group_memorization), ("exposed", coarse.group_disclosure)):
-            rows = by_tier.get(tier, {}).get(arm, ())  # type: ignore[call-overload]
+            if tier not in by_tier:
+                # Not published at all, which says nothing.
+                continue
+            rows = by_tier[tier].get(arm, ())  # type: ignore[call-overload]
             for partition, groups in GROUPS.items():
                 cells = {}
                 for group in groups:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from support.results.random_worlds import ARMS, ROWS, Law, World
 from support.suppression_attack.integer_program import Choice
 
-from clinaudit.audit.cohorts.balance import CONTRASTS, FEW, FLAGGED_SMD, POOR_SMD
+from clinaudit.audit.cohorts.balance import CONTRASTS, FEW, FLAGGED_SMD, POOR_SMD, allowed_difference
+from clinaudit.reports.suppression.classes import class_of
 
 #: A standardized difference stays this far within what it is rounded to, since its spread moves as well.
 _WITHIN = 0.7
@@ -30,7 +31,7 @@ def keep_shares(world: World) -> list[Law]:
     for diagnosis, when in itertools.product(world.diagnoses, _STAGES):
         sizes, women = _names(diagnosis, when)
         if (few := _few_cell(world, women, sizes)) is not None:
-            found += _keep_few(world, women, few, matched=not when)
+            found += _keep_few(world, women, sizes[0], few, matched=not when)
             continue
         shares = [world.counts[own] / world.counts[size] for own, size in zip(women, sizes, strict=True)]
         room = [1.0] * len(_CELLS)
@@ -61,13 +62,15 @@ def _few_cell(world: World, women: list[str], sizes: list[str]) -> dict[str, int
     return None
 
 
-def _keep_few(world: World, women: list[str], few: dict[str, int], *, matched: bool) -> list[Law]:
+def _keep_few(world: World, women: list[str], size: str, few: dict[str, int], *, matched: bool) -> list[Law]:
     """Return what keeps balance judged by numbers, and its flags; of candidates nothing else is published."""
     found = [Law(few, 1, FEW)]
     for first, second in CONTRASTS.values() if matched else ():
         difference = {women[first]: 1, women[second]: -1}
         truth = world.value(difference)
-        found.append(Law(difference, truth, truth))
+        # What no cell of this class of sizes flags.
+        allowed = allowed_difference(class_of(world.counts[size]).low)
+        found.append(Law(difference, -allowed, allowed) if abs(truth) <= allowed else Law(difference, truth, truth))
     return found
 
 
@@ -125,8 +128,7 @@ def _balance(women: NDArray[np.int64], sizes: NDArray[np.int64], before: bool) -
     matching there is no flag.
     """
     is_few = (((women > 0) & (women <= FEW)) | ((sizes - women > 0) & (sizes - women <= FEW))).any(axis=1)
-    size = int(sizes[0])
-    allowed = min(FEW, max(size // 4, min(FEW // 2, size // 2)))
+    allowed = allowed_difference(int(sizes[0]))
     shares = women / sizes
     variances = shares * (1 - shares) * sizes / np.maximum(1, sizes - 1)
     columns = []
