@@ -17,6 +17,8 @@ from clinaudit.templates.sections import Heading, SectionResolver, normalize_new
 from clinaudit.templates.spans import Span
 from clinaudit.templates.templated import TemplatedText
 
+#: The layout of a note that fits none of its profile's layouts; it is read under the last one.
+NO_LAYOUT = "no layout"
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
     {"none", "n/a", "na", "nil", "no medications", "no current medications", "none reported", "not on any medications"}
@@ -36,11 +38,16 @@ _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 @dataclass(frozen=True, slots=True)
 class NoteField:
-    """A fact in a note: its value, and the span of the note that holds it, label included."""
+    """A fact in a note: its value, where the value stands, and the span that holds it, label included."""
 
     value: str
-    #: Characters of the note as it stands (carriage returns included), up to the next header or field.
+    #: Label and value, line break included, in characters of the note as it stands (carriage returns included). Where
+    #: several facts share a line: from the fact's label to the next known label of that line.
     span_chars: Span
+    #: The value alone, as it stands in the note, stripped.
+    value_chars: Span
+    #: Whether the label goes too, where the value is cut out of a prompt.
+    cut_label: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,10 @@ class PatientFacts:
     age: int | None
     sex: str | None
     note_count: int
+    #: The layout of the profile under which the latest note was read; `NO_LAYOUT` where it fits none.
+    layout: str
+    #: Facts that this layout says where to find in a note.
+    placed: frozenset[Fact]
 
     @property
     def note(self) -> str:
@@ -113,7 +124,12 @@ class FactReader:
             arm=patient.split,
             latest=latest,
             in_note={
-                fact: NoteField(field.value, Span(offsets[field.span_chars.start], offsets[field.span_chars.end]))
+                fact: NoteField(
+                    field.value,
+                    Span(*(offsets[at] for at in field.span_chars)),
+                    Span(*(offsets[at] for at in field.value_chars)),
+                    field.cut_label,
+                )
                 for fact, field in fields.items()
             },
             values=values,
@@ -122,6 +138,8 @@ class FactReader:
             age=age,
             sex=patient.sex or _sex(values.get(Fact.SEX)),
             note_count=len(notes),
+            layout=self._profile.name,
+            placed=frozenset(fact for fact in Fact if (at := self._profile.fields[fact]).headers or at.line),
         )
 
     def _fields(self, text: str, headings: list[Heading]) -> dict[Fact, NoteField]:
@@ -132,7 +150,12 @@ class FactReader:
         lines = {
             fact: match for fact, regex in self._lines.items() if (match := regex.search(text, 0, opening)) is not None
         }
-        fields = {fact: NoteField(match["value"].strip(), Span(*match.span())) for fact, match in lines.items()}
+        fields = {
+            fact: NoteField(
+                match["value"].strip(), Span(*match.span()), _stripped(text, Span(*match.span("value"))), False
+            )
+            for fact, match in lines.items()
+        }
         starts = sorted({item.span_chars.start for item in headings} | {match.start() for match in lines.values()})
         for fact in Fact:
             for wanted in self._profile.fields[fact].headers:
@@ -155,7 +178,7 @@ class FactReader:
                 end = line.end()
             value = text[body:end].strip()
             if value:
-                return NoteField(value, Span(begin, end))
+                return NoteField(value, Span(begin, end), _stripped(text, Span(body, end)), False)
         return None
 
     def _table_values(self, patient: Patient, latest: Note) -> dict[Fact, str]:
@@ -202,6 +225,13 @@ class FactReader:
             if entry and not boilerplate and entry.lower().rstrip(".") not in _NO_MEDICATION:
                 found.append(entry)
         return tuple(found)
+
+
+def _stripped(text: str, span: Span) -> Span:
+    """Return `span` without the white space at its ends."""
+    value = text[slice(*span)]
+    start = span.start + len(value) - len(value.lstrip())
+    return Span(start, start + len(value.strip()))
 
 
 def _sex(text: str | None) -> str | None:
