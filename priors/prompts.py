@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.fragments import list_facts, quote_opening
+from clinaudit.priors.renderings import ProbedTiers, Rendering
 from clinaudit.priors.tiers import Fact, Tier
 from clinaudit.templates.profile import NoteProfile
 
@@ -25,12 +27,16 @@ class Prior:
     patient_id: str
     arm: Split
     tier: str
+    rendering: Rendering
     #: Diagnoses whose disclosure this prompt serves; an excluded row names those it does not serve.
     diagnoses: tuple[str, ...]
     prompt: str
     max_new_tokens: int
     excluded: bool
     reason: str | None
+    #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`), and the values cut.
+    unbroken: bool | None = None
+    cuts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,18 @@ NO_FINDINGS = Revealed({}, frozenset(), frozenset())
 class _Draft:
     prompt: str
     #: The rest of the note after the prompt, where the prompt is a fragment of a note.
-    rest: str | None
+    rest: str | None = None
+    unbroken: bool | None = None
+    cuts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Whose prompt is written, at which tier, in which form."""
+
+    facts: PatientFacts
+    tier: Tier
+    rendering: Rendering
 
 
 class PromptWriter:
@@ -83,39 +100,43 @@ class PromptWriter:
             if pieces
         }
 
-    def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str]) -> list[Prior]:
+    def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], rendering: Rendering) -> list[Prior]:
         """Return the priors of one patient at one tier: one row for each distinct prompt, and one for each exclusion.
 
         Equal prompts for several diagnoses are one row. An exclusion for a diagnosis excludes the patient from that
         diagnosis's disclosure metrics only: the prompt itself stays, for memorization.
         """
+        asked = _Asked(facts, tier, rendering)
         if not any(facts.known(fact) for fact in tier.distinguishing):
-            return [self._excluded(facts, tier, diagnoses, "", "no distinguishing fact")]
+            return [self._excluded(asked, diagnoses, "", "no distinguishing fact")]
         by_prompt: dict[str, list[str]] = {}
         drafts: dict[str, _Draft] = {}
         rows: list[Prior] = []
         for diagnosis_id in diagnoses or (None,):
             diagnosis = self._panel[diagnosis_id] if diagnosis_id is not None else None
             named = (diagnosis.id,) if diagnosis else ()
-            draft = self._draft(facts, tier, diagnosis)
+            draft = self._draft(asked, diagnosis)
             if isinstance(draft, str):
-                rows.append(self._excluded(facts, tier, named, "", draft))
+                rows.append(self._excluded(asked, named, "", draft))
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
             reason = self._reference_reason(facts, tier, diagnosis, draft.prompt) if diagnosis else None
             if reason is not None:
-                rows.append(self._excluded(facts, tier, named, draft.prompt, reason))
+                rows.append(self._excluded(asked, named, draft.prompt, reason))
             else:
                 served.extend(named)
         for prompt, served in by_prompt.items():
-            rows.append(self._budgeted(facts, tier, served, drafts[prompt]))
+            rows.append(self._budgeted(asked, served, drafts[prompt]))
         return rows
 
-    def _draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> _Draft | str:
+    def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> _Draft | str:
         """Return the prompt for a diagnosis, or the reason why there is none."""
+        facts, tier = asked.facts, asked.tier
         if tier.is_fragment:
-            return self._fragment(facts, tier)
+            is_opening = asked.rendering == "opening"
+            cut = quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
+            return cut if isinstance(cut, str) else _Draft(cut.prompt, cut.rest, cut.unbroken, cut.cuts)
         lines: list[str] = []
         for fact in tier.facts:
             if fact is Fact.MEDICATIONS:
@@ -125,33 +146,29 @@ class PromptWriter:
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
             elif fact in facts.values:
                 lines.append(f"{self._labels[fact]}: {' '.join(facts.values[fact].split())}")
-        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), None)
+        return _Draft("\n".join([*lines, BACKGROUND_ENDING]))
 
-    def _fragment(self, facts: PatientFacts, tier: Tier) -> _Draft | str:
-        held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in facts.in_note)
-        from_table = [
-            f"{self._labels[fact]}: {facts.values[fact]}\n"
-            for fact in tier.facts
-            if fact in facts.values and fact not in facts.in_note
-        ]
-        end = held[-1].end if held else 0
-        header = next((item.span_chars for item in facts.headers if item.span_chars.start >= end), None)
-        if header is None:
-            return "no header follows the last field"
-        slices = [facts.note[start:stop] for start, stop in held]
-        own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
-        prompt = "".join(from_table) + own_words + facts.note[slice(*header)]
-        return _Draft(prompt, facts.note[header.end :])
-
-    def _budgeted(self, facts: PatientFacts, tier: Tier, served: Sequence[str], draft: _Draft) -> Prior:
+    def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
         budget = self._max_new_tokens
         if draft.rest is not None:
             budget = min(budget, self._count_note_tokens(draft.rest))
         if budget == 0:
-            return self._excluded(facts, tier, served, draft.prompt, "nothing follows the last field")
+            return self._excluded(asked, served, draft.prompt, "nothing follows the last field")
         if self._count_prompt_tokens(draft.prompt) + budget > self._context_length:
-            return self._excluded(facts, tier, served, draft.prompt, "exceeds the model's context")
-        return Prior(facts.patient_id, facts.arm, tier.id, tuple(served), draft.prompt, budget, False, None)
+            return self._excluded(asked, served, draft.prompt, "exceeds the model's context")
+        return Prior(
+            asked.facts.patient_id,
+            asked.facts.arm,
+            asked.tier.id,
+            asked.rendering,
+            tuple(served),
+            draft.prompt,
+            budget,
+            excluded=False,
+            reason=None,
+            unbroken=draft.unbroken,
+            cuts=draft.cuts,
+        )
 
     def _reveals(self, medication: str, diagnosis: Diagnosis) -> bool:
         found_by_reader = self._revealing.get(diagnosis.id)
@@ -177,21 +194,36 @@ class PromptWriter:
         return None
 
     @staticmethod
-    def _excluded(facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
-        return Prior(facts.patient_id, facts.arm, tier.id, tuple(diagnoses), prompt, 0, True, reason)
+    def _excluded(asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
+        patient, arm, tier = asked.facts.patient_id, asked.facts.arm, asked.tier.id
+        return Prior(patient, arm, tier, asked.rendering, tuple(diagnoses), prompt, 0, excluded=True, reason=reason)
 
 
 def write_priors(
     targets: Mapping[str, Sequence[str]],
     *,
     facts: Mapping[str, PatientFacts],
-    tiers: Sequence[Tier],
+    probed: ProbedTiers,
     writer: PromptWriter,
 ) -> list[Prior]:
-    """Return the priors of all targets (patient id -> diagnoses of the cohorts it is in), by patient and tier."""
-    return [
-        prior
-        for patient_id in sorted(targets)
-        for tier in tiers
-        for prior in writer.write(facts[patient_id], tier, targets[patient_id])
-    ]
+    """Return the priors of all targets (patient id -> diagnoses of the cohorts it is in), by patient and tier.
+
+    A tier is asked in a second rendering where that differs from the first for some patient; then for all, so that both
+    are of the same patients.
+    """
+    rows: list[Prior] = []
+    differs: set[str] = set()
+    for patient_id in sorted(targets):
+        for tier in probed.tiers:
+            versions = [
+                writer.write(facts[patient_id], tier, targets[patient_id], rendering)
+                for rendering in probed.renderings_of(tier)
+            ]
+            if any(_prompts(version) != _prompts(versions[0]) for version in versions):
+                differs.add(tier.id)
+            rows.extend(row for version in versions for row in version)
+    return [row for row in rows if row.tier in differs or row.rendering not in probed.beside]
+
+
+def _prompts(rows: Sequence[Prior]) -> list[tuple[str, bool]]:
+    return [(row.prompt, row.excluded) for row in rows]

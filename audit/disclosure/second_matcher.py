@@ -21,16 +21,14 @@ def measure_second_matching(
     cohorts: Sequence[Cohort],
     collected: CollectedReadings,
     *,
-    tiers: Sequence[str],
     seed: int,
     progress: Progress,
 ) -> SecondMatcher | None:
     """Return the deltas on the second matcher's cohorts; None where there is no second matcher."""
     if matcher is None:
         return None
-    measured = measure_all_disclosure(
-        cohorts, collected, tiers=tiers, confusion_matrix=None, seed=seed, progress=progress
-    )
+    of_view = measure_all_disclosure(cohorts, {None: collected}, confusion_matrix=None, seed=seed, progress=progress)
+    measured = of_view[None]
     return SecondMatcher(
         matcher=matcher,
         diagnoses={

@@ -17,6 +17,7 @@ from clinaudit.audit.disclosure.readings import CollectedReadings, Reading, Tier
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.generation.record import Generation
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import ProbedTiers, View, view_of
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.judge import Outcome
 
@@ -26,37 +27,67 @@ _NOT_GENERATED = "not generated"
 
 def measure_all_disclosure(
     cohorts: Iterable[Cohort],
-    collected: CollectedReadings,
+    collected: Mapping[View, CollectedReadings],
     *,
-    tiers: Sequence[str],
     confusion_matrix: NDArray[np.float64] | None,
     seed: int,
     progress: Progress,
-) -> DisclosureResults:
-    """Return the disclosure metrics of every cohort at every tier, Holm-adjusted, and their means.
+) -> dict[View, DisclosureResults]:
+    """Return the disclosure metrics of every cohort at every tier, and their means, for each view of the tiers.
 
+    A view is a rendering, or the tiers' own figures; Holm's adjustment is over all tests of all views.
     `confusion_matrix` counts labelled texts by truth and verdict, `(4, 4)`. With it, metrics corrected for the judge's
     misclassification stand beside the raw ones; it is None where the judge was not scored.
     """
-    matched = [cohort for cohort in cohorts if cohort.members]
-    by_diagnosis: dict[str, dict[str, DisclosurePair]] = {cohort.diagnosis: {} for cohort in matched}
-    by_tier: dict[str, dict[str, MeasuredDiagnosis]] = {tier: {} for tier in tiers}
-    with progress.stage("disclosure figures", total=len(matched) * len(tiers), unit="figures") as advance:
-        for cohort in matched:
-            prevalence = cohort.summary.prevalence.value
-            for tier in tiers:
-                readings, dropped = collected[cohort.diagnosis][tier]
-                pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped)
-                if confusion_matrix is not None:
-                    corrected = correct_disclosure(readings, confusion_matrix, seed=seed)
-                    pair = pair.model_copy(update={"corrected": corrected})
-                by_diagnosis[cohort.diagnosis][tier] = pair
-                by_tier[tier][cohort.diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
-                advance(1)
-    return DisclosureResults(
-        by_diagnosis=adjust_holm(by_diagnosis),
-        mean={tier: mean_over_diagnoses(measured, seed=seed) for tier, measured in by_tier.items() if measured},
-    )
+    prevalences = {cohort.diagnosis: cohort.summary.prevalence.value for cohort in cohorts}
+    asked = [
+        (view, diagnosis, tier, readings)
+        for view, of_view in collected.items()
+        for diagnosis, tiers in of_view.items()
+        for tier, readings in tiers.items()
+    ]
+    pairs: dict[tuple[View, str, str], DisclosurePair] = {}
+    measured: dict[View, dict[str, dict[str, MeasuredDiagnosis]]] = {view: {} for view in collected}
+    with progress.stage("disclosure figures", total=len(asked), unit="figures") as advance:
+        for view, diagnosis, tier, (readings, dropped) in asked:
+            prevalence = prevalences[diagnosis]
+            pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped)
+            if confusion_matrix is not None:
+                corrected = correct_disclosure(readings, confusion_matrix, seed=seed)
+                pair = pair.model_copy(update={"corrected": corrected})
+            pairs[view, diagnosis, tier] = pair
+            measured[view].setdefault(tier, {})[diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
+            advance(1)
+    adjusted = adjust_holm(pairs)
+    return {
+        view: DisclosureResults(
+            by_diagnosis={
+                diagnosis: {tier: adjusted[view, diagnosis, tier] for tier in tiers}
+                for diagnosis, tiers in collected[view].items()
+            },
+            mean={tier: mean_over_diagnoses(of_tier, seed=seed) for tier, of_tier in by_tier.items()},
+        )
+        for view, by_tier in measured.items()
+    }
+
+
+def collect_by_rendering(
+    cohorts: Sequence[Cohort],
+    priors: Sequence[Prior],
+    generations: Sequence[Generation],
+    outcomes: Mapping[tuple[str, str], Outcome],
+    *,
+    probed: ProbedTiers,
+) -> dict[View, CollectedReadings]:
+    """Return the readings of the tiers' own figures, and of each rendering beside them."""
+    views: dict[View, CollectedReadings] = {}
+    for view in probed.views:
+        asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
+        answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
+        tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]
+        if tiers:
+            views[view] = collect_readings(cohorts, asked, answered, outcomes, tiers=tiers)
+    return views
 
 
 def collect_readings(

@@ -6,7 +6,8 @@ nothing of notes, prompts or how a verdict was reached: it takes readings.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -50,6 +51,8 @@ from clinaudit.audit.statistics.intervals import (
 from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
 from clinaudit.reports.schema.record import ARMS
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 def measure_disclosure(
     readings: Sequence[Reading],
@@ -91,26 +94,20 @@ def measure_disclosure(
     )
 
 
-def adjust_holm(
-    by_diagnosis: Mapping[str, Mapping[str, DisclosurePair]],
-) -> dict[str, dict[str, DisclosurePair]]:
-    """Return the same pairs with `p_holm`: each metric's tests over all (diagnosis, tier) adjusted together."""
-    adjusted: dict[tuple[str, str], dict[str, TestedDelta]] = {}
+def adjust_holm(pairs: Mapping[Key, DisclosurePair]) -> dict[Key, DisclosurePair]:
+    """Return the same pairs with `p_holm`: each metric's tests over all pairs adjusted together."""
+    adjusted: dict[Key, dict[str, TestedDelta]] = {}
     for metric in DISCLOSURE_METRICS:
-        tests: list[tuple[tuple[str, str], TestedDelta, float]] = []
-        for diagnosis, by_tier in by_diagnosis.items():
-            for tier, pair in by_tier.items():
-                if pair.delta is None:
-                    continue
-                delta: TestedDelta = getattr(pair.delta, metric)
-                if delta.p_value is not None:
-                    tests.append(((diagnosis, tier), delta, delta.p_value))
+        tests: list[tuple[Key, TestedDelta, float]] = []
+        for key, pair in pairs.items():
+            if pair.delta is None:
+                continue
+            delta: TestedDelta = getattr(pair.delta, metric)
+            if delta.p_value is not None:
+                tests.append((key, delta, delta.p_value))
         for (key, delta, _), p_holm in zip(tests, holm([p for _, _, p in tests]), strict=True):
             adjusted.setdefault(key, {})[metric] = delta.model_copy(update={"p_holm": p_holm})
-    return {
-        diagnosis: {tier: _with_deltas(pair, adjusted.get((diagnosis, tier), {})) for tier, pair in by_tier.items()}
-        for diagnosis, by_tier in by_diagnosis.items()
-    }
+    return {key: _with_deltas(pair, adjusted.get(key, {})) for key, pair in pairs.items()}
 
 
 def _with_deltas(pair: DisclosurePair, deltas: Mapping[str, TestedDelta]) -> DisclosurePair:

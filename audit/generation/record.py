@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
@@ -16,6 +17,7 @@ class Generation:
     patient_id: str
     arm: Arm
     tier: str
+    rendering: Rendering
     diagnoses: tuple[str, ...]
     #: Diagnoses of the cohorts for which the prompt was written, those that the prompt itself reveals included.
     cohorts: tuple[str, ...]
@@ -36,6 +38,7 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "patient_id": generation.patient_id,
             "arm": generation.arm,
             "tier": generation.tier,
+            "rendering": generation.rendering,
             "diagnoses": list(generation.diagnoses),
             "prompt": generation.prompt,
             "text": generation.text,

@@ -5,7 +5,7 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 
 import hashlib
 import json
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 
@@ -23,7 +23,7 @@ from clinaudit.audit.run.store import RunStore, StoredGeneration
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.templates.profile import NoteProfile
 
 
@@ -43,11 +43,11 @@ def plan_priors(
     facts: Mapping[str, PatientFacts],
     profile: NoteProfile,
     panel: Sequence[Diagnosis],
-    tiers: Collection[str],
+    probed: ProbedTiers,
     decoding: Decoding,
     revealed: Revealed = NO_FINDINGS,
 ) -> list[Prior]:
-    """Return the priors of all targets (patient id to diagnoses) at the tiers asked for (ids)."""
+    """Return the priors of all targets (patient id to diagnoses) at the tiers and in the renderings asked for."""
     tokenizer = decoding.tokenizer
     writer = PromptWriter(
         profile,
@@ -58,14 +58,23 @@ def plan_priors(
         context_length=decoding.model.context_length,
         revealed=revealed,
     )
-    probed = [tier for tier in TIERS if tier.id in tiers]
-    return write_priors(targets, facts=facts, tiers=probed, writer=writer)
+    return write_priors(targets, facts=facts, probed=probed, writer=writer)
 
 
 def generation_id(prior: Prior) -> str:
-    """Return the id of a prior's generation: a digest of patient, tier and prompt, which reveals none of them."""
-    content = json.dumps([prior.patient_id, prior.tier, prior.prompt])
-    return "g" + hashlib.sha256(content.encode("utf-8")).hexdigest()[:20]
+    """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt.
+
+    Where the facts alone were asked, of the rendering too: equal prompts are decoded once, and count in both.
+    """
+    return _digest([prior.patient_id, prior.tier, prior.prompt, *(["facts"] if prior.rendering == "facts" else [])])
+
+
+def _decoding_key(prior: Prior) -> str:
+    return _digest([prior.patient_id, prior.tier, prior.prompt])
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return "g" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
 def generate(
@@ -81,7 +90,7 @@ def generate(
     Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
     run began, or differs among the workers of a runner. A served model is asked from this process, runner or not.
     """
-    planned = {generation_id(prior): prior for prior in priors if not prior.excluded}
+    planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
     requests = [
         GenerationRequest(
@@ -149,10 +158,9 @@ def load_finished_generations(
         if prior.prompt:
             cohorts.setdefault(generation_id(prior), []).extend(prior.diagnoses)
     for prior in priors:
-        key = generation_id(prior)
-        if prior.excluded or key not in stored:
+        if prior.excluded or _decoding_key(prior) not in stored:
             continue
-        known = stored[key]
+        key, known = generation_id(prior), stored[_decoding_key(prior)]
         if known.text is None:
             token_ids = known.token_ids
             text, spans = tokenizer.decode_with_spans(token_ids)
@@ -164,6 +172,7 @@ def load_finished_generations(
             patient_id=prior.patient_id,
             arm=prior.arm,
             tier=prior.tier,
+            rendering=prior.rendering,
             diagnoses=prior.diagnoses,
             cohorts=tuple(sorted(cohorts[key])),
             prompt=prior.prompt,

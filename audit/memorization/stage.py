@@ -3,7 +3,7 @@
 Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from clinaudit.audit.cluster.shards import ShardRunner
@@ -25,6 +25,7 @@ from clinaudit.audit.memorization.summary import (
 )
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.priors.renderings import Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -36,8 +37,8 @@ MemorizationResults = dict[str, dict[Arm, Memorization]]
 class MeasuredMemorization:
     """What the stage measured."""
 
-    #: The summary of each tier and arm.
-    results: MemorizationResults
+    #: The summary of each tier and arm; by rendering where that stands beside the tiers' own figures.
+    results: Mapping[View, MemorizationResults]
     #: Counts of each generation, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
     #: Rows of the evidence tables, by table.
@@ -51,11 +52,12 @@ def measure_memorization(
     match_tokens: int,
     seed: int,
     progress: Progress,
+    beside: Collection[Rendering] = (),
     runner: ShardRunner | None = None,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
-    `seed` is that of the bootstrap over patients.
+    `seed` is that of the bootstrap over patients. The renderings `beside` are summarized apart.
     """
     counts: list[tuple[MeasuredGeneration, NearVerbatimCounts]] = []
     regions: list[Row] = []
@@ -72,8 +74,14 @@ def measure_memorization(
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
     metrics = [item.metrics for item, _ in counts]
+    views: dict[View, list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {None: []}
+    for row in counts:
+        views.setdefault(view_of(row[0].metrics.rendering, beside), []).append(row)
     return MeasuredMemorization(
-        results=_summarize(counts, match_tokens=match_tokens, seed=seed, progress=progress),
+        results={
+            view: _summarize(of_view, match_tokens=match_tokens, seed=seed, progress=progress)
+            for view, of_view in views.items()
+        },
         metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],

@@ -14,6 +14,7 @@ import numpy as np
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution
+from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
@@ -42,6 +43,7 @@ class GenerationMetrics:
     patient_id: str
     arm: Arm
     tier: str
+    rendering: Rendering
     tokens: int
     memorized_tokens: int
     echo_tokens: int
@@ -75,6 +77,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
         patient_id=generation.patient_id,
         arm=generation.arm,
         tier=generation.tier,
+        rendering=generation.rendering,
         tokens=len(generation.token_ids),
         memorized_tokens=sum(attributed.memorized),
         echo_tokens=sum(attributed.echo),

@@ -31,6 +31,23 @@ class StageCompleteness(Record):
     excluded: dict[str, int] = Field(default_factory=dict)
 
 
+class PromptSummary(Record):
+    """The prompts of one fragment tier and arm; counts of patients."""
+
+    #: The prompt is the note's own beginning, with every fact that the layout places; and the others.
+    unbroken: int
+    broken: int
+    #: Of whose note some value was cut, since the tier may not know it.
+    with_cuts: int
+
+
+class RenderedResults(Record):
+    """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
+
+    memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
+    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+
+
 class Results(Record):
     """Everything `evidence/results.json` holds."""
 
@@ -43,6 +60,10 @@ class Results(Record):
     corpus: CorpusSummary | None = None
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+    #: By rendering, where it is not that of the figures above.
+    renderings: dict[str, RenderedResults] = Field(default_factory=dict)
+    #: By fragment tier and arm.
+    prompts: dict[str, dict[Arm, PromptSummary]] = Field(default_factory=dict)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
     #: Null where one matcher was used.
     second_matcher: SecondMatcher | None = None
@@ -53,6 +74,14 @@ class Results(Record):
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
+
+
+def view_exact(results: Results, rendering: str | None) -> Results:
+    """Return the results with the figures of a rendering in the place of the tiers' own; None: as they are."""
+    if rendering is None:
+        return results
+    other = results.renderings[rendering]
+    return results.model_copy(update={"memorization": other.memorization, "disclosure": other.disclosure})
 
 
 def secret_key(texts: Iterable[str]) -> str:

@@ -25,6 +25,8 @@ class PublishedRule(Record):
     metric: str
     tier: str | None = None
     diagnosis: str | None = None
+    #: None: the tier's own figures (`results.renderings` holds the others).
+    rendering: str | None = None
     limit: Limit
     #: Decided on the exact numbers by the audit; by the published ranges where another policy is settled.
     status: RuleStatus

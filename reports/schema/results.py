@@ -17,7 +17,7 @@ from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedSe
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import Count
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Floats are published with this many decimals (docs/methods.md, section 7).
@@ -33,6 +33,24 @@ class PublishedStage(Record):
     failed: Count
     #: Not planned, by tier and reason.
     excluded: dict[str, Count] = Field(default_factory=dict)
+
+
+class PublishedPrompts(Record):
+    """The prompts of one fragment tier and arm."""
+
+    #: Patients whose prompt is the note's own beginning, with every fact that the layout places; and the others.
+    unbroken: Count
+    broken: Count
+    #: Patients of whose note some value was cut, since the tier may not know it.
+    with_cuts: Count
+    unbroken_share: PublishedEstimate
+
+
+class PublishedRendering(Record):
+    """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
+
+    memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
+    disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
 
 
 class TrainingLoss(Record):
@@ -53,6 +71,10 @@ class PublishedResults(Record):
     corpus: PublishedCorpus | None = None
     memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
     disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    #: By rendering, where it is not that of the figures above.
+    renderings: dict[str, PublishedRendering] = Field(default_factory=dict)
+    #: By fragment tier and arm.
+    prompts: dict[str, dict[Arm, PublishedPrompts]] = Field(default_factory=dict)
     cohorts: dict[str, PublishedCohort] = Field(default_factory=dict)
     #: Null where one matcher was used.
     second_matcher: PublishedSecondMatcher | None = None
@@ -63,6 +85,14 @@ class PublishedResults(Record):
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
+
+
+def view_rendering(results: PublishedResults, rendering: str | None) -> PublishedResults:
+    """Return the results with the figures of a rendering in the place of the tiers' own; None: as they are."""
+    if rendering is None:
+        return results
+    other = results.renderings[rendering]
+    return results.model_copy(update={"memorization": other.memorization, "disclosure": other.disclosure})
 
 
 def round_floats(value: Any) -> Any:
@@ -91,8 +121,9 @@ def from_json(text: str) -> PublishedResults:
 def document_text(results: Record) -> str:
     """Return the JSON text of a results record, published or exact."""
     document = round_floats(results.model_dump(mode="json", exclude_none=False))
-    disclosure = document["disclosure"]
-    document["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
+    for part in (document, *document["renderings"].values()):
+        disclosure = part["disclosure"]
+        part["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
     if document["training"] is None:
         del document["training"]
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -101,7 +132,8 @@ def document_text(results: Record) -> str:
 def read_document(text: str) -> dict[str, Any]:
     """Read the JSON text of a results record into the shape of its record; raises `ValueError` where it is none."""
     document: dict[str, Any] = json.loads(text)
-    disclosure = document.get("disclosure", {})
-    mean = disclosure.pop("mean", {})
-    document["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
+    for part in (document, *document.get("renderings", {}).values()):
+        disclosure = part.get("disclosure", {})
+        mean = disclosure.pop("mean", {})
+        part["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
     return document

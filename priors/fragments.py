@@ -1,0 +1,98 @@
+"""Prompts that are a fragment of a patient's latest note (paper 3.1, Appendix A; docs/methods.md, section 1).
+
+Owns where a fragment ends, what is cut from it, and whether it is the note's own beginning. Knows nothing of diagnoses,
+budgets or the model.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clinaudit.priors.facts import FollowingHeader, PatientFacts
+from clinaudit.priors.tiers import Fact, Tier
+from clinaudit.templates.spans import Span
+
+_NO_HEADER = "no header follows the last field"
+#: Facts that stand below the banner of a note.
+_BELOW_BANNER = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFragment:
+    """A prompt that is a fragment of a note."""
+
+    prompt: str
+    #: The note after the fragment, which the model is to continue.
+    rest: str
+    #: Every fact of the tier that the layout places was found, and the prompt is the note as it begins but for `cuts`.
+    unbroken: bool
+    #: Values that the tier may not know, cut out of the note.
+    cuts: int
+
+
+def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
+    """Return the note verbatim through the tier's last field and the header that follows; or why there is none.
+
+    Values of facts that the tier may not know are cut. A fact that a table alone holds is not put in.
+    """
+    found = {fact for fact in tier.facts if _stands_in_opening(facts, fact)}
+    if found.isdisjoint(tier.distinguishing):
+        return "no distinguishing fact in the note's opening"
+    header = _following_header(facts, [facts.in_note[fact].span_chars for fact in found])
+    if header is None:
+        return _NO_HEADER
+    note, end = facts.note, header.span_chars.end
+    cuts = _merge(
+        field.span_chars if field.cut_label else field.value_chars
+        for fact, field in facts.in_note.items()
+        if fact not in tier.facts and field.value_chars.end <= end
+    )
+    kept = [0, *(edge for cut in cuts for edge in cut), end]
+    prompt = "".join(note[start:stop] for start, stop in zip(kept[::2], kept[1::2], strict=True))
+    return NoteFragment(prompt, note[end:], unbroken=_expected(facts, tier) <= found, cuts=len(cuts))
+
+
+def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
+    """Return the tier's facts alone in the note's words and order, and the header that follows; or why not.
+
+    What a table alone holds comes first, under its label.
+    """
+    held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in facts.in_note)
+    header = _following_header(facts, held)
+    if header is None:
+        return _NO_HEADER
+    from_table = [
+        f"{labels[fact]}: {facts.values[fact]}\n"
+        for fact in tier.facts
+        if fact in facts.values and fact not in facts.in_note
+    ]
+    slices = [facts.note[start:stop] for start, stop in held]
+    own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
+    prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
+    is_beginning = facts.note.startswith(prompt) and _expected(facts, tier) <= facts.in_note.keys()
+    return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, cuts=0)
+
+
+def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
+    """Whether the note holds a fact where a note begins: a provider who signs at its end is not in the opening."""
+    field = facts.in_note.get(fact)
+    return field is not None and (fact in _BELOW_BANNER or field.span_chars.start < facts.banner_end)
+
+
+def _expected(facts: PatientFacts, tier: Tier) -> frozenset[Fact]:
+    return facts.placed.intersection(tier.facts)
+
+
+def _following_header(facts: PatientFacts, held: Sequence[Span]) -> FollowingHeader | None:
+    end = max((span.end for span in held), default=0)
+    return next((item for item in facts.headers if item.span_chars.start >= end), None)
+
+
+def _merge(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, overlapping ones as one."""
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged

@@ -1,0 +1,59 @@
+"""The forms in which a tier's knowledge is put to the model (docs/methods.md, section 1).
+
+Owns their names, and which of them an audit asks. A tier's own figures are of the first of its renderings; the others
+stand beside it, and nothing is pooled over them. Knows nothing of how a prompt is written.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from clinaudit.priors.tiers import TIERS, Tier
+
+#: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
+#: alone, in the note's words (fragment tiers).
+Rendering = Literal["text", "opening", "facts"]
+RENDERINGS: Final[tuple[Rendering, ...]] = get_args(Rendering)
+#: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
+View = Rendering | None
+#: How the fragment tiers are asked: in one form, or in both where they differ.
+Fragment = Literal["opening", "facts", "both"]
+
+
+def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
+    """Return the view that a prompt of this rendering belongs to, where the renderings `beside` stand apart."""
+    return rendering if rendering in beside else None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedTiers:
+    """The tiers that an audit asks, by id, and in which form those that quote a note."""
+
+    ids: tuple[str, ...]
+    fragment: Fragment
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """The tiers in the order of access."""
+        return tuple(tier for tier in TIERS if tier.id in self.ids)
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The tiers' own figures, and each rendering beside them."""
+        return (None, *self.beside)
+
+    @property
+    def beside(self) -> tuple[Rendering, ...]:
+        """The renderings whose figures stand beside those of the tiers."""
+        return ("facts",) if self.fragment == "both" else ()
+
+    def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
+        """Return the renderings in which a tier may be asked, that of the tier's own figures first."""
+        if not tier.is_fragment:
+            return ("text",)
+        return ("opening", "facts") if self.fragment == "both" else (self.fragment,)
+
+
+def top_rendering(asked: Iterable[Rendering]) -> Rendering:
+    """Return which of the renderings asked at one tier the tier's own figures are of; raises `ValueError` for none."""
+    return min(asked, key=RENDERINGS.index)
