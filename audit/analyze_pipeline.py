@@ -78,7 +78,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         results = Results(
             key=secret_key(generation.text for generation in generations),
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
-            memorization=memorization.results,
+            memorization=memorization.results[None],
             subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),
             warnings=[
                 "Only memorization of the generations given was analysed: no prompt was made here, no diagnosis was "

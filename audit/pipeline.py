@@ -17,7 +17,7 @@ from clinaudit.audit.cohorts.cohort import cohort_rows
 from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
-from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
+from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.record import generation_rows
@@ -98,7 +98,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             facts=facts,
             profile=inputs.profile,
             panel=inputs.panel,
-            tiers=settings.tier,
+            probed=settings.probed,
             decoding=inputs.decoding,
             revealed=revealed_by_judge(inputs.judge, annotations),
         )
@@ -115,6 +115,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 match_tokens=settings.ngram,
                 seed=settings.seed,
                 progress=progress,
+                beside=settings.probed.beside,
                 runner=runner,
             )
         for table, rows in memorization.tables.items():
@@ -139,13 +140,12 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
         outcomes = outcomes_of(judgements)
         collected, collected_again = (
-            collect_readings(cohorts, priors, generations, outcomes, tiers=settings.tier)
+            collect_by_rendering(cohorts, priors, generations, outcomes, probed=settings.probed)
             for cohorts in (targets.cohorts, targets.second_cohorts)
         )
         disclosure = measure_all_disclosure(
             targets.cohorts,
             collected,
-            tiers=settings.tier,
             confusion_matrix=None if quality is None else confusion_matrix(quality),
             seed=settings.seed,
             progress=progress,
@@ -153,8 +153,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         second_matcher = measure_second_matching(
             settings.second_matcher,
             targets.second_cohorts,
-            collected_again,
-            tiers=settings.tier,
+            collected_again[None],
             seed=settings.seed,
             progress=progress,
         )
@@ -173,7 +172,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 memorization=memorization.results,
                 disclosure=disclosure,
                 second_matcher=second_matcher,
-                subgroups=describe_subgroups(memorization.metrics, collected, facts=facts, corpus=inputs.corpus),
+                subgroups=describe_subgroups(memorization.metrics, collected[None], facts=facts, corpus=inputs.corpus),
                 judge_quality=quality,
                 tokens=count_tokens(inputs.corpus, cache, progress),
             ),

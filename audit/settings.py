@@ -14,6 +14,7 @@ from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher
 from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.renderings import Fragment, ProbedTiers
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.text_file import read_toml_file
@@ -53,6 +54,8 @@ class AuditSettings:
     policy: Path | None = None
     #: Tiers to probe, in the order of access.
     tier: tuple[str, ...] = TIER_IDS
+    #: How the fragment tiers are asked: the note's opening, the facts alone, or both where they differ.
+    fragment: Fragment = "both"
     #: Diagnoses of the panel to audit; empty: all.
     diagnosis: tuple[str, ...] = ()
     seed: int = 0
@@ -85,6 +88,11 @@ class AuditSettings:
     def identity(self) -> Identity:
         """What the user gave to tell this audit from others."""
         return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
+
+    @property
+    def probed(self) -> ProbedTiers:
+        """The tiers to probe, and in which form."""
+        return ProbedTiers(self.tier, self.fragment)
 
     @property
     def judge_endpoint(self) -> EndpointOptions:
@@ -122,6 +130,7 @@ _CHOICES = {
     "matcher": get_args(Matcher),
     "second_matcher": get_args(Matcher),
     "controls": get_args(Controls),
+    "fragment": get_args(Fragment),
 }
 _PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
 #: More than any generation holds.

@@ -90,7 +90,7 @@ def _count_tiers(
         made: Counter[str] = Counter()
         reasons: Counter[str] = Counter()
         for known in facts.values():
-            rows = writer.write(known, tier, ())
+            rows = writer.write(known, tier, (), "opening" if tier.is_fragment else "text")
             made[known.arm] += any(not row.excluded for row in rows)
             reasons.update({row.reason or "" for row in rows if row.excluded})
         counts[tier.id] = made["train"], made["nontrain"]

@@ -78,6 +78,8 @@ class PatientFacts:
     layout: str
     #: Facts that this layout says where to find in a note.
     placed: frozenset[Fact]
+    #: Where the banner of the latest note ends: at the first header that holds none of who, when and where.
+    banner_end: int
 
     @property
     def note(self) -> str:
@@ -114,7 +116,8 @@ class FactReader:
         text = normalize_newlines(latest.text)
         offsets = original_offsets(latest.text)
         headings = self._resolver.headings(text)
-        fields = self._fields(text, headings)
+        banner_end = self._banner_end(text, headings)
+        fields = self._fields(text, headings, banner_end)
         values = {fact: field.value for fact, field in fields.items()} | self._table_values(patient, latest)
         age = patient.age if patient.age is not None else self._age_from_notes(values, latest)
         if age is not None:
@@ -140,15 +143,20 @@ class FactReader:
             note_count=len(notes),
             layout=self._profile.name,
             placed=frozenset(fact for fact in Fact if (at := self._profile.fields[fact]).headers or at.line),
+            banner_end=offsets[banner_end],
         )
 
-    def _fields(self, text: str, headings: list[Heading]) -> dict[Fact, NoteField]:
-        # Lines such as "patient: …" are searched in the note's opening only: further down they may be about others.
-        opening = next(
+    def _banner_end(self, text: str, headings: list[Heading]) -> int:
+        return next(
             (item.span_chars.start for item in headings if item.header not in self._metadata_headers), len(text)
         )
+
+    def _fields(self, text: str, headings: list[Heading], banner_end: int) -> dict[Fact, NoteField]:
+        # Lines such as "patient: …" are searched in the note's banner only: further down they may be about others.
         lines = {
-            fact: match for fact, regex in self._lines.items() if (match := regex.search(text, 0, opening)) is not None
+            fact: match
+            for fact, regex in self._lines.items()
+            if (match := regex.search(text, 0, banner_end)) is not None
         }
         fields = {
             fact: NoteField(

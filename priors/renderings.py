@@ -4,16 +4,15 @@ Owns their names, and which of them an audit asks. A tier's own figures are of t
 stand beside it, and nothing is pooled over them. Knows nothing of how a prompt is written.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Literal
 
 from clinaudit.priors.tiers import TIERS, Tier
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
 #: alone, in the note's words (fragment tiers).
 Rendering = Literal["text", "opening", "facts"]
-RENDERINGS: Final[tuple[Rendering, ...]] = get_args(Rendering)
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How the fragment tiers are asked: in one form, or in both where they differ.
@@ -52,8 +51,3 @@ class ProbedTiers:
         if not tier.is_fragment:
             return ("text",)
         return ("opening", "facts") if self.fragment == "both" else (self.fragment,)
-
-
-def top_rendering(asked: Iterable[Rendering]) -> Rendering:
-    """Return which of the renderings asked at one tier the tier's own figures are of; raises `ValueError` for none."""
-    return min(asked, key=RENDERINGS.index)

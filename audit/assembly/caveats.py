@@ -67,7 +67,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
             "known. Give labelled texts of your own with --judge-labels."
         )
-    missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization]
+    missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization[None]]
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
     return found

@@ -11,6 +11,7 @@ from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization.stage import MemorizationResults
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import View
 from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import JudgeQuality
@@ -29,8 +30,9 @@ class StageOutcomes:
     priors: Sequence[Prior]
     generations: Sequence[Generation]
     judgements: Judgements
-    memorization: MemorizationResults
-    disclosure: DisclosureResults
+    #: Of the tiers' own figures (None), and by rendering.
+    memorization: Mapping[View, MemorizationResults]
+    disclosure: Mapping[View, DisclosureResults]
     #: None without `--second-matcher`.
     second_matcher: SecondMatcher | None
     subgroups: Subgroups

@@ -14,9 +14,11 @@ from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
-from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.exact.disclosure import DisclosureResults
+from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness, secret_key
+from clinaudit.reports.schema.record import ARMS, Arm
 
 
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
@@ -40,8 +42,17 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
             },
             warnings=list(inputs.corpus.warnings),
         ),
-        memorization=outcomes.memorization,
-        disclosure=outcomes.disclosure,
+        memorization=outcomes.memorization[None],
+        disclosure=outcomes.disclosure[None],
+        renderings={
+            view: RenderedResults(
+                memorization=outcomes.memorization[view],
+                disclosure=outcomes.disclosure.get(view, DisclosureResults()),
+            )
+            for view in outcomes.memorization
+            if view is not None
+        },
+        prompts=_summarize_prompts(outcomes.priors, inputs.settings.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
@@ -49,6 +60,31 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         warnings=find_caveats(inputs, outcomes),
         training=list(inputs.training) if inputs.training is not None else None,
     )
+
+
+def _summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
+    """Count the patients whose prompt is the beginning of their own note, at each fragment tier."""
+    asked = {
+        (prior.tier, prior.arm, prior.patient_id): prior
+        for prior in priors
+        if not prior.excluded and prior.unbroken is not None and prior.rendering not in probed.beside
+    }
+    groups: dict[tuple[str, Arm], list[Prior]] = {}
+    for (tier, arm, _), prior in asked.items():
+        groups.setdefault((tier, arm), []).append(prior)
+    return {
+        tier: {
+            arm: PromptSummary(
+                unbroken=sum(prior.unbroken is True for prior in own),
+                broken=sum(prior.unbroken is False for prior in own),
+                with_cuts=sum(bool(prior.cuts) for prior in own),
+            )
+            for arm in ARMS
+            if (own := groups.get((tier, arm)))
+        }
+        for tier in probed.ids
+        if any(place == tier for place, _ in groups)
+    }
 
 
 def _completeness(

@@ -37,6 +37,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),
+        "--fragment": settings.fragment,
         "--seed": settings.seed,
         "--ngram": settings.ngram,
         "--max-new-tokens": settings.max_new_tokens,

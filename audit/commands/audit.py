@@ -17,6 +17,7 @@ from clinaudit.audit.commands.options import (
     with_options,
 )
 from clinaudit.audit.settings import MAX_NGRAM, AuditSettings, read_settings
+from clinaudit.priors.renderings import Fragment
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -43,6 +44,12 @@ def _audit_options(command: Command) -> Command:
             type=click.Choice(TIER_IDS),
             multiple=True,
             help="Probe this tier only (repeatable).  [default: all]",
+        ),
+        click.option(
+            "--fragment",
+            type=click.Choice(get_args(Fragment)),
+            help="How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
+            "  [default: both]",
         ),
         click.option("--diagnosis", multiple=True, help="Audit this diagnosis only (repeatable).  [default: all]"),
         click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.  [default: 0]"),

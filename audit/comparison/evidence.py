@@ -36,7 +36,7 @@ class RunEvidence:
         """Counts of each generation."""
         return [
             GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS})
-            for row in self._rows("generation_metrics")
+            for row in self._own_rows("generation_metrics")
         ]
 
     @cached_property
@@ -48,6 +48,7 @@ class RunEvidence:
                 patient_id=row["patient_id"],
                 arm=row["arm"],
                 tier=row["tier"],
+                rendering=row["rendering"],
                 diagnoses=tuple(row["diagnoses"]),
                 cohorts=tuple(row["diagnoses"]),
                 prompt=row["prompt"],
@@ -56,13 +57,13 @@ class RunEvidence:
                 token_chars=(),
                 finish_reason=row["finish_reason"],
             )
-            for row in self._rows("generations")
+            for row in self._own_rows("generations")
         ]
 
     @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
-        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._rows("priors")]
+        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
 
     @cached_property
     def cohorts(self) -> list[Cohort]:
@@ -118,6 +119,10 @@ class RunEvidence:
     @cached_property
     def _tiers(self) -> set[str]:
         return {row.tier for row in self.metrics}
+
+    def _own_rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of the tiers' own figures, without those of renderings beside them."""
+        return [row for row in self._rows(name) if row["rendering"] not in self.results.renderings]
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         if not (self.run.evidence / f"{name}.parquet").is_file():

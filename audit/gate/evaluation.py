@@ -19,8 +19,8 @@ from clinaudit.reports.exact.decision import Decision, RuleOutcome
 from clinaudit.reports.exact.disclosure import TestedDelta
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.exact.results import Results, view_exact
+from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
 _NOT_MEASURED = Estimate(value=None, reason="not measured")
 
@@ -38,20 +38,20 @@ def evaluate(policy: Policy, results: Results, published: PublishedResults, *, p
 
 def _decide(policy: Policy, asked: AskedRule, results: Results, published: PublishedResults) -> RuleOutcome:
     observed = _NOT_MEASURED
+    results, published = view_exact(results, asked.rendering), view_rendering(published, asked.rendering)
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
     elif isinstance(asked.rule, MemorizationRule):
         memorization = results.memorization.get(asked.tier, {}).get("train")
         if memorization is not None:
             observed = _find_bounds(asked.rule, memorization)
-        status, reason = _decide_memorization(policy, asked.rule, asked.tier, observed, published)
+        status, reason = _decide_memorization(policy, asked, asked.rule, observed, published)
     else:
-        diagnosis = asked.diagnosis or ""
-        pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(asked.tier)
+        pair = results.disclosure.by_diagnosis.get(asked.diagnosis or "", {}).get(asked.tier)
         delta = None if pair is None or pair.delta is None else pair.delta.auroc_all
         if delta is not None:
             observed = Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n, reason=delta.reason)
-        status, reason = _decide_comparison(policy, asked.rule, (diagnosis, asked.tier), delta, published)
+        status, reason = _decide_comparison(policy, asked, asked.rule, delta, published)
     return RuleOutcome(**asked.described(), status=status, observed=observed, reason=reason)
 
 
@@ -69,10 +69,10 @@ def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate
 
 
 def _decide_memorization(
-    policy: Policy, rule: MemorizationRule, tier: str, observed: Estimate, published: PublishedResults
+    policy: Policy, asked: AskedRule, rule: MemorizationRule, observed: Estimate, published: PublishedResults
 ) -> RuleDecision:
-    memorization = published.memorization.get(tier, {}).get("train")
-    if memorization is None:
+    tier = asked.tier or ""
+    if "train" not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     if observed.value is None or observed.low is None or observed.high is None:
         return "inconclusive", reasons.no_figure(observed.reason)
@@ -81,7 +81,7 @@ def _decide_memorization(
     # Checked before `why_memorization_is_open`: too little evidence excuses no failure.
     if observed.low > maximum or observed.high < minimum:
         return "fail", reasons.BEYOND_LIMIT
-    if (too_little := why_memorization_is_open(policy, memorization)) is not None:
+    if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
         return "inconclusive", too_little
     if not (observed.high <= maximum and observed.low >= minimum):
         return "inconclusive", reasons.AROUND_LIMIT
@@ -91,17 +91,13 @@ def _decide_memorization(
 
 
 def _decide_comparison(
-    policy: Policy,
-    rule: DisclosureRule,
-    compared: tuple[str, str],
-    delta: TestedDelta | None,
-    published: PublishedResults,
+    policy: Policy, asked: AskedRule, rule: DisclosureRule, delta: TestedDelta | None, published: PublishedResults
 ) -> RuleDecision:
-    obstacle = why_not_comparable(policy, published, *compared)
+    obstacle = why_not_comparable(policy, published, asked.diagnosis or "", asked.tier or "")
     if obstacle is not None:
         return "inconclusive", obstacle
     status, reason = _decide_delta(rule, delta)
-    if status == "pass" and (lack := why_comparison_cannot_pass(policy, published, *compared)) is not None:
+    if status == "pass" and (lack := why_comparison_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack
     return status, reason
 

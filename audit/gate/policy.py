@@ -18,6 +18,8 @@ from clinaudit.templates.text_file import read_toml_file
 Value = TypeVar("Value")
 MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
+#: Where a policy says nothing of it.
+MINIMUM_UNBROKEN_SHARE: Final = 0.9
 _MEANT_FOR: Final = {
     "strict": "what leaves the institution",
     "default": "clinical use inside",
@@ -88,6 +90,8 @@ class Policy:
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
+    #: Of the prompts that quote a note, those that are its own beginning; below it no rule of the tier passes.
+    minimum_unbroken_share: float = MINIMUM_UNBROKEN_SHARE
 
 
 def load_policy(given: Path | None = None) -> Policy:
@@ -142,6 +146,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     minimum = reader.take_count("minimum_patients_per_class")
     short = reader.take_share("maximum_short_share")
     unjudged = reader.take_share("maximum_unjudged_share")
+    unbroken = reader.take_if_given("minimum_unbroken_share", reader.take_share)
     memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
     disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
     judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
@@ -156,7 +161,17 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     reader.finish()
     if reader.problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", reader.problems)
-    return Policy(name, minimum, short, unjudged, tuple(memorization), tuple(disclosure), judge, to_pass)
+    return Policy(
+        name=name,
+        minimum_patients_per_class=minimum,
+        maximum_short_share=short,
+        maximum_unjudged_share=unjudged,
+        memorization=tuple(memorization),
+        disclosure=tuple(disclosure),
+        judge=judge,
+        to_pass=to_pass,
+        minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE if unbroken is None else unbroken,
+    )
 
 
 def _parse_memorization(reader: "_Reader") -> MemorizationRule:

@@ -19,10 +19,10 @@ from clinaudit.audit.gate.sufficiency import (
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
-#: Diagnosis and tier.
-Comparison = tuple[str, str]
+#: Diagnosis, tier, and rendering (None: the tier's own figures).
+Comparison = tuple[str, str, str | None]
 
 
 class RangeOfTest(NamedTuple):
@@ -53,16 +53,17 @@ def settle(
     most, least = (dict(zip(tests, holm(p), strict=True)) for p in _p_values(tests))
     rules = []
     for asked in list_rules(policy, published):
-        observed = observed_range(published, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis)
+        seen = view_rendering(published, asked.rendering)
+        observed = observed_range(seen, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis)
         if asked.tier is None:
             status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
         elif isinstance(asked.rule, MemorizationRule):
-            status, reason = _settle_memorization(policy, asked.rule, asked.tier, observed, published)
+            status, reason = _settle_memorization(policy, asked, asked.rule, observed, seen)
         else:
-            compared = (asked.diagnosis or "", asked.tier)
+            compared = (asked.diagnosis or "", asked.tier, asked.rendering)
             adjusted = (least[compared], most[compared]) if compared in tests else None
             status, reason = _settle_comparison(
-                policy, asked, published=published, test=tests.get(compared), adjusted=adjusted
+                policy, asked, published=seen, test=tests.get(compared), adjusted=adjusted
             )
         rules.append(PublishedRule(**asked.described(), status=status, observed=observed, reason=reason))
     status_of_run, reason_of_run = _conclude(rules, planned_missing=planned_missing)
@@ -86,10 +87,10 @@ def _conclude(rules: list[PublishedRule], *, planned_missing: bool) -> tuple[Sta
 
 
 def _settle_memorization(
-    policy: Policy, rule: MemorizationRule, tier: str, observed: PublishedEstimate, published: PublishedResults
+    policy: Policy, asked: AskedRule, rule: MemorizationRule, observed: PublishedEstimate, published: PublishedResults
 ) -> RuleDecision:
-    memorization = published.memorization.get(tier, {}).get("train")
-    if memorization is None:
+    tier = asked.tier or ""
+    if "train" not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     # The widest ends over all tables: what they show, every table shows.
     low, high = observed.confidence_low, observed.confidence_high
@@ -99,7 +100,7 @@ def _settle_memorization(
     minimum = 0.0 if rule.minimum is None else rule.minimum
     if low > maximum or high < minimum:
         return "fail", reasons.BEYOND_LIMIT
-    lack = why_memorization_is_open(policy, memorization) or why_memorization_cannot_pass(policy, published, tier)
+    lack = why_memorization_is_open(policy, published, asked) or why_memorization_cannot_pass(policy, published, tier)
     if lack is not None and _cannot_fail(observed, minimum, maximum):
         return "inconclusive", lack
     if lack is None and high <= maximum and low >= minimum:
@@ -125,8 +126,8 @@ def _settle_comparison(
     """Return what the ends of a test settle; `adjusted`: the smallest and the largest Holm-adjusted p-value."""
     if not isinstance(asked.rule, DisclosureRule) or asked.tier is None or asked.diagnosis is None:
         raise ValueError("a comparison has a diagnosis and a tier")
-    rule, compared = asked.rule, (asked.diagnosis, asked.tier)
-    if (obstacle := why_not_comparable(policy, published, *compared)) is not None:
+    rule = asked.rule
+    if (obstacle := why_not_comparable(policy, published, asked.diagnosis, asked.tier)) is not None:
         return "inconclusive", obstacle
     if test is None or adjusted is None:
         observed = observed_range(published, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis)
@@ -138,6 +139,6 @@ def _settle_comparison(
         return "inconclusive", reasons.UNSETTLED
     if test.upper_low > rule.maximum:
         return "inconclusive", reasons.ADVANTAGE_POSSIBLE
-    if (lack := why_comparison_cannot_pass(policy, published, *compared)) is not None:
+    if (lack := why_comparison_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack
     return ("pass", reasons.NO_ADVANTAGE) if test.upper_high <= rule.maximum else ("inconclusive", reasons.UNSETTLED)

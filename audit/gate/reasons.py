@@ -49,6 +49,7 @@ POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
     "been missed in one of five audits at most."
 )
+PROMPTS_NOT_KNOWN: Final = "It is not known how many prompts are the beginning of the patient's own note."
 BALANCE_NOT_PUBLISHED: Final = "How alike the groups compared are is not published."
 NOT_ALIKE: Final = "The groups compared differ more in age, sex or number of notes than the policy allows for a pass."
 JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
@@ -88,6 +89,14 @@ def maybe_too_short(maximum: float, arm: Arm) -> str:
     return (
         f"The published range of patients {_WHO[arm]} whose text is too short to tell anything reaches above "
         f"{percent(maximum)}: such a text may only have broken off, and with so many no rule passes."
+    )
+
+
+def too_few_unbroken(minimum: float) -> str:
+    """Return that it is not shown that the share `minimum` of the prompts are the beginning of the patient's note."""
+    return (
+        f"It is not shown that at least {percent(minimum)} of the prompts are the beginning of the patient's own note: "
+        "a model that is asked in other words than it learned may give less. Mend the note template."
     )
 
 

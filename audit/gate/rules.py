@@ -22,6 +22,7 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 RuleDecision = tuple[RuleStatus, str]
 NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
+_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone"}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
@@ -42,6 +43,8 @@ class AskedRule:
     tier: str | None = None
     #: None for memorization.
     diagnosis: str | None = None
+    #: None: the tier's own figures.
+    rendering: str | None = None
 
     def described(self) -> dict[str, Any]:
         """Return the fields that a decided rule, exact or published, takes from the question."""
@@ -51,15 +54,20 @@ class AskedRule:
             "metric": self.metric,
             "tier": self.tier,
             "diagnosis": self.diagnosis,
+            "rendering": self.rendering,
             "limit": self.limit,
         }
 
 
 def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:
-    """Yield the rules of a policy in its order; "all" diagnoses are those that the run audited."""
+    """Yield the rules of a policy in its order, each for every form in which its tier was asked.
+
+    "all" diagnoses are those that the run audited.
+    """
     for rule in policy.memorization:
         for tier in rule.tiers:
-            yield _ask_memorization(rule, tier)
+            for rendering in _forms(published, tier):
+                yield _ask_memorization(rule, tier, rendering)
     for asked in policy.disclosure:
         diagnoses = asked.diagnoses
         if diagnoses is None:
@@ -74,35 +82,50 @@ def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRul
             )
         for diagnosis in diagnoses:
             for tier in asked.tiers:
-                yield _ask_disclosure(asked, tier, diagnosis)
+                for rendering in _forms(published, tier):
+                    yield _ask_disclosure(asked, tier, diagnosis, rendering)
 
 
-def _ask_memorization(rule: MemorizationRule, tier: str) -> AskedRule:
+def _forms(published: PublishedResults, tier: str) -> list[str | None]:
+    """Return None for the tier's own figures, and the renderings that stand beside them at this tier."""
+    return [None, *(name for name, other in published.renderings.items() if tier in other.memorization)]
+
+
+def _id(parts: Sequence[str], rendering: str | None) -> str:
+    return "/".join([*parts, *([] if rendering is None else [rendering])])
+
+
+def _asker(tier: str, rendering: str | None) -> str:
+    return f"Starting from what is known to {_HOLDERS[tier]}{_FORMS.get(rendering, '')}"
+
+
+def _ask_memorization(rule: MemorizationRule, tier: str, rendering: str | None) -> AskedRule:
     limits = [
         f"at {word} {percent(limit)}"
         for word, limit in (("most", rule.maximum), ("least", rule.minimum))
         if limit is not None
     ]
     return AskedRule(
-        id=f"memorization/{rule.metric}/{tier}",
-        question=f"Starting from what is known to {_HOLDERS[tier]}: is the {_METRIC_WORDS[rule.metric]} "
-        f"{' and '.join(limits)}?",
+        id=_id(["memorization", rule.metric, tier], rendering),
+        question=f"{_asker(tier, rendering)}: is the {_METRIC_WORDS[rule.metric]} {' and '.join(limits)}?",
         metric=rule.metric,
         tier=tier,
+        rendering=rendering,
         limit=Limit(max=rule.maximum, min=rule.minimum),
         rule=rule,
     )
 
 
-def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str) -> AskedRule:
+def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: str | None) -> AskedRule:
     return AskedRule(
-        id=f"disclosure/auroc_all/{diagnosis}/{tier}",
-        question=f"Starting from what is known to {_HOLDERS[tier]}: is the model no better at telling who has "
+        id=_id(["disclosure", "auroc_all", diagnosis, tier], rendering),
+        question=f"{_asker(tier, rendering)}: is the model no better at telling who has "
         f"{display_words(diagnosis)} among the patients it was trained on than among similar patients it has never "
         "seen?",
         metric="auroc_all",
         tier=tier,
         diagnosis=diagnosis,
+        rendering=rendering,
         limit=Limit(max=rule.maximum),
         rule=rule,
     )

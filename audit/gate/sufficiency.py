@@ -9,6 +9,7 @@ withheld for one that is possible. Knows nothing of limits on figures: `evaluati
 from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import PassRequirements, Policy
+from clinaudit.audit.gate.rules import AskedRule
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization
@@ -21,17 +22,33 @@ _BALANCED_SMD = 0.1
 _ROUNDING = 1e-9
 
 
-def why_memorization_is_open(policy: Policy, memorization: PublishedMemorization) -> str | None:
+def why_memorization_is_open(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
     """Return why a share within its limits is no evidence of a pass; None where it is.
 
-    Few patients or short texts can hide what a model repeats, but not invent it. So a share beyond its limit is a
-    failure all the same.
+    Few patients, short texts or prompts in other words than the note's can hide what a model repeats, but not invent
+    it. So a share beyond its limit is a failure all the same.
     """
+    memorization = published.memorization[asked.tier or ""]["train"]
+    if (poor := _describe_fit(policy, published, asked)) is not None:
+        return poor
     if memorization.patients.high < policy.minimum_patients_per_class:
         return reasons.FEW_PATIENTS
     if memorization.patients.low < policy.minimum_patients_per_class:
         return reasons.SIZE_NOT_SHOWN
     return _describe_maybe_short(policy.maximum_short_share, memorization, "train")
+
+
+def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
+    """Return a complaint where too few prompts of the tier's own rendering quote the notes as they begin."""
+    arms = published.prompts.get(asked.tier or "", {})
+    if asked.rendering is not None or not arms:
+        return None
+    for prompts in arms.values():
+        if prompts.unbroken_share.low is None:
+            return reasons.PROMPTS_NOT_KNOWN
+        if prompts.unbroken_share.low < policy.minimum_unbroken_share:
+            return reasons.too_few_unbroken(policy.minimum_unbroken_share)
+    return None
 
 
 def why_memorization_cannot_pass(policy: Policy, published: PublishedResults, tier: str) -> str | None:
@@ -71,19 +88,20 @@ def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: s
     )
 
 
-def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, diagnosis: str, tier: str) -> str | None:
+def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, compared: AskedRule) -> str | None:
     """Return in words which requirement for a pass a comparison does not meet; None where it meets all.
 
     Only for a comparison of which `why_not_comparable` returns None.
     """
-    asked = policy.to_pass
+    asked, diagnosis, tier = policy.to_pass, compared.diagnosis or "", compared.tier or ""
     pair = published.disclosure.by_diagnosis[diagnosis][tier]
     minimum = max(policy.minimum_patients_per_class, asked.minimum_patients_per_class or 0)
     if pair.patients.low < minimum:
         return reasons.FEWER_THAN_ASKED if pair.patients.high < minimum else reasons.SIZE_NOT_SHOWN
     short = [policy.maximum_short_share, *([] if asked.maximum_short_share is None else [asked.maximum_short_share])]
     return (
-        _describe_power(asked, pair)
+        _describe_fit(policy, published, compared)
+        or _describe_power(asked, pair)
         or _describe_imbalance(asked, published.cohorts[diagnosis])
         or why_not_accepted(asked.judge, published.judge_quality)
         or (asked.maximum_unjudged_share is not None and _describe_unrated(asked.maximum_unjudged_share, pair))

@@ -6,7 +6,7 @@ Owns the columns of that input, what each may hold, and the check that given `to
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.model.token_spans import TokenSpans
@@ -17,11 +17,15 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_file, printable
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.spans import Span
 
 Value = TypeVar("Value")
 REQUIRED = ("generation_id", "patient_id", "tier", "text")
 COLUMNS = (*REQUIRED, "prompt", "token_ids", "diagnoses")
+#: What an audit asks first; of a file of generations nothing else is known.
+_RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
 MAX_TOKEN_ID = 2**31 - 1
 
@@ -189,6 +193,7 @@ def tokenize_generations(
                 patient_id=item.patient_id,
                 arm=corpus.patients[item.patient_id].split,
                 tier=item.tier,
+                rendering=_RENDERINGS[item.tier],
                 diagnoses=item.diagnoses,
                 cohorts=item.diagnoses,
                 prompt=item.prompt,

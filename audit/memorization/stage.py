@@ -39,7 +39,7 @@ class MeasuredMemorization:
 
     #: The summary of each tier and arm; by rendering where that stands beside the tiers' own figures.
     results: Mapping[View, MemorizationResults]
-    #: Counts of each generation, in the order in which they were matched.
+    #: Counts of each generation of the tiers' own figures, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]]
@@ -82,7 +82,7 @@ def measure_memorization(
             view: _summarize(of_view, match_tokens=match_tokens, seed=seed, progress=progress)
             for view, of_view in views.items()
         },
-        metrics=metrics,
+        metrics=[row.metrics for row, _ in views[None]],
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
             "regions": regions,

@@ -7,7 +7,7 @@ than it does.
 from collections.abc import Mapping
 
 from clinaudit.audit.gate.rules import observed_range
-from clinaudit.audit.ranges.counts import add, common_total, ranged
+from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
 from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
 from clinaudit.audit.ranges.judge import publish_judge
 from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
@@ -22,14 +22,23 @@ from clinaudit.reports.schema.disclosure import (
     PublishedSecondMatching,
 )
 from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.schema.results import (
+    PublishedPrompts,
+    PublishedRendering,
+    PublishedResults,
+    PublishedStage,
+    view_rendering,
+)
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseDecision,
+    CoarseMemorization,
     CoarsePair,
     CoarsePopulation,
+    CoarsePrompts,
     CoarseStage,
 )
 
@@ -40,19 +49,10 @@ _OF_SET = 4
 
 def publish(coarse: Coarse) -> PublishedResults:
     """Return everything that is published of a run."""
-    memorization = {
-        tier: {arm: publish_memorization(summary) for arm, summary in arms.items()}
-        for tier, arms in coarse.memorization.items()
-    }
     prevalence = {
         diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
         for diagnosis, cohort in coarse.cohorts.items()
     }
-    pairs = {
-        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
-        for diagnosis, tiers in coarse.disclosure.items()
-    }
-    tiers = list(dict.fromkeys(tier for own in pairs.values() for tier in own))
     results = PublishedResults(
         completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
         corpus=None
@@ -64,11 +64,16 @@ def publish(coarse: Coarse) -> PublishedResults:
             cohorts={name: _population(cohort) for name, cohort in coarse.corpus.cohorts.items()},
             warnings=list(coarse.corpus.warnings),
         ),
-        memorization=memorization,
-        disclosure=PublishedDisclosure(
-            by_diagnosis=pairs,
-            mean={tier: publish_means([own[tier] for own in pairs.values() if tier in own]) for tier in tiers},
-        ),
+        memorization=_memorization(coarse.memorization),
+        disclosure=_disclosure(coarse.disclosure, prevalence),
+        renderings={
+            name: PublishedRendering(
+                memorization=_memorization(rendered.memorization),
+                disclosure=_disclosure(rendered.disclosure, prevalence),
+            )
+            for name, rendered in coarse.renderings.items()
+        },
+        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in coarse.prompts.items()},
         cohorts={
             diagnosis: PublishedCohort(
                 status=cohort.status,
@@ -92,6 +97,38 @@ def publish(coarse: Coarse) -> PublishedResults:
     return results.model_copy(update={"decision": publish_decision(coarse.decision, results)})
 
 
+def _memorization(
+    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]],
+) -> dict[str, dict[Arm, PublishedMemorization]]:
+    return {
+        tier: {arm: publish_memorization(summary) for arm, summary in arms.items()} for tier, arms in coarse.items()
+    }
+
+
+def _disclosure(
+    coarse: Mapping[str, Mapping[str, CoarsePair]], prevalence: Mapping[str, PublishedEstimate]
+) -> PublishedDisclosure:
+    pairs = {
+        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
+        for diagnosis, tiers in coarse.items()
+    }
+    tiers = list(dict.fromkeys(tier for own in pairs.values() for tier in own))
+    return PublishedDisclosure(
+        by_diagnosis=pairs,
+        mean={tier: publish_means([own[tier] for own in pairs.values() if tier in own]) for tier in tiers},
+    )
+
+
+def _prompts(coarse: CoarsePrompts) -> PublishedPrompts:
+    unbroken, broken = coarse.fit["unbroken"], coarse.fit["broken"]
+    return PublishedPrompts(
+        unbroken=unbroken,
+        broken=broken,
+        with_cuts=coarse.cuts["any"],
+        unbroken_share=share_range(unbroken, broken),
+    )
+
+
 def publish_decision(decision: CoarseDecision, results: PublishedResults) -> PublishedDecision:
     """Return a verdict with the published range of what each rule looked at."""
     return PublishedDecision(
@@ -101,7 +138,12 @@ def publish_decision(decision: CoarseDecision, results: PublishedResults) -> Pub
         rules=[
             rule.model_copy(
                 update={
-                    "observed": observed_range(results, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis)
+                    "observed": observed_range(
+                        view_rendering(results, rule.rendering),
+                        metric=rule.metric,
+                        tier=rule.tier,
+                        diagnosis=rule.diagnosis,
+                    )
                 }
             )
             for rule in decision.rules
@@ -120,11 +162,17 @@ def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
     if name == "judgements":
         units = [
             add([size] * _OF_SET)
-            for own in coarse.disclosure.values()
+            for disclosure in (coarse.disclosure, *(other.disclosure for other in coarse.renderings.values()))
+            for own in disclosure.values()
             for size in (find_sizes(p) for p in own.values())
         ]
     else:
-        units = [find_patients(summary) for arms in coarse.memorization.values() for summary in arms.values()]
+        units = [
+            find_patients(summary)
+            for memorization in (coarse.memorization, *(other.memorization for other in coarse.renderings.values()))
+            for arms in memorization.values()
+            for summary in arms.values()
+        ]
     return add([*units, stage.missing, stage.failed])
 
 

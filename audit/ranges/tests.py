@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import NEGATIVE, POSITIVE, UNJUDGED, score_levels_of_all
-from clinaudit.audit.gate.published import RangeOfTest
+from clinaudit.audit.gate.published import Comparison, RangeOfTest
 from clinaudit.audit.ranges.disclosure import MeasuredArm, area_errors, measure_arm, pairs_of_areas, take
 from clinaudit.audit.ranges.verdict_tables import arm_tables
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
@@ -15,19 +15,20 @@ from clinaudit.audit.statistics.auroc_error import difference_error, measure_err
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
 _UNKNOWN = PublishedEstimate()
 
 
-def find_test_ranges(published: PublishedResults) -> dict[tuple[str, str], RangeOfTest]:
-    """Return the range of the test of every comparison, by diagnosis and tier; one without both arms has none."""
-    found = {}
-    for diagnosis, tiers in published.disclosure.by_diagnosis.items():
-        for tier, pair in tiers.items():
-            test = _test_range(pair)
-            if test is not None:
-                found[diagnosis, tier] = test
+def find_test_ranges(published: PublishedResults) -> dict[Comparison, RangeOfTest]:
+    """Return the range of the test of every comparison; one without both arms has none."""
+    found: dict[Comparison, RangeOfTest] = {}
+    for rendering in (None, *published.renderings):
+        for diagnosis, tiers in view_rendering(published, rendering).disclosure.by_diagnosis.items():
+            for tier, pair in tiers.items():
+                test = _test_range(pair)
+                if test is not None:
+                    found[diagnosis, tier, rendering] = test
     return found
 
 

@@ -14,6 +14,8 @@ class RuleOutcome(Record):
     metric: str
     tier: str | None = None
     diagnosis: str | None = None
+    #: None: the tier's own figures.
+    rendering: str | None = None
     limit: Limit
     status: RuleStatus
     observed: Estimate

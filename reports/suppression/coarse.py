@@ -11,12 +11,12 @@ from typing import Final
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.decision import Decision
-from clinaudit.reports.exact.disclosure import DisclosurePair, SecondMatcher
+from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import JudgeQuality, Outcome
 from clinaudit.reports.exact.memorization import Memorization, NearVerbatim, PatientFraction
-from clinaudit.reports.exact.results import Results, StageCompleteness
+from clinaudit.reports.exact.results import PromptSummary, Results, StageCompleteness
 from clinaudit.reports.schema.cohorts import PublishedBalance
 from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
@@ -38,6 +38,8 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseNearVerbatim,
     CoarsePair,
     CoarsePopulation,
+    CoarsePrompts,
+    CoarseRendering,
     CoarseSecondMatching,
     CoarseStage,
 )
@@ -74,13 +76,15 @@ class _Coarsening:
         second = results.second_matcher
         return Coarse(
             is_exact=self._exact,
-            memorization={
-                tier: {arm: self._memorization(summary) for arm, summary in arms.items()}
-                for tier, arms in results.memorization.items()
+            memorization=self._by_tier(results.memorization),
+            disclosure=self._by_diagnosis(results.disclosure),
+            renderings={
+                name: CoarseRendering(self._by_tier(rendered.memorization), self._by_diagnosis(rendered.disclosure))
+                for name, rendered in results.renderings.items()
             },
-            disclosure={
-                diagnosis: {tier: self._pair(pair) for tier, pair in tiers.items()}
-                for diagnosis, tiers in results.disclosure.by_diagnosis.items()
+            prompts={
+                tier: {arm: self._prompts(summary) for arm, summary in arms.items()}
+                for tier, arms in results.prompts.items()
             },
             cohorts={diagnosis: self._cohort(cohort) for diagnosis, cohort in results.cohorts.items()},
             second_matcher=None if second is None else second.matcher,
@@ -101,6 +105,21 @@ class _Coarsening:
         )
 
     # Memorization
+
+    def _by_tier(
+        self, memorization: Mapping[str, Mapping[Arm, Memorization]]
+    ) -> dict[str, dict[Arm, CoarseMemorization]]:
+        return {
+            tier: {arm: self._memorization(summary) for arm, summary in arms.items()}
+            for tier, arms in memorization.items()
+        }
+
+    def _prompts(self, summary: PromptSummary) -> CoarsePrompts:
+        step, patients = self._arm_step, summary.unbroken + summary.broken
+        return CoarsePrompts(
+            fit=self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=step),
+            cuts=self._rules.cells({"any": summary.with_cuts, "none": patients - summary.with_cuts}, step=step),
+        )
 
     def _memorization(self, summary: Memorization) -> CoarseMemorization:
         step, behind = self._arm_step, summary.behind
@@ -176,6 +195,12 @@ class _Coarsening:
         )
 
     # Disclosure
+
+    def _by_diagnosis(self, disclosure: DisclosureResults) -> dict[str, dict[str, CoarsePair]]:
+        return {
+            diagnosis: {tier: self._pair(pair) for tier, pair in tiers.items()}
+            for diagnosis, tiers in disclosure.by_diagnosis.items()
+        }
 
     def _pair(self, pair: DisclosurePair) -> CoarsePair:
         return CoarsePair(
@@ -365,6 +390,7 @@ def decision_words(decision: Decision) -> CoarseDecision:
                 metric=rule.metric,
                 tier=rule.tier,
                 diagnosis=rule.diagnosis,
+                rendering=rule.rendering,
                 limit=rule.limit,
                 status=rule.status,
                 observed=PublishedEstimate(reason="not published"),

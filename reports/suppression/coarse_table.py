@@ -74,6 +74,22 @@ class CoarsePair:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseRendering:
+    """What was measured where a tier's knowledge was put to the model in another form."""
+
+    memorization: Mapping[str, Mapping[Arm, CoarseMemorization]]
+    disclosure: Mapping[str, Mapping[str, CoarsePair]]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarsePrompts:
+    """The prompts of one fragment tier and arm: patients by whether theirs is the note's own beginning, and by cuts."""
+
+    fit: Cells
+    cuts: Cells
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseGroup:
     """One group of patients: those affected, and the others."""
 
@@ -175,6 +191,8 @@ class Coarse:
     is_exact: bool
     memorization: Mapping[str, Mapping[Arm, CoarseMemorization]]
     disclosure: Mapping[str, Mapping[str, CoarsePair]]
+    renderings: Mapping[str, CoarseRendering]
+    prompts: Mapping[str, Mapping[Arm, CoarsePrompts]]
     cohorts: Mapping[str, CoarseCohort]
     second_matcher: str | None
     second: Mapping[str, CoarseSecondMatching]

@@ -36,7 +36,8 @@ PARTITION_TITLES: Final = {"age": "Age", "sex": "Sex", "race": "Race and ethnici
 def rule_limit(results: PublishedResults, metric: str, tier: str, diagnosis: str | None = None) -> float | None:
     """Return what the policy allows of a metric at a tier, at most; None where no rule limits it."""
     rules = () if results.decision is None else results.decision.rules
-    found = (rule for rule in rules if (rule.metric, rule.tier, rule.diagnosis) == (metric, tier, diagnosis))
+    asked = (metric, tier, diagnosis, None)
+    found = (rule for rule in rules if (rule.metric, rule.tier, rule.diagnosis, rule.rendering) == asked)
     return next((rule.limit.max for rule in found), None)
 
 

@@ -17,11 +17,14 @@ _SUBJECTS: Final = {
 }
 
 
+#: How a tier's knowledge was put to the model, where not as for its own figures.
+RENDERING_WORDS: Final = {"facts": "facts alone"}
+
+
 def subject_title(rule: PublishedRule) -> str:
     """Return what a rule is about: the patient's own text, or a diagnosis."""
-    if rule.diagnosis is not None:
-        return display_title(rule.diagnosis)
-    return _SUBJECTS.get(rule.metric, "Diagnoses")
+    subject = _SUBJECTS.get(rule.metric, "Diagnoses") if rule.diagnosis is None else display_title(rule.diagnosis)
+    return subject if rule.rendering is None else f"{subject}, {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
 
 
 def limit_text(rule: PublishedRule) -> str:
