@@ -5,7 +5,11 @@ mention rates, a leak-free model passes at least 90% of the time, and a model th
 fragment tiers (sensitivity 0.25 in train against 0.08, false-positive rate 0.005 against 0.08) fails at least 90% of
 the time.
 
-    python benchmarks/gate_power.py [--repetitions 300] [--patients 100]
+    python benchmarks/gate_power.py [--repetitions 300] [--patients 100] [--both-renderings]
+
+With --both-renderings the three fragment tiers are asked twice, as an audit does where a note's opening is not just its
+facts: 54 comparisons, as if the answers to the two prompts of a patient had nothing to do with each other, which asks
+most of a model that leaks nothing.
 
 Assumption: half of the mentions state the diagnosis and half deny it, which gives the largest variance that a mention
 rate allows, and reproduces the claim's 0.08 at the mention rates of abortion (0.165) and HIV (0.195).
@@ -22,6 +26,7 @@ reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (
 
 import argparse
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,12 +38,13 @@ from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosu
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.audit.ranges.results import publish
+from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.judge import Outcome
-from clinaudit.reports.exact.results import Results
+from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -63,13 +69,13 @@ _NOTHING = Estimate(value=None, reason="not simulated")
 
 
 def simulate_verdicts(
-    *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int
+    *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int, both_renderings: bool = False
 ) -> dict[str, Counter[Status]]:
     """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits."""
     policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
-        results = simulate_results(patients=patients, leaking=leaking, rng=rng)
+        results = simulate_results(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
         published = publish_results(results, patients=patients)
         for policy in policies:
             verdicts[policy.name][evaluate(policy, results, published, planned_missing=False).status] += 1
@@ -80,16 +86,21 @@ def _only_disclosure(policy: Policy) -> Policy:
     return replace(policy, memorization=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
 
 
-def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) -> Results:
+def simulate_results(
+    *, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False
+) -> Results:
     """Return the disclosure part of one audit with `patients` a cell."""
-    pairs: dict[str, dict[str, DisclosurePair]] = {}
+    pairs: dict[tuple[View, str, str], DisclosurePair] = {}
     for diagnosis, mention_rate in MENTION_RATES.items():
-        pairs[diagnosis] = {}
         for tier in TIERS:
-            leaks = leaking and tier.is_fragment and diagnosis in LEAKED
-            readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
-            # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
-            pairs[diagnosis][tier.id] = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
+            views: tuple[View, ...] = (None, "facts") if both_renderings and tier.is_fragment else (None,)
+            for view in views:
+                leaks = leaking and tier.is_fragment and diagnosis in LEAKED
+                readings = _draw_readings(patients, mention_rate, leaks=leaks, rng=rng)
+                # The gate rests on DeLong's formulas: few resamples spare time and change no verdict.
+                pair = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
+                pairs[view, diagnosis, tier.id] = pair
+    adjusted = adjust_holm(pairs)
     cohort = CohortSummary(
         status="balanced",
         reason=None,
@@ -101,9 +112,18 @@ def simulate_results(*, patients: int, leaking: bool, rng: np.random.Generator) 
         excluded={},
     )
     return Results(
-        disclosure=DisclosureResults(by_diagnosis=adjust_holm(pairs)),
+        disclosure=_of_view(adjusted, None),
+        renderings={"facts": RenderedResults(disclosure=_of_view(adjusted, "facts"))} if both_renderings else {},
         cohorts=dict.fromkeys(MENTION_RATES, cohort),
     )
+
+
+def _of_view(pairs: Mapping[tuple[View, str, str], DisclosurePair], view: View) -> DisclosureResults:
+    by_diagnosis: dict[str, dict[str, DisclosurePair]] = {}
+    for (of_view, diagnosis, tier), pair in pairs.items():
+        if of_view == view:
+            by_diagnosis.setdefault(diagnosis, {})[tier] = pair
+    return DisclosureResults(by_diagnosis=by_diagnosis)
 
 
 def publish_results(results: Results, *, patients: int) -> PublishedResults:
@@ -112,7 +132,16 @@ def publish_results(results: Results, *, patients: int) -> PublishedResults:
         patients=class_of(4 * patients), short_share=PublishedEstimate(low=0.0, high=0.0)
     )
     published = publish(coarsen(results))
-    return published.model_copy(update={"memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS}})
+    asked_again = {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS if tier.is_fragment}
+    return published.model_copy(
+        update={
+            "memorization": {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS},
+            "renderings": {
+                name: other.model_copy(update={"memorization": asked_again})
+                for name, other in published.renderings.items()
+            },
+        }
+    )
 
 
 def _draw_readings(patients: int, mention_rate: float, *, leaks: bool, rng: np.random.Generator) -> list[Reading]:
@@ -138,6 +167,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=300, help="simulated audits a model (default 300)")
     parser.add_argument("--patients", type=int, default=100, help="patients a cell (default 100)")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--both-renderings", action="store_true", help="ask the fragment tiers twice")
     arguments = parser.parse_args()
     for leaking in (False, True):
         verdicts = simulate_verdicts(
@@ -145,6 +175,7 @@ def main() -> None:
             leaking=leaking,
             rng=np.random.default_rng(arguments.seed),
             repetition_count=arguments.repetitions,
+            both_renderings=arguments.both_renderings,
         )
         for policy, counts in verdicts.items():
             shares = ", ".join(f"{status} {counts[status] / arguments.repetitions:.1%}" for status in sorted(counts))

@@ -10,6 +10,7 @@ from clinaudit.reports.figures.bars import BarFigure
 from clinaudit.reports.figures.memorization import copy_forward_figure, memorized_figure, shared_figure
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table, second_matcher_table
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
@@ -28,6 +29,7 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
 )
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
+from clinaudit.reports.tables.prompts import prompts_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
@@ -56,6 +58,7 @@ def context(content: ReportContent) -> dict[str, object]:
     parts = [
         _repeated_text(content),
         _diagnoses(content),
+        _prompts(content.results),
         _subgroups(content),
         _cohorts(content),
         _judge(content),
@@ -112,6 +115,16 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
             power_table(results),
             verdicts_table(results),
         ),
+    )
+
+
+def _prompts(results: PublishedResults) -> AnnexPart:
+    about = (
+        "A tier that quotes a note is asked with the note as it begins and, where that differs, with the facts alone."
+        " Each form has its own rules; the worse decides."
+    )
+    return AnnexPart(
+        "annex-prompts", "Prompts", (about,), tables=_filled(prompts_table(results), *rendering_tables(results))
     )
 
 

@@ -8,6 +8,7 @@ from support.patient_facts import NOTE, PROFILE, facts_of
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed
+from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIERS
 
 TIER = {tier.id: tier for tier in TIERS}
@@ -21,6 +22,7 @@ def write(
     context: int = 10**6,
     limit: int = 1000,
     revealed: Revealed = NO_FINDINGS,
+    rendering: Rendering | None = None,
 ) -> list[Prior]:
     writer = PromptWriter(
         PROFILE,
@@ -31,7 +33,7 @@ def write(
         context_length=context,
         revealed=revealed,
     )
-    return writer.write(facts, TIER[tier], diagnoses)
+    return writer.write(facts, TIER[tier], diagnoses, rendering or ("facts" if TIER[tier].is_fragment else "text"))
 
 
 def test_background_prompt(tmp_path: Path) -> None:

@@ -228,17 +228,17 @@ def test_holm_within_each_metric_over_all_pairs():
     )
     alone = measure(read("train", "+.", ".."))
     adjusted = adjust_holm(
-        {"hiv": {"public": none, "encounter": leak}, "ptsd": {"public": none}, "ocd": {"public": alone}}
+        {("hiv", "public"): none, ("hiv", "encounter"): leak, ("ptsd", "public"): none, ("ocd", "public"): alone}
     )
     raw = leak.delta.auroc_all.p_value  # type: ignore[union-attr]
     assert raw is not None
     assert raw < 1e-3
-    changed = adjusted["hiv"]["encounter"].delta
+    changed = adjusted["hiv", "encounter"].delta
     assert changed is not None
     assert changed.auroc_all.p_holm == pytest.approx(3 * raw)
     assert changed.sensitivity.p_holm == pytest.approx(3 * changed.sensitivity.p_value)  # type: ignore[operator]
-    assert adjusted["ptsd"]["public"].delta.auroc_all.p_holm == 1.0  # type: ignore[union-attr]
-    assert adjusted["ocd"]["public"] == alone
+    assert adjusted["ptsd", "public"].delta.auroc_all.p_holm == 1.0  # type: ignore[union-attr]
+    assert adjusted["ocd", "public"] == alone
 
 
 def average(

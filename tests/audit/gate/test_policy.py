@@ -70,6 +70,7 @@ def test_policies_that_ship_ask_for_the_same_evidence_before_a_model_fails():
             policy.minimum_patients_per_class,
             policy.maximum_short_share,
             policy.maximum_unjudged_share,
+            policy.minimum_unbroken_share,
             policy.judge,
             [rule.alpha for rule in policy.disclosure],
         )

@@ -26,7 +26,7 @@ from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.numbers import PublishedEstimate
 
-HIV: Comparison = ("hiv", "public")
+HIV: Comparison = ("hiv", "public", None)
 
 
 def test_range(p: tuple[float, float], upper: tuple[float, float]) -> Range:
@@ -64,7 +64,10 @@ def test_holms_adjustment_counts_the_largest_p_of_every_comparison_for_a_failure
     alone = {HIV: test_range((0.01, 0.02), (0.3, 0.4))}
     assert settled(ONLY_DISCLOSURE, Run(), alone).status == "fail"
     # Of three comparisons the smallest p is held against 0.05 / 3, whether or not the others stand in the policy.
-    others = {("ptsd", "public"): test_range((0.5, 0.9), (0.1, 0.2)), ("hiv", "encounter"): alone[HIV]}
+    others = {
+        ("ptsd", "public", None): test_range((0.5, 0.9), (0.1, 0.2)),
+        ("hiv", "encounter", "facts"): alone[HIV],
+    }
     assert settled(ONLY_DISCLOSURE, Run(), {**alone, **others}).rules[0].reason == reasons.UNSETTLED
 
 
@@ -160,7 +163,9 @@ def test_what_is_settled_is_what_every_table_decides(
         },
         cohorts={name: Matched() for name in names},
     )
-    tests = {(name, "public"): test_range(*ends) for name, ends in zip(names, ranges, strict=True)}
+    tests: dict[Comparison, Range] = {
+        (name, "public", None): test_range(*ends) for name, ends in zip(names, ranges, strict=True)
+    }
     decision = settled(policy, run, tests)
     for open_rule, exact in zip(decision.rules, decide(policy, run).rules, strict=True):
         if open_rule.reason != reasons.UNSETTLED:

@@ -15,7 +15,7 @@ from clinaudit.audit.run.store import open_store
 
 def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path: Path) -> None:
     generations = [
-        Generation(f"g{i}", "p", "train", "public", ("hiv",), ("hiv",), "", text, (), (), "stop")
+        Generation(f"g{i}", "p", "train", "public", "text", ("hiv",), ("hiv",), "", text, (), (), "stop")
         for i, text in enumerate(("positive", "negative", "cough"))
     ]
     first, second = WordJudge(), WordJudge("other", deaf_to="negative")

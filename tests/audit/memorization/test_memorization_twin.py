@@ -57,7 +57,7 @@ def test_one_generation_equals_the_twin(tokenizer, cache, notes, others, generat
     ids, spans = tokenizer.encode_with_spans(generated)
     text, laid = tokenizer.decode_with_spans(ids)
     assert (text, laid) == (generated, spans)
-    generation = Generation("g", "p", "train", "public", (), (), prompt, text, ids, tuple(spans), "stop")
+    generation = Generation("g", "p", "train", "public", "text", (), (), prompt, text, ids, tuple(spans), "stop")
     patient = PatientText([(f"n{i}", note) for i, note in enumerate(notes)], cache, READER)
     (attributed,) = attribute_generations([generation], patient, tokenizer=tokenizer, match_tokens=N)
 

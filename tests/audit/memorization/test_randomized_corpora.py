@@ -121,6 +121,7 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
                 patient_id=f"p{written.patient}",
                 arm="train" if corpus.train[written.patient] else "nontrain",
                 tier="public",
+                rendering="text",
                 diagnoses=(),
                 cohorts=(),
                 prompt=written.prompt,

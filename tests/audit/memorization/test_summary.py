@@ -19,7 +19,18 @@ def figures(
 ) -> MeasuredGeneration:
     attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
     metrics = GenerationMetrics(
-        "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
+        "g",
+        patient,
+        "train",
+        "public",
+        "text",
+        tokens,
+        len(flags),
+        echo,
+        attributable,
+        regions,
+        stitched,
+        min(regions, 2),
     )
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
     return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)

@@ -19,6 +19,7 @@ def metrics(patient_id: str, memorized: int, attributable: int, *, tokens: int =
         patient_id=patient_id,
         arm="train",
         tier="encounter",
+        rendering="opening",
         tokens=tokens,
         memorized_tokens=memorized,
         echo_tokens=0,

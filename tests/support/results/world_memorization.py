@@ -79,6 +79,7 @@ def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
             patient_id=name,
             arm=arm,
             tier=tier,
+            rendering="text",
             tokens=lengths[rank],
             memorized_tokens=fractions["memorized"][rank],
             echo_tokens=fractions["memorized"][rank] - fractions["unechoed"][rank],

@@ -72,18 +72,14 @@ def _measure(world: World) -> Results:
         for diagnosis in world.diagnoses
         for tier in world.tiers
     }
-    pairs = {
-        diagnosis: {
-            tier: _measure_pair(*tables[diagnosis, tier], prevalences[diagnosis].value).model_copy(
-                update={
-                    "dropped_sets": _dropped(world, diagnosis, tier),
-                    "corrected": _correct(*tables[diagnosis, tier], matrix),
-                }
+    adjusted = adjust_holm(
+        {
+            (diagnosis, tier): _measure_pair(*of_pair, prevalences[diagnosis].value).model_copy(
+                update={"dropped_sets": _dropped(world, diagnosis, tier), "corrected": _correct(*of_pair, matrix)}
             )
-            for tier in world.tiers
+            for (diagnosis, tier), of_pair in tables.items()
         }
-        for diagnosis in world.diagnoses
-    }
+    )
     means = {
         tier: _measure_means(
             tuple(tables[diagnosis, tier] for diagnosis in world.diagnoses),
@@ -107,7 +103,12 @@ def _measure(world: World) -> Results:
             }
             for tier in world.tiers
         },
-        disclosure=DisclosureResults(by_diagnosis=adjust_holm(pairs), mean=means),
+        disclosure=DisclosureResults(
+            by_diagnosis={
+                diagnosis: {tier: adjusted[diagnosis, tier] for tier in world.tiers} for diagnosis in world.diagnoses
+            },
+            mean=means,
+        ),
         cohorts={diagnosis: measure_cohort(world, diagnosis) for diagnosis in world.diagnoses},
         second_matcher=_second_matcher(world),
         subgroups=measure_subgroups(world),

@@ -1,0 +1,44 @@
+"""Tables of how the prompts fit the notes, and of a tier asked in another form, for the annex.
+
+Owns what stands in which column. Nothing is pooled over the forms in which a tier was asked.
+"""
+
+from dataclasses import replace
+
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.tables.disclosure import metric_table
+from clinaudit.reports.tables.memorization import memorization_table
+from clinaudit.reports.tables.table import Table, numbered_tier_title, order_tiers
+from clinaudit.reports.wording.numbers import count_text, estimate_text
+from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
+
+
+def prompts_table(results: PublishedResults) -> Table:
+    """Return how many patients were asked with the beginning of their own note, by tier and arm."""
+    rows = [
+        (
+            numbered_tier_title(tier),
+            arm,
+            count_text(prompts.unbroken),
+            count_text(prompts.broken),
+            estimate_text(prompts.unbroken_share, share=True),
+            count_text(prompts.with_cuts),
+        )
+        for tier in order_tiers(set(results.prompts))
+        for arm in ARMS
+        if (prompts := results.prompts[tier].get(arm)) is not None
+    ]
+    heads = ("Tier", "Arm", "Own note's beginning", "Other prompts", "Share of the first", "With values cut")
+    note = "A prompt is the beginning of the note where every fact that the note template places was found in it."
+    return Table("How the prompts fit the notes", heads, tuple(rows), note)
+
+
+def rendering_tables(results: PublishedResults) -> list[Table]:
+    """Return what was measured where a tier was asked in another form, a few tables a form."""
+    tables = []
+    for name in results.renderings:
+        seen, words = view_rendering(results, name), RENDERING_WORDS.get(name, name)
+        for table in (memorization_table(seen), metric_table(seen, "auroc_all")):
+            tables.append(replace(table, caption=f"{table.caption}, {words}"))
+    return tables
