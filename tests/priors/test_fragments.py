@@ -1,4 +1,4 @@
-"""Fragments of a note, by hand: what the opening keeps, what is cut, and when a prompt is unbroken (docs/methods.md)."""
+"""Fragments of a note, by hand: what the opening keeps, what is cut, and when a prompt is unbroken."""
 
 from dataclasses import replace
 from pathlib import Path
