@@ -99,7 +99,7 @@ def _write(
                 continue
             name = f"{tier}/{patient}"
             leak = min(leaks.get(patient, 0), len(ids)) if tier == "encounter" else 0
-            own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier}
+            own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier, "rendering": "opening"}
             text = {"diagnoses": ["hiv"], "prompt": "p", "text": "t", "token_ids": ids, "finish_reason": "length"}
             tables["generations"].append({**own, **text})
             counts = {"memorized_tokens": leak, "echo_tokens": 0, "attributable_tokens": leak, "regions": int(leak > 0)}
