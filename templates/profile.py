@@ -125,7 +125,7 @@ class NoteProfile:
         return tuple(dict.fromkeys(form for layout in self.layouts for form in layout.date_formats))
 
 
-def is_shipped(name: str) -> bool:
+def is_shipped_profile(name: str) -> bool:
     """Whether `name` is that of a profile that ships."""
     return name in SHIPPED
 
@@ -134,7 +134,7 @@ def locate_profile(given: Path | None) -> Path:
     """Return the file that holds a profile; raises `BadInputError` where a name means nothing, or two things."""
     if given is None:
         return DEFAULT_PROFILE
-    if not is_shipped(str(given)):
+    if not is_shipped_profile(str(given)):
         if not given.exists() and not given.is_symlink():
             raise BadInputError(
                 f"the note template {str(given)!r} does not exist as a file, and is none of those that ship: "
