@@ -17,10 +17,12 @@ _CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿ])"
 _STYLES: dict[str, str] = {
     # "Plan:" and what follows
     "colon": r"^[ \t]*(?P<mark>(?P<header>(?i:{any})):)",
-    # "PLAN", alone on its line
-    "capitals": r"^[ \t]*(?P<mark>(?P<header>{capitals}))" + _END,
+    # "PLAN" or "PLAN:", alone on its line
+    "capitals": r"^[ \t]*(?P<mark>(?P<header>{capitals}):?)" + _END,
+    # "PLAN: rest"; "Plan: rest" is none
+    "capitals_colon": r"^[ \t]*(?P<mark>(?P<header>{capitals}):)",
     # "Past Medical History", alone on its line; the first letter decides, since "of" and "and" vary
-    "title_case": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}})))" + _END,
+    "title_case": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}})):?)" + _END,
     # "Plan - rest"
     "dash": r"^[ \t]*(?P<mark>(?P<header>(?i:{any}))[ \t]*[-–—])(?=[ \t]|$)",
     # "## Plan", "**Plan:** rest", "__Plan__"
@@ -36,8 +38,10 @@ _STYLES: dict[str, str] = {
     ),
     # "- Plan: rest", "• PLAN"
     "bulleted": r"^[ \t]*(?P<mark>[-*•·▪◦][ \t]+(?P<header>(?i:{any}))(?::|" + _END + "))",
-    # "HPC 3/7 cough", "Plan rest", "History : cough": the header leads its line, without a colon or with one set apart
-    "lead_in": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*[:–—-])?)(?=[ \t]|$)",
+    # "HPC 3/7 cough", "Plan rest", "History : cough": the header leads its line; "History of asthma" is prose
+    "lead_in": (
+        rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*[:–—-])?)(?=[ \t]|$)(?![ \t]+(?:of|with)\b)"
+    ),
     # "… since Monday. PLAN: rest", in the middle of dictated text
     "inline": r"(?:^[ \t]*|(?<=[ \t.,;]))(?P<mark>(?P<header>{capitals}):)",
 }
