@@ -3,6 +3,7 @@
 Owns what a format can tell, and which formats part day-first dates from month-first ones. Knows nothing of notes.
 """
 
+import re
 from collections.abc import Iterable
 from datetime import date, datetime
 
@@ -36,7 +37,8 @@ def format_problem(form: str) -> str | None:
     try:
         written = _PROBE.strftime(form)
         again = datetime.strptime(written, form).date()  # noqa: DTZ007 (a calendar day has no zone)
-    except ValueError:
+    except (ValueError, re.error):
+        # A directive given twice is an error of the expression that strptime makes.
         return "is no strptime format; write for example %Y-%m-%d or %d/%m/%Y"
     if again != _PROBE:
         return "holds no directives for year, month and day; write for example %Y-%m-%d or %d/%m/%Y"

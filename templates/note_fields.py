@@ -107,6 +107,9 @@ class FieldFinder:
                     continue
                 stop = following.start if following else line.end
                 value = self._value(text, Span(label.body, stop), cut=following is not None)
+                if value is not None and text[value.end - 1] == ")" and "(" not in text[slice(*value)]:
+                    # "Ada Lund (DOB: 1/2/1980)": the bracket was opened before the label.
+                    value = self._value(text, Span(value.start, value.end - 1))
                 if value is not None:
                     source = f"{'header' if is_header else 'label'} {label.name}"
                     yield fact, FoundField(text[slice(*value)], Span(label.start, stop), value, source)

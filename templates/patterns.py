@@ -25,7 +25,7 @@ class Pattern:
             reason = error.args[0] if error.args else "invalid"
             reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
             hint = "; look-around is not read" if "(?=" in source or "(?!" in source or "(?<" in source else ""
-            raise ValueError(f"is no valid regular expression ({reason}{hint})") from None
+            raise ValueError(f"is no valid regular expression ({reason.replace('(?m)', '')}{hint})") from None
         #: The names of its groups, in the order of the groups.
         self.groups: tuple[str, ...] = tuple(sorted(index := self._compiled.groupindex, key=index.__getitem__))
 

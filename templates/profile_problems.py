@@ -4,6 +4,7 @@ Owns the rules that a profile keeps. Knows nothing of lines, nor of notes: what 
 never occurs) is found there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -323,15 +324,10 @@ def _texts(scope: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _groups(scope: Mapping[str, Any]) -> set[str]:
-    """Return the named groups of the scope's valid patterns."""
+    """Return the named groups of the scope's patterns; one that is wrong is not said to place nothing too."""
     patterns = scope.get("patterns", [])
     tables = [item for item in patterns if isinstance(item, dict)] if isinstance(patterns, list) else []
-    return {
-        group
-        for item in tables
-        if not [*_regex_problems((), item.get("regex"))]
-        for group in Pattern(item["regex"]).groups
-    }
+    return {group for item in tables for group in re.findall(r"\(\?P?<(\w+)>", str(item.get("regex")))}
 
 
 def _known_facts(at: Path, facts: object) -> Iterator[Problem]:

@@ -42,10 +42,11 @@ class TomlLines:
     def _within(self, before: int, end: int, value: object) -> int:
         """Return the line of an entry that ends in line `end` and starts after line `before`."""
         if isinstance(value, str):
-            # A text of a list over several lines: the line that shows it, where one does.
-            for number in range(before, end):
-                if value in self._lines[number]:
-                    return number + 1
+            # A text of a list over several lines: the line that writes it, where one does.
+            for number, line in enumerate(self._lines[before:end], start=before + 1):
+                written = f'"{value}"' in line or f"'{value}'" in line
+                if written and not line.lstrip().startswith("#"):
+                    return number
         return before + 1
 
     def _parsed(self) -> list[tuple[int, dict[str, Any]]]:
