@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.tiers import Fact
-from clinaudit.templates.dates import read_date
+from clinaudit.templates.dates import read_birth_date, read_date
 from clinaudit.templates.layouts import LaidOutNote, LayoutReader
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
@@ -172,8 +172,8 @@ def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact
 
 def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:
     """Return the age that date of birth and visit date give, else the one that the note states."""
-    born = read_date(values.get(Fact.DOB, ""), formats)
     seen = latest.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
+    born = read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
     if born is None or seen is None or seen < born:
         return read_age(values.get(Fact.AGE, ""))
     return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))

@@ -13,7 +13,7 @@ from typing import Literal
 
 from clinaudit.priors.facts import PatientFacts, read_age, read_sex
 from clinaudit.priors.tiers import Fact
-from clinaudit.templates.dates import other_order, read_date
+from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
@@ -33,7 +33,12 @@ _PERSONAL = (Fact.NAME, Fact.DOB)
 _ENOUGH = 10
 _MOST_COMMON_SHARE = 0.5
 #: A name longer than this is a line of text.
-_LONGEST_NAME = 60
+_LONGEST_NAME = 100
+_WHAT = {
+    Fact.AGE: "an age in years",
+    Fact.SEX: "a sex",
+    **dict.fromkeys((Fact.NAME, Fact.PROVIDER, Fact.PRACTICE), "a name"),
+}
 
 
 class Kind(StrEnum):
@@ -157,13 +162,16 @@ def _reader_of(fact: Fact, layout: Layout) -> Callable[[str], bool]:
     if fact is Fact.SEX:
         return lambda value: read_sex(value) is not None
     if fact is Fact.NAME:
+        return lambda value: _is_name(value) and not any(char.isdigit() for char in value)
+    if fact in (Fact.PROVIDER, Fact.PRACTICE):
         return _is_name
     return lambda value: any(char.isalnum() for char in value)
 
 
 def _is_name(value: str) -> bool:
+    """Whether a value may name a person or a place; what holds a colon is a line with a label of its own."""
     has_letter = any(char.isalpha() for char in value)
-    return has_letter and len(value) <= _LONGEST_NAME and not any(char.isdigit() or char in ":\n" for char in value)
+    return has_letter and len(value) <= _LONGEST_NAME and not any(char in ":\n" for char in value)
 
 
 def _layout_findings(fit: LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -190,7 +198,7 @@ def _fact_findings(layout: str, fact: Fact, fit: FactFit) -> Iterator[Finding]:
         yield Finding(Kind.FACT_MISSING, level, layout, fact, fit.found, fit.patients, text)
     if fit.read < fit.found:
         missed = "dates" if fact in _DATES else f"values of {fact}"
-        what = {Fact.AGE: "an age in years", Fact.SEX: "a sex", Fact.NAME: "a name"}.get(fact, "words")
+        what = _WHAT.get(fact, "words")
         hint = "no format of date_formats reads the others" if fact in _DATES else f"the others are not {what}"
         text = f"layout {layout}: {missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
         yield Finding(Kind.VALUE_UNREAD, "problem", layout, fact, fit.read, fit.found, text)
@@ -268,15 +276,15 @@ def _birth_findings(layout_name: str, layout: Layout, patients: Sequence[Patient
     for known in patients:
         if Fact.DOB not in known.in_note or Fact.VISIT_DATE not in known.in_note:
             continue
-        born = read_date(known.in_note[Fact.DOB].value, layout.date_formats)
         seen = read_date(known.in_note[Fact.VISIT_DATE].value, layout.date_formats)
+        born = read_birth_date(known.in_note[Fact.DOB].value, layout.date_formats, before=seen)
         if born is not None and seen is not None:
             total += 1
             wrong += born > seen
     if wrong:
         text = (
             f"layout {layout_name}: {wrong} of {total} dates of birth are after the visit date of their note; "
-            "the places of the two may be exchanged, or years of two digits read in the wrong century"
+            "the places of the two may be exchanged"
         )
         yield Finding(Kind.BIRTH_AFTER_VISIT, "problem", layout_name, Fact.DOB, total - wrong, total, text)
 

@@ -32,6 +32,22 @@ def read_date(text: str, formats: Iterable[str]) -> date | None:
     return None
 
 
+def read_birth_date(text: str, formats: Iterable[str], *, before: date | None) -> date | None:
+    """Return a date of birth; a year of two digits that lies after `before` (the visit) is of the century before."""
+    for form in formats:
+        born = read_date(text, (form,))
+        if born is None:
+            continue
+        if before is None or born <= before or "%y" not in form:
+            return born
+        try:
+            return born.replace(year=born.year - 100)
+        except ValueError:
+            # 29 February of a year that is no leap year.
+            return None
+    return None
+
+
 def format_problem(form: str) -> str | None:
     """Return why a format cannot read a date back that it writes, or None where it can."""
     try:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order, read_date
+from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order, read_birth_date, read_date
 
 
 @pytest.mark.parametrize("form", [form for forms in NAMED_FORMATS.values() for form in forms])
@@ -30,3 +30,17 @@ def test_one_date_has_two_readings() -> None:
 )
 def test_the_other_order(form: str, other: str | None) -> None:
     assert other_order(form) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "born"),
+    [
+        ("02/01/60", date(1960, 1, 2)),  # strptime reads 2060
+        ("02/01/23", date(2023, 1, 2)),
+        ("02/01/2060", date(2060, 1, 2)),  # four digits are what they are
+        ("29/02/00", date(2000, 2, 29)),
+        ("x", None),
+    ],
+)
+def test_a_birth_with_two_digits_of_the_year_is_before_the_visit(text: str, born: date | None) -> None:
+    assert read_birth_date(text, ("%d/%m/%Y", "%d/%m/%y"), before=date(2024, 1, 1)) == born
