@@ -29,7 +29,7 @@ from clinaudit.priors.facts import read_facts
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
+from clinaudit.templates.profile import load_profile
 
 
 def analyze_file(given: AnalyzeSettings) -> PublishedResults:
@@ -54,7 +54,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         "GENERATIONS": sha256_of(given.generations),
         "CORPUS": corpus.digest,
         "--tokenizer": tokenizer_digest,
-        "--template": sha256_of(given.template or DEFAULT_PROFILE),
+        "--template": profile.digest,
         "--ngram": given.ngram,
         "--seed": given.seed,
     }

@@ -5,27 +5,24 @@ is guessed: a fact is unknown where neither a table nor the template's place for
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.tiers import Fact
+from clinaudit.templates.dates import read_birth_date, read_date
+from clinaudit.templates.layouts import LaidOutNote, LayoutReader
+from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import Heading, SectionResolver, normalize_newlines, original_offsets
+from clinaudit.templates.sections import SectionResolver, normalize_newlines, original_offsets
 from clinaudit.templates.spans import Span
 from clinaudit.templates.templated import TemplatedText
 
-#: The layout of a note that fits none of its profile's layouts; it is read under the last one.
-NO_LAYOUT = "no layout"
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
     {"none", "n/a", "na", "nil", "no medications", "no current medications", "none reported", "not on any medications"}
 )
-#: Facts that may fill several lines; of any other, only its header's first line with text counts.
-_MANY_LINES = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS})
-_FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 #: One medication: up to a line break, a semicolon, or a comma that does not introduce a direction for use (the one in
 #: "500 mg, twice daily" does).
 _DIRECTION = (
@@ -33,6 +30,9 @@ _DIRECTION = (
     r"|for|per|prn|po|bid|tid|qid|qd|qhs|hs|oral|orally|take|tablets?|capsules?|extended|er|xr|sr|dr|if|when|and)\b"
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
+_AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
+#: In years; a higher number is something else.
+_OLDEST = 130
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -48,13 +48,16 @@ class NoteField:
     value_chars: Span
     #: Whether the label goes too, where the value is cut out of a prompt.
     cut_label: bool
+    #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
 class FollowingHeader:
-    """A header of the note and where its text begins."""
+    """A header of the note, with what sets it off, and its name in lower case, as the profile has it."""
 
     span_chars: Span
+    header: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +99,8 @@ class FactReader:
 
     def __init__(self, profile: NoteProfile) -> None:
         self._profile = profile
-        self._resolver = SectionResolver(profile)
-        self._templated = TemplatedText(profile, self._resolver)
-        self._lines = {
-            fact: re.compile(
-                rf"^[ \t]*(?:{'|'.join(map(re.escape, field.line))})[ \t]*:[ \t]*(?P<value>\S[^\n]*)\n?",
-                re.IGNORECASE | re.MULTILINE,
-            )
-            for fact in Fact
-            if (field := profile.fields[fact]).line
-        }
-        metadata = (Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE)
-        self._metadata_headers = {header for fact in metadata for header in profile.fields[fact].headers}
+        self._layouts = LayoutReader(profile)
+        self._templated = TemplatedText(profile, SectionResolver(profile))
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
         """Return the facts of one patient, from the tables and the latest note."""
@@ -115,116 +108,35 @@ class FactReader:
         patient, latest = corpus.patients[patient_id], notes[-1]
         text = normalize_newlines(latest.text)
         offsets = original_offsets(latest.text)
-        headings = self._resolver.headings(text)
-        banner_end = self._banner_end(text, headings)
-        fields = self._fields(text, headings, banner_end)
-        values = {fact: field.value for fact, field in fields.items()} | self._table_values(patient, latest)
-        age = patient.age if patient.age is not None else self._age_from_notes(values, latest)
+        note = self._layouts.read(text)
+        formats = note.layout.date_formats
+        fields = {Fact(fact): field for fact, field in note.fields.items()}
+        values = {fact: field.value for fact, field in fields.items()} | _table_values(patient, latest, formats[0])
+        age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
         if age is not None:
             values[Fact.AGE] = str(age)
         return PatientFacts(
             patient_id=patient_id,
             arm=patient.split,
             latest=latest,
-            in_note={
-                fact: NoteField(
-                    field.value,
-                    Span(*(offsets[at] for at in field.span_chars)),
-                    Span(*(offsets[at] for at in field.value_chars)),
-                    field.cut_label,
-                )
-                for fact, field in fields.items()
-            },
+            in_note={fact: _in_note(note, fact, field, offsets) for fact, field in fields.items()},
             values=values,
             medications=self._medications(text, fields.get(Fact.MEDICATIONS)),
-            headers=tuple(FollowingHeader(Span(*(offsets[at] for at in item.span_chars))) for item in headings),
+            headers=tuple(
+                FollowingHeader(Span(*(offsets[at] for at in item.span_chars)), item.header) for item in note.headings
+            ),
             age=age,
-            sex=patient.sex or _sex(values.get(Fact.SEX)),
+            sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
-            layout=self._profile.name,
-            placed=frozenset(fact for fact in Fact if (at := self._profile.fields[fact]).headers or at.line),
-            banner_end=offsets[banner_end],
+            layout=note.layout_name,
+            placed=frozenset(map(Fact, note.layout.placed)),
+            banner_end=offsets[note.banner_end],
         )
 
-    def _banner_end(self, text: str, headings: list[Heading]) -> int:
-        return next(
-            (item.span_chars.start for item in headings if item.header not in self._metadata_headers), len(text)
-        )
-
-    def _fields(self, text: str, headings: list[Heading], banner_end: int) -> dict[Fact, NoteField]:
-        # Lines such as "patient: …" are searched in the note's banner only: further down they may be about others.
-        lines = {
-            fact: match
-            for fact, regex in self._lines.items()
-            if (match := regex.search(text, 0, banner_end)) is not None
-        }
-        fields = {
-            fact: NoteField(
-                match["value"].strip(), Span(*match.span()), _stripped(text, Span(*match.span("value"))), False
-            )
-            for fact, match in lines.items()
-        }
-        starts = sorted({item.span_chars.start for item in headings} | {match.start() for match in lines.values()})
-        for fact in Fact:
-            for wanted in self._profile.fields[fact].headers:
-                found = self._under_header(text, headings, wanted, starts, many_lines=fact in _MANY_LINES)
-                if found is not None:
-                    fields.setdefault(fact, found)
-                    break
-        return fields
-
-    @staticmethod
-    def _under_header(
-        text: str, headings: list[Heading], wanted: str, starts: list[int], *, many_lines: bool
-    ) -> NoteField | None:
-        for heading in headings:
-            if heading.header != wanted:
-                continue
-            begin, body = heading.span_chars
-            end = next((start for start in starts if start > begin), len(text))
-            if not many_lines and (line := _FIRST_LINE.match(text, body, end)) is not None:
-                end = line.end()
-            value = text[body:end].strip()
-            if value:
-                return NoteField(value, Span(begin, end), _stripped(text, Span(body, end)), False)
-        return None
-
-    def _table_values(self, patient: Patient, latest: Note) -> dict[Fact, str]:
-        dates = self._profile.date_formats[0]
-        known: dict[Fact, str | None] = {
-            Fact.SEX: patient.sex,
-            Fact.NAME: patient.name,
-            Fact.DOB: patient.dob.strftime(dates) if patient.dob else None,
-            Fact.MARITAL_STATUS: patient.marital_status,
-            Fact.OCCUPATION: patient.occupation,
-            Fact.CHILDREN: patient.children,
-            Fact.VISIT_DATE: latest.visit_date.strftime(dates) if latest.visit_date else None,
-            Fact.PROVIDER: latest.provider,
-            Fact.PRACTICE: latest.practice,
-        }
-        return {fact: value for fact, value in known.items() if value}
-
-    def _age_from_notes(self, values: Mapping[Fact, str], latest: Note) -> int | None:
-        """Return the age that date of birth and visit date give, else the one the note states on a line of its own."""
-        born = self._date(values.get(Fact.DOB))
-        seen = latest.visit_date or self._date(values.get(Fact.VISIT_DATE))
-        if born is None or seen is None or seen < born:
-            stated = values.get(Fact.AGE, "")
-            return int(stated) if stated.isascii() and stated.isdigit() and int(stated) <= 130 else None
-        return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
-
-    def _date(self, text: str | None) -> date | None:
-        for form in self._profile.date_formats:
-            try:
-                return datetime.strptime(text or "", form).date()  # noqa: DTZ007 (a calendar day has no zone)
-            except ValueError:
-                continue
-        return None
-
-    def _medications(self, text: str, field: NoteField | None) -> tuple[str, ...]:
+    def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
         if field is None:
             return ()
-        begin = text.index(field.value, field.span_chars.start)
+        begin = field.value_chars.start
         mask = self._templated.mask(text)
         found: list[str] = []
         for match in _ENTRY.finditer(text[begin : begin + len(field.value)]):
@@ -235,14 +147,49 @@ class FactReader:
         return tuple(found)
 
 
-def _stripped(text: str, span: Span) -> Span:
-    """Return `span` without the white space at its ends."""
-    value = text[slice(*span)]
-    start = span.start + len(value) - len(value.lstrip())
-    return Span(start, start + len(value.strip()))
+def _in_note(note: LaidOutNote, fact: Fact, field: FoundField, offsets: Sequence[int]) -> NoteField:
+    """Return a field in characters of the note as it stands (`offsets` of each character with line feeds only)."""
+    return NoteField(
+        value=field.value,
+        span_chars=Span(*(offsets[at] for at in field.span_chars)),
+        value_chars=Span(*(offsets[at] for at in field.value_chars)),
+        cut_label=note.layout.fields[fact].cut_label,
+        source=field.source,
+    )
 
 
-def _sex(text: str | None) -> str | None:
+def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact, str]:
+    known: dict[Fact, str | None] = {
+        Fact.SEX: patient.sex,
+        Fact.NAME: patient.name,
+        Fact.DOB: patient.dob.strftime(date_format) if patient.dob else None,
+        Fact.MARITAL_STATUS: patient.marital_status,
+        Fact.OCCUPATION: patient.occupation,
+        Fact.CHILDREN: patient.children,
+        Fact.VISIT_DATE: latest.visit_date.strftime(date_format) if latest.visit_date else None,
+        Fact.PROVIDER: latest.provider,
+        Fact.PRACTICE: latest.practice,
+    }
+    return {fact: value for fact, value in known.items() if value}
+
+
+def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:
+    """Return the age that date of birth and visit date give, else the one that the note states."""
+    seen = latest.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
+    born = read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
+    if born is None or seen is None or seen < born:
+        return read_age(values.get(Fact.AGE, ""))
+    return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+
+
+def read_age(text: str) -> int | None:
+    """Return the age in years that a note states ("46", "46 yrs", "46-year-old"), or None where it is none."""
+    match = _AGE.fullmatch(text.strip())
+    return int(match["years"]) if match and int(match["years"]) <= _OLDEST else None
+
+
+def read_sex(text: str | None) -> str | None:
+    """Return `female` or `male` as a note writes it ("F", "woman"), or None where it is neither."""
     words = {"f": "female", "female": "female", "woman": "female", "m": "male", "male": "male", "man": "male"}
     return words.get((text or "").strip().lower().rstrip("."))
 

@@ -48,7 +48,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     )
     kept = [0, *(edge for cut in cuts for edge in cut), end]
     prompt = "".join(note[start:stop] for start, stop in zip(kept[::2], kept[1::2], strict=True))
-    return NoteFragment(prompt, note[end:], unbroken=_expected(facts, tier) <= found, cuts=len(cuts))
+    return NoteFragment(prompt, note[end:], unbroken=_expected(facts, tier) <= facts.in_note.keys(), cuts=len(cuts))
 
 
 def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:

@@ -1,30 +1,89 @@
 """The note-template profile: the headers of a site's notes and the places of facts, as data that a site can replace.
 
-Owns reading and validating the profile (paper, Appendix B, Table 2). Knows nothing of any note.
+Owns the records of a profile, and which profiles ship (paper, Appendix B, Table 2). Knows nothing of any note.
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.text_file import read_toml_file
+from clinaudit.templates.dates import NAMED_FORMATS
+from clinaudit.templates.header_styles import DEFAULT_STYLES
+from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
+from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.profile_problems import profile_problems
+from clinaudit.templates.text_file import parse_toml, read_text_file
+from clinaudit.templates.toml_lines import TomlLines
 
-#: Label of text before any header, and of a body-system header without a parent (docs/methods.md, section 2).
-PREAMBLE = "preamble"
-UNASSIGNED = "unassigned"
-DEFAULT_PROFILE = Path(__file__).with_name("soap.toml")
+PROFILES_PATH = Path(__file__).with_name("profiles")
+#: Profiles that ship, by the name that `--template` takes.
+SHIPPED: tuple[str, ...] = tuple(sorted(path.stem for path in PROFILES_PATH.glob("*.toml")))
+DEFAULT = "soap"
+DEFAULT_PROFILE = PROFILES_PATH / f"{DEFAULT}.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in an unlabelled banner."""
+
+    #: Non-blank line of the banner, from 1; from the end where negative.
+    line: int
+    #: Part of that line between delimiters, from 1; None for the whole line.
+    part: int | None
+    delimiter: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FieldSource:
-    """Where one fact of a prior stands in a note: under a header, or on a line of its own."""
+    """Where one fact of a prior stands in a note: after a label, at a position of the banner, or under a header."""
 
     headers: tuple[str, ...]
-    line: tuple[str, ...]
+    labels: tuple[str, ...]
+    position: Position | None
     #: The label of the fact where only a table holds it.
     label: str
+    #: Whether the label goes too, where the value is cut out of a prompt.
+    cut_label: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FactPattern:
+    """A regular expression whose named groups are facts."""
+
+    pattern: Pattern
+    #: Searched in the whole note rather than in its banner.
+    in_whole_note: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One way in which the notes of a site are laid out."""
+
+    name: str
+    date_formats: tuple[str, ...]
+    header_styles: tuple[str, ...]
+    #: Fact id -> where it stands; facts that do not stand in these notes have no place.
+    fields: Mapping[str, FieldSource]
+    patterns: tuple[FactPattern, ...]
+    #: Labels of what is no fact (a record number): they end the value before them on their line.
+    other_labels: tuple[str, ...]
+    #: Ends a labelled value, and parts a line of the banner; None where nothing does.
+    delimiter: str | None
+    #: Values, lower-case, that stand for none: the ___ of de-identified notes.
+    blanks: frozenset[str]
+    #: A note has this layout where `signature` (if any) matches and all of `required` are found.
+    signature: Pattern | None
+    required: tuple[str, ...]
+
+    @property
+    def placed(self) -> frozenset[str]:
+        """Facts that this layout says where to find in a note."""
+        by_field = {fact for fact, at in self.fields.items() if at.headers or at.labels or at.position}
+        return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +91,6 @@ class NoteProfile:
     """One site's note template."""
 
     name: str
-    date_formats: tuple[str, ...]
     #: Lower-case header -> section name, headers of the lexicon and aliases alike.
     section_of: Mapping[str, str]
     #: Headers of the lexicon proper (Table 2): those of the HEADER_PREFIX rule.
@@ -43,22 +101,71 @@ class NoteProfile:
     ambiguous: frozenset[str]
     #: The literal header under which everything is templated, or None.
     templated_header: str | None
-    #: Fact id -> where it stands.
-    fields: Mapping[str, FieldSource]
+    #: At least one; a note has the first that fits, and is read under the last where none does.
+    layouts: tuple[Layout, ...]
+    #: SHA-256 of the profile's entries: comments, blanks and the order of keys do not change it.
+    digest: str
 
     @property
     def headers(self) -> frozenset[str]:
         """All headers that open or continue a section, lower-case."""
         return frozenset(self.section_of) | self.ambiguous
 
+    @property
+    def fields(self) -> Mapping[str, FieldSource]:
+        """Return for each fact its entry in the first layout that places it (its label is used for prompts)."""
+        return {
+            fact: next((at.fields[fact] for at in self.layouts if fact in at.placed), self.layouts[0].fields[fact])
+            for fact in sorted(FACTS)
+        }
+
+    @property
+    def date_formats(self) -> tuple[str, ...]:
+        """The date formats of all layouts, each once."""
+        return tuple(dict.fromkeys(form for layout in self.layouts for form in layout.date_formats))
+
+
+def is_shipped_profile(name: str) -> bool:
+    """Whether `name` is that of a profile that ships."""
+    return name in SHIPPED
+
+
+def locate_profile(given: Path | None) -> Path:
+    """Return the file that holds a profile; raises `BadInputError` where a name means nothing, or two things."""
+    if given is None:
+        return DEFAULT_PROFILE
+    if not is_shipped_profile(str(given)):
+        if not given.exists() and not given.is_symlink():
+            raise BadInputError(
+                f"the note template {str(given)!r} does not exist as a file, and is none of those that ship: "
+                f"{', '.join(SHIPPED)}"
+            )
+        return given
+    if given.exists():
+        # Neither may win silently: the user meant only one of them.
+        raise BadInputError(
+            f"note template {str(given)!r} ships, and a file here has that name too; rename the file or give its "
+            "full path"
+        )
+    return PROFILES_PATH / f"{given}.toml"
+
 
 def load_profile(path: Path | None = None) -> NoteProfile:
-    """Read a profile (the default one without `path`); raises `BadInputError` naming every wrong entry."""
-    source = path or DEFAULT_PROFILE
-    document = read_toml_file(source, role="the note template")
-    problems = list(_problems(document))
+    """Read a profile, given as a file or by the name of one that ships (the default one without `path`).
+
+    Raises `BadInputError` naming every wrong entry and its line.
+    """
+    source = locate_profile(path)
+    text = read_text_file(source, role="the note template")
+    document = parse_toml(text, f"the note template {source.name}")
+    problems = profile_problems(document)
     if problems:
-        raise BadInputError(f"note template {source.name} is not valid; mend what is listed", problems)
+        lines = TomlLines(text)
+        found = sorted((lines.line_of(problem.path), str(problem)) for problem in problems)
+        raise BadInputError(
+            f"note template {source.name} is not valid; mend what is listed",
+            [f"line {line}: {problem}" for line, problem in found],
+        )
     return _profile(document)
 
 
@@ -71,102 +178,56 @@ def _profile(document: dict[str, Any]) -> NoteProfile:
     for section in document["sections"]:
         openers = [*section["headers"], *section.get("aliases", [])]
         for header in [*openers, *section.get("leaves", [])]:
-            section_of[header.lower()] = section["name"]
+            section_of[bare(header)] = section["name"]
         if section["name"] in parents:
-            parent_of |= {header.lower(): section["name"] for header in openers}
-        lexicon |= {header.lower() for header in [*section["headers"], *section.get("leaves", [])]}
-    leaves = frozenset(header.lower() for header in ambiguous.get("leaves", []))
+            parent_of |= {bare(header): section["name"] for header in openers}
+        lexicon |= {bare(header) for header in [*section["headers"], *section.get("leaves", [])]}
+    leaves = frozenset(bare(header) for header in ambiguous.get("leaves", []))
     templated = document.get("templated", {}).get("header")
+    canonical = json.dumps(document, sort_keys=True, ensure_ascii=False)
     return NoteProfile(
         name=document["name"],
-        date_formats=tuple(document["date_formats"]),
         section_of=section_of,
         lexicon=frozenset(lexicon) | leaves,
         parent_of=parent_of,
         ambiguous=leaves,
-        templated_header=templated.lower() if templated else None,
-        fields={
-            fact: FieldSource(
-                headers=tuple(item.lower() for item in field.get("headers", [])),
-                line=tuple(item.lower() for item in field.get("line", [])),
-                label=field["label"],
-            )
-            for fact, field in document["fields"].items()
-        },
+        templated_header=bare(templated) if templated else None,
+        layouts=tuple(_layout(document, entry) for entry in document.get("layouts", [{"name": document["name"]}])),
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
     )
 
 
-#: The facts that a profile must place (priors/tiers.py uses these ids).
-_FACTS = frozenset(
-    {"name", "dob", "age", "sex", "visit_date", "provider", "practice", "chief_complaint", "hpi"}
-    | {"marital_status", "occupation", "children", "medications"}
-)
-_TOP_LEVEL = frozenset(["name", "date_formats", "sections", "ambiguous", "templated", "fields"])
+def _layout(document: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
+    """Return one layout: what it does not say itself, the profile says for all."""
+    said = {**document, **entry}
+    formats = said["date_formats"]
+    own = entry.get("fields", {})
+    fields = {**document.get("fields", {}), **own}
+    # What one layout places for itself stands in its notes, whatever the profile says of all.
+    absent = {*document.get("not_in_notes", []), *entry.get("not_in_notes", [])} - own.keys()
+    signature = entry.get("signature")
+    return Layout(
+        name=entry["name"],
+        date_formats=NAMED_FORMATS[formats] if isinstance(formats, str) else tuple(formats),
+        header_styles=tuple(said.get("header_styles", DEFAULT_STYLES)),
+        fields={fact: _field(fact, fields.get(fact, {}), said, absent=fact in absent) for fact in sorted(FACTS)},
+        patterns=tuple(
+            FactPattern(Pattern(item["regex"]), item.get("where", "banner") == "note")
+            for item in [*entry.get("patterns", []), *document.get("patterns", [])]
+        ),
+        other_labels=tuple(map(bare, said.get("other_labels", []))),
+        delimiter=said.get("delimiter"),
+        blanks=frozenset(blank.strip().lower() for blank in said.get("blanks", [])),
+        signature=Pattern(signature) if signature else None,
+        required=tuple(entry.get("required", [])),
+    )
 
 
-def _problems(document: dict[str, Any]) -> Iterator[str]:
-    for key in document.keys() - _TOP_LEVEL:
-        yield f"{key}: unknown entry"
-    if not isinstance(document.get("name"), str):
-        yield "name: a text is needed"
-    if not _is_texts(document.get("date_formats")):
-        yield "date_formats: a list of strptime formats is needed"
-    yield from _section_problems(document)
-    fields = document.get("fields")
-    if not isinstance(fields, dict):
-        yield "fields: a table is needed"
-        return
-    for fact in sorted(_FACTS - fields.keys()):
-        yield f"fields.{fact}: missing"
-    for fact in sorted(fields.keys() - _FACTS):
-        yield f"fields.{fact}: unknown fact"
-    for fact in sorted(_FACTS & fields.keys()):
-        field = fields[fact]
-        if not isinstance(field, dict) or not isinstance(field.get("label"), str):
-            yield f"fields.{fact}.label: a text is needed"
-        elif not _is_texts(field.get("headers", [])) or not _is_texts(field.get("line", [])):
-            yield f"fields.{fact}: headers and line are lists of texts"
-
-
-def _section_problems(document: dict[str, Any]) -> Iterator[str]:
-    sections = document.get("sections")
-    if not isinstance(sections, list) or not sections:
-        yield "sections: at least one section is needed"
-        return
-    owner: dict[str, str] = {}
-    names: set[str] = set()
-    for number, section in enumerate(sections, start=1):
-        where = f"sections[{number}]"
-        if not isinstance(section, dict) or not isinstance(section.get("name"), str) or not section["name"]:
-            yield f"{where}.name: a text is needed"
-            continue
-        if section["name"] in names or section["name"] in (PREAMBLE, UNASSIGNED):
-            yield f"{where}.name: used twice or reserved"
-        names.add(section["name"])
-        lists = [section.get(key, []) for key in ("headers", "aliases", "leaves")]
-        if not all(_is_texts(entries) for entries in lists) or not section.get("headers"):
-            yield f"{where}: headers (at least one), aliases and leaves are lists of texts"
-            continue
-        for header in (header for entries in lists for header in entries):
-            if header.lower() in owner:
-                yield f"{where}: a header stands in two places: {header.lower()}"
-            owner[header.lower()] = section["name"]
-    ambiguous = document.get("ambiguous", {})
-    if not isinstance(ambiguous, dict) or not _is_texts(ambiguous.get("leaves", [])):
-        yield "ambiguous.leaves: a list of texts is needed"
-        return
-    for parent in ambiguous.get("parents", []):
-        if parent not in names:
-            yield "ambiguous.parents: names a section that is not there"
-    for leaf in ambiguous.get("leaves", []):
-        if leaf.lower() in owner:
-            yield f"ambiguous.leaves: stands in a section too: {leaf.lower()}"
-    templated = document.get("templated", {})
-    if not isinstance(templated, dict) or not isinstance(templated.get("header", ""), str):
-        yield "templated.header: a text is needed"
-    elif templated.get("header") and templated["header"].lower() not in owner:
-        yield "templated.header: is no header of a section"
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) and item.strip() for item in value)
+def _field(fact: str, field: Mapping[str, Any], said: Mapping[str, Any], *, absent: bool) -> FieldSource:
+    headers = () if absent else tuple(map(bare, field.get("headers", [])))
+    labels = () if absent else tuple(map(bare, [*field.get("labels", []), *field.get("line", [])]))
+    at = None if absent else field.get("position")
+    position = Position(at["line"], at.get("part"), at.get("delimiter", said.get("delimiter"))) if at else None
+    return FieldSource(
+        headers, labels, position, field.get("label", DEFAULT_LABELS[fact]), field.get("cut_label", False)
+    )

@@ -32,14 +32,16 @@ def read_text_file(path: Path, *, role: str) -> str:
 
 def read_toml_file(path: Path, *, role: str) -> dict[str, Any]:
     """Return the file's table; raises `BadInputError` as `read_text_file` does, and for what is not valid TOML."""
-    text = read_text_file(path, role=role)
+    return parse_toml(read_text_file(path, role=role), f"{role} {path.name}")
+
+
+def parse_toml(text: str, what: str) -> dict[str, Any]:
+    """Return the table that `text` holds; raises `BadInputError` naming `what` ("the policy p.toml")."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"{role} {path.name} is not valid TOML: {error}") from None
+        raise BadInputError(f"{what} is not valid TOML: {error}") from None
     except ValueError:
-        raise BadInputError(f"{role} {path.name} holds a number that is too long; write one of a few digits") from None
+        raise BadInputError(f"{what} holds a number that is too long; write one of a few digits") from None
     except RecursionError:
-        raise BadInputError(
-            f"{role} {path.name} is nested too deeply; it has tables and lists of a few levels"
-        ) from None
+        raise BadInputError(f"{what} is nested too deeply; it has tables and lists of a few levels") from None

@@ -15,7 +15,6 @@ from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.identity import IDENTITY
-from clinaudit.templates.profile import DEFAULT_PROFILE
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
@@ -33,7 +32,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--judge-labels": inputs.labelled.digest,
         "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
         "--policy": sha256_of(locate_policy(settings.policy)),
-        "--template": sha256_of(settings.template or DEFAULT_PROFILE),
+        "--template": inputs.profile.digest,
         "--diagnosis": [diagnosis.id for diagnosis in inputs.panel],
         "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),

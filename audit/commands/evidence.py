@@ -11,7 +11,7 @@ from clinaudit.audit.console.streams import say
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
 @click.argument("corpus", type=PATH)
-@click.option("--template", type=PATH, help="Note-template profile of the audit.  [default: the SOAP template]")
+@click.option("--template", type=PATH, help="Note-template profile of the audit.  [default: soap]")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),

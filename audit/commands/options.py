@@ -89,7 +89,9 @@ def ray_option() -> Callable[[Command], Command]:
 
 def template_option() -> Callable[[Command], Command]:
     """Return the option that names the layout of the notes."""
-    return click.option("--template", type=PATH, help="Note-template profile.  [default: the SOAP template]")
+    return click.option(
+        "--template", type=PATH, help="Note-template profile: a file, or the name of one that ships.  [default: soap]"
+    )
 
 
 def identity_options() -> list[Callable[[Command], Command]]:

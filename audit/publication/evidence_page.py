@@ -12,7 +12,6 @@ from typing import Any
 
 from clinaudit.audit.publication.published_files import read_record
 from clinaudit.audit.run.directory import RunDirectory, hold_lock_of_finished
-from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.audit.run.manifest import replace_files, require_finished_run, verify
 from clinaudit.errors import BadInputError
@@ -28,7 +27,7 @@ from clinaudit.reports.pages.evidence import (
     render_evidence,
 )
 from clinaudit.templates.note import NoteReader, NoteText
-from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
+from clinaudit.templates.profile import load_profile
 from clinaudit.templates.sections import normalize_newlines
 
 EVIDENCE_PAGE = "evidence.html"
@@ -60,7 +59,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
     if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
         raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
     profile = load_profile(template)
-    if not isinstance(settings, dict) or settings.get("--template") != sha256_of(template or DEFAULT_PROFILE):
+    if not isinstance(settings, dict) or settings.get("--template") != profile.digest:
         raise BadInputError("this run used another note template; give the same one with --template")
     page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)
     replace_files(run, {place: render_evidence(page).encode("utf-8")})

@@ -1,0 +1,88 @@
+"""The ways in which notes set off a header, by name, as regular expressions.
+
+Owns what each style looks like, and finding headers in it. Knows nothing of sections or facts.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from clinaudit.templates.spans import Span
+
+# A header stands at the start of a line, blanks before it allowed; `inline` alone may stand further on. Group `mark`
+# holds the header with what sets it off, group `header` its words. {any} is any header, {long} one of two letters or
+# more: the single letters of vital signs need a colon or a mark, or prose would be full of headers. {capitals} is one
+# of two letters or more, in capitals. All else is read without regard to case.
+_END = r"(?=[ \t]*$)"
+_CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿ])"
+_STYLES: dict[str, str] = {
+    # "Plan:" and what follows
+    "colon": r"^[ \t]*(?P<mark>(?P<header>(?i:{any})):)",
+    # "PLAN" or "PLAN:", alone on its line
+    "capitals": r"^[ \t]*(?P<mark>(?P<header>{capitals}):?)" + _END,
+    # "PLAN: rest"; "Plan: rest" is none
+    "capitals_colon": r"^[ \t]*(?P<mark>(?P<header>{capitals}):)",
+    # "Past Medical History", alone on its line; the first letter decides, since "of" and "and" vary
+    "title_case": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}})):?)" + _END,
+    # "Plan - rest"
+    "dash": r"^[ \t]*(?P<mark>(?P<header>(?i:{any}))[ \t]*[-–—])(?=[ \t]|$)",
+    # "## Plan", "**Plan:** rest", "__Plan__"
+    "markdown": (
+        r"^[ \t]*(?P<mark>(?:\#{{1,6}}[ \t]+[*_]{{0,2}}|[*_]{{2}})(?P<header>(?i:{any}))(?=[*_:\#]|[ \t]*\#*[ \t]*$)"
+        r"[*_:]{{0,3}}(?:[ \t]*\#+)?)"
+    ),
+    # "[Plan]"
+    "brackets": r"^[ \t]*(?P<mark>\[[ \t]*(?P<header>(?i:{any}))[ \t]*\]:?)",
+    # "3. Plan", "c) Plan: rest", "IV. PLAN"
+    "numbered": (
+        r"^[ \t]*(?P<mark>(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,5}})[.)][ \t]+(?P<header>(?i:{any}))(?::|" + _END + "))"
+    ),
+    # "- Plan: rest", "• PLAN"
+    "bulleted": r"^[ \t]*(?P<mark>[-*•·▪◦][ \t]+(?P<header>(?i:{any}))(?::|" + _END + "))",
+    # "HPC 3/7 cough", "Plan rest", "History : cough": the header leads its line; "History of asthma" is prose
+    "lead_in": (
+        rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*[:–—-])?)(?=[ \t]|$)(?![ \t]+(?:of|with)\b)"
+    ),
+    # "… since Monday. PLAN: rest", in the middle of dictated text
+    "inline": r"(?:^[ \t]*|(?<=[ \t.,;]))(?P<mark>(?P<header>{capitals}):)",
+}
+
+#: Names of all styles.
+STYLES: tuple[str, ...] = tuple(_STYLES)
+#: The paper's notes: a header in any case and a colon; and, as in ACI-Bench, in capitals alone on its line.
+DEFAULT_STYLES: tuple[str, ...] = ("colon", "capitals")
+
+
+class HeaderFinder:
+    """Finds headers that are set off in some of the styles."""
+
+    def __init__(self, headers: Iterable[str], styles: Sequence[str]) -> None:
+        # Longest first: "past medical history / …" must win over "past medical history".
+        ordered = sorted(headers, key=lambda header: (-len(header), header))
+        long = [header for header in ordered if len(header) > 1]
+        words = {
+            "any": _alternatives(ordered),
+            "long": _alternatives(long),
+            "capitals": _alternatives(header.upper() for header in long),
+        }
+        self._styles = [style for style in STYLES if style in styles]
+        self._regex = re.compile(
+            "|".join(
+                _STYLES[style]
+                .format(**words)
+                .replace("?P<mark>", f"?P<{style}>")
+                .replace("?P<header>", f"?P<{style}_header>")
+                for style in self._styles
+            ),
+            re.MULTILINE,
+        )
+
+    def find(self, text: str) -> Iterator[tuple[str, Span]]:
+        """Yield each header, in lower case, with the characters from its first mark through its last, in order."""
+        for match in self._regex.finditer(text):
+            style = next(style for style in self._styles if match[style] is not None)
+            yield match[f"{style}_header"].lower(), Span(*match.span(style))
+
+
+def _alternatives(headers: Iterable[str]) -> str:
+    # Without any header no text may match; an empty alternative would match everywhere.
+    return "|".join(map(re.escape, headers)) or "(?!)"

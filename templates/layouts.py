@@ -1,0 +1,65 @@
+"""Which layout of a profile a note has, and what stands where in it.
+
+Owns the choice of layout. A note *fits* a layout where its signature, if it has one, matches anywhere in the note, and
+each of its required facts is found. Knows nothing of patients or corpora.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clinaudit.templates.headings import Heading, HeadingReader
+from clinaudit.templates.names import NO_LAYOUT
+from clinaudit.templates.note_fields import FieldFinder, FoundField
+from clinaudit.templates.profile import Layout, NoteProfile
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutNote:
+    """A note as one layout reads it."""
+
+    layout: Layout
+    #: Whether the note fits the layout; one that fits none is read under the last.
+    fits: bool
+    headings: tuple[Heading, ...]
+    #: Facts by id, with where they stand.
+    fields: Mapping[str, FoundField]
+
+    #: Where the banner ends, in characters: at the first header that holds none of who, when and where.
+    banner_end: int
+
+    @property
+    def layout_name(self) -> str:
+        """The layout's name, or `NO_LAYOUT`."""
+        return self.layout.name if self.fits else NO_LAYOUT
+
+
+class LayoutReader:
+    """Reads notes (line feeds only) under the first layout of a profile that fits."""
+
+    def __init__(self, profile: NoteProfile) -> None:
+        readers = {styles: HeadingReader(profile, styles) for styles in {at.header_styles for at in profile.layouts}}
+        self._layouts = [(at, readers[at.header_styles], FieldFinder(at)) for at in profile.layouts]
+        #: The reader of headings, where all layouts set headers off alike and no choice is needed for them.
+        self._one_reader = next(iter(readers.values())) if len(readers) == 1 else None
+
+    def headings(self, text: str) -> list[Heading]:
+        """Return the headers of a note."""
+        return self._one_reader.read(text) if self._one_reader else list(self.read(text).headings)
+
+    def read(self, text: str) -> LaidOutNote:
+        """Return the note's headers and facts under the layout that it has."""
+        *others, default = self._layouts
+        for layout, reader, finder in others:
+            if layout.signature is None or layout.signature.found_in(text):
+                note = _read(text, layout, reader, finder)
+                if note.fits:
+                    return note
+        return _read(text, *default)
+
+
+def _read(text: str, layout: Layout, reader: HeadingReader, finder: FieldFinder) -> LaidOutNote:
+    headings = reader.read(text)
+    fields = finder.find(text, headings)
+    signed = layout.signature is None or layout.signature.found_in(text)
+    fits = signed and all(fact in fields for fact in layout.required)
+    return LaidOutNote(layout, fits, tuple(headings), fields, finder.banner_end(text, headings))

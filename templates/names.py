@@ -1,0 +1,32 @@
+"""The names that profiles use: ids of facts, reserved names of sections and layouts, and how names are compared."""
+
+#: Label of text before any header, and of a body-system header without a parent (docs/methods.md, section 2).
+PREAMBLE = "preamble"
+UNASSIGNED = "unassigned"
+#: The layout of a note that fits none of its profile's layouts; it is read under the last one.
+NO_LAYOUT = "no layout"
+#: Facts that a profile must place or declare absent (priors/tiers.py uses these ids), with the label under which a
+#: prompt writes one that only a table holds.
+DEFAULT_LABELS = {
+    "name": "patient",
+    "dob": "dob",
+    "age": "age",
+    "sex": "sex",
+    "visit_date": "visit date",
+    "provider": "provider",
+    "practice": "location",
+    "chief_complaint": "cc",
+    "hpi": "hpi",
+    "marital_status": "marital status",
+    "occupation": "occupation",
+    "children": "children",
+    "medications": "current medications",
+}
+FACTS = frozenset(DEFAULT_LABELS)
+#: Facts that stand with the encounter at the top of a note: their headers do not end the banner.
+BANNER_FACTS = ("visit_date", "provider", "practice")
+
+
+def bare(name: str) -> str:
+    """Return a header or label as it is compared: lower-case, without the colon it may be written with."""
+    return name.strip().removesuffix(":").rstrip().lower()

@@ -1,0 +1,229 @@
+"""Where the facts of a prior stand in one note, under one layout.
+
+Owns the search by pattern, by label, by position in the banner, and under a header. Knows nothing of patients, nor what
+the facts are for. Texts must have line feeds only; offsets are characters of that text.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from clinaudit.templates.headings import Heading
+from clinaudit.templates.names import BANNER_FACTS
+from clinaudit.templates.profile import Layout, Position
+from clinaudit.templates.spans import Span
+
+#: Facts that may fill several lines; of any other, only its header's first line with text counts.
+_MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
+_FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
+_LINE = re.compile(r"[^\n]*\n?")
+#: What may stand between a value and the label after it on its line.
+_GAP = " \t|;,/"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundField:
+    """A fact in a note."""
+
+    value: str
+    #: Label and value, line break included; up to the next known label where several share a line.
+    span_chars: Span
+    #: The value alone, stripped.
+    value_chars: Span
+    #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A known label in a line of the banner."""
+
+    name: str
+    #: Start of the label (of its line, where it leads one) and of what follows it.
+    start: int
+    body: int
+    leads_line: bool
+
+
+class FieldFinder:
+    """Finds facts in the notes of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._banner_headers = {header for fact in BANNER_FACTS for header in layout.fields[fact].headers}
+        self._fact_of = {label: fact for fact, field in layout.fields.items() for label in field.labels}
+        headers = {header: fact for fact in BANNER_FACTS for header in layout.fields[fact].headers}
+        #: Labels that end the value before them on their line.
+        self._known = {**dict.fromkeys(layout.other_labels), **headers, **self._fact_of}
+        self._label = _label_regex(self._known, layout.header_styles)
+
+    def banner_end(self, text: str, headings: Sequence[Heading]) -> int:
+        """Return where the banner ends, in characters: at the first header that holds none of who, when and where."""
+        return next((item.span_chars.start for item in headings if item.header not in self._banner_headers), len(text))
+
+    def find(self, text: str, headings: Sequence[Heading]) -> dict[str, FoundField]:
+        """Return the facts that stand in `text`, by fact id; the first place that holds a value counts."""
+        # Labels are searched in the note's banner only: further down they may be about others.
+        banner = self.banner_end(text, headings)
+        found: dict[str, FoundField] = {}
+        for fact, field in self._by_pattern(text, banner):
+            found.setdefault(fact, field)
+        by_label: dict[str, FoundField] = {}
+        for fact, field in self._by_label(text, banner):
+            by_label.setdefault(fact, field)
+        labelled = {fact: field for fact, field in by_label.items() if fact not in found}
+        # A header leading its line is found as a heading; here it counts only where it stands within one.
+        found |= {fact: field for fact, field in labelled.items() if field.source.startswith("label")}
+        for fact, field in self._by_position(text, banner):
+            found.setdefault(fact, field)
+        starts = sorted(
+            {item.span_chars.start for item in headings} | {field.span_chars.start for field in by_label.values()}
+        )
+        for fact, source in self._layout.fields.items():
+            for wanted in source.headers:
+                under = self._under_header(
+                    text, headings, wanted, starts, banner=banner, many_lines=fact in _MANY_LINES
+                )
+                if under is not None:
+                    found.setdefault(fact, under)
+                    break
+        for fact, field in labelled.items():
+            found.setdefault(fact, field)
+        return found
+
+    def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
+        for number, item in enumerate(self._layout.patterns, start=1):
+            for fact, span in item.pattern.spans(text if item.in_whole_note else text[:banner]).items():
+                value = self._value(text, Span(*span))
+                if value is not None:
+                    yield fact, FoundField(text[slice(*value)], value, value, f"pattern {number}")
+
+    def _by_label(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
+        for line in _lines(text, banner):
+            labels = list(self._labels(text, line))
+            for label, following in zip_longest(labels, labels[1:]):
+                fact = self._known[label.name]
+                is_header = label.name in self._banner_headers
+                if fact is None or (is_header and label.leads_line):
+                    continue
+                stop = following.start if following else line.end
+                value = self._value(text, Span(label.body, stop), cut=following is not None)
+                if value is not None and text[value.end - 1] == ")" and "(" not in text[slice(*value)]:
+                    # "Ada Lund (DOB: 1/2/1980)": the bracket was opened before the label.
+                    value = self._value(text, Span(value.start, value.end - 1))
+                if value is not None:
+                    source = f"{'header' if is_header else 'label'} {label.name}"
+                    yield fact, FoundField(text[slice(*value)], Span(label.start, stop), value, source)
+
+    def _labels(self, text: str, line: Span) -> Iterator[_Label]:
+        """Yield the known labels of a line; one after a single blank counts only within the value of another.
+
+        "Clinic name: …" holds no label "name"; "Name: Ada Lund DOB: …" holds both.
+        """
+        any_before = False
+        for match in self._label.finditer(text, line.start, line.end):
+            leads = not text[line.start : match.start("label")].strip(" \t-*•_>")
+            gap = match["gap"]
+            if not (any_before or leads or len(gap) > 1 or gap.strip(" ")):
+                continue
+            any_before = True
+            name = match["name"].lower()
+            yield _Label(name, line.start if leads else match.start("label"), match.end(), leads)
+
+    def _by_position(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
+        lines = [line for line in _lines(text, banner) if text[slice(*line)].strip()]
+        for fact, field in self._layout.fields.items():
+            if field.position is None:
+                continue
+            span = _at_position(text, lines, field.position)
+            value = self._value(text, span) if span is not None else None
+            if value is not None:
+                yield fact, FoundField(text[slice(*value)], value, value, "position")
+
+    def _under_header(
+        self, text: str, headings: Sequence[Heading], wanted: str, starts: list[int], *, banner: int, many_lines: bool
+    ) -> FoundField | None:
+        for heading in headings:
+            if heading.header != wanted:
+                continue
+            begin, body = heading.span_chars
+            end = next((start for start in starts if start > begin), len(text))
+            cut = False
+            if not many_lines and (line := _FIRST_LINE.match(text, body, end)) is not None:
+                end = line.end()
+            if begin < banner:
+                following = self._label.search(text, body, end)
+                if following is not None and "\n" not in text[body : following.start("label")].strip():
+                    end, cut = following.start("label"), True
+            value = self._value(text, Span(body, end), cut=cut)
+            if value is not None:
+                return FoundField(text[slice(*value)], Span(begin, end), value, f"header {wanted}")
+        return None
+
+    def _value(self, text: str, span: Span, *, cut: bool = False) -> Span | None:
+        """Return the value within `span`, or None where there is none.
+
+        It ends at the layout's delimiter, and before what stands between it and a label after it (`cut`).
+        """
+        raw = text[slice(*span)]
+        if self._layout.delimiter is not None:
+            lead = len(raw) - len(raw.lstrip())
+            at = raw.find(self._layout.delimiter, lead)
+            raw = raw[:at] if at > lead else raw
+        if cut:
+            raw = raw.rstrip(_GAP + "\n")
+            raw = raw[:-1].rstrip(_GAP) if raw.endswith("(") else raw
+        value = raw.strip()
+        if not value or value.lower().rstrip(".,;") in self._layout.blanks or value.lower() in self._layout.blanks:
+            return None
+        start = span.start + len(raw) - len(raw.lstrip())
+        return Span(start, start + len(value))
+
+
+def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
+    names = "|".join(re.escape(name) for name in sorted(known, key=lambda name: (-len(name), name))) or "(?!)"
+    marks = r"[*_]{0,2}" if "markdown" in styles else ""
+    bullet = r"[-*•·▪◦][ \t]+|" if "bulleted" in styles else ""
+    ending = r"(?::|[ \t][-–—](?=[ \t]))" if "dash" in styles else ":"
+    return re.compile(
+        rf"(?P<gap>^[ \t]*(?:{bullet})|[ \t]*[|;,(][ \t]*|[ \t]+)"
+        rf"(?P<label>{marks}(?P<name>{names})[ \t]*{marks}{ending}{marks})[ \t]*",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _lines(text: str, end: int) -> Iterator[Span]:
+    """Yield the lines of `text[:end]`, line breaks included."""
+    position = 0
+    while position < end and (match := _LINE.match(text, position, end)) is not None:
+        yield Span(*match.span())
+        position = match.end()
+
+
+def _at_position(text: str, lines: Sequence[Span], at: Position) -> Span | None:
+    index = at.line - 1 if at.line > 0 else len(lines) + at.line
+    if not 0 <= index < len(lines):
+        return None
+    line = lines[index]
+    if at.part is None or at.delimiter is None:
+        return line
+    start = line.start
+    parts = text[slice(*line)].split(at.delimiter)
+    if at.part > len(parts):
+        return None
+    start += sum(len(part) + len(at.delimiter) for part in parts[: at.part - 1])
+    return Span(start, start + len(parts[at.part - 1]))
+
+
+def placed_sources(layout: Layout) -> Mapping[str, tuple[str, ...]]:
+    """Return for each fact that a layout places the sources that may find it, as `FoundField.source` names them."""
+    sources: dict[str, tuple[str, ...]] = {}
+    for fact, field in layout.fields.items():
+        by_pattern = (f"pattern {n}" for n, item in enumerate(layout.patterns, 1) if fact in item.pattern.groups)
+        by_position = ("position",) if field.position else ()
+        labels = (f"label {label}" for label in field.labels)
+        headers = (f"header {header}" for header in field.headers)
+        if found := (*by_pattern, *labels, *by_position, *headers):
+            sources[fact] = found
+    return sources

@@ -1,0 +1,72 @@
+"""Where an entry of a TOML text stands: its line. Knows nothing of what entries mean.
+
+`tomllib` tells no positions. A prefix of the lines that parses holds an entry if and only if the entry ends in it, so
+the first such prefix ends where the entry does. The parser itself thus finds the line; no second reading of TOML is
+needed. The search is done for wrong files only.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+#: Keys of tables, and places in lists (from 0), from the root down.
+Path = Sequence[str | int]
+
+
+class TomlLines:
+    """The lines of one text that is valid TOML."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+        #: (number of lines, what they hold) for each prefix that is valid TOML, shortest first.
+        self._prefixes: list[tuple[int, dict[str, Any]]] | None = None
+
+    def line_of(self, path: Path) -> int:
+        """Return the line (from 1) of an entry, or of the nearest table around it where it is missing."""
+        while path:
+            line = self._line(path)
+            if line is not None:
+                return line
+            path = path[:-1]
+        return 1
+
+    def _line(self, path: Path) -> int | None:
+        before = 0
+        for count, document in self._parsed():
+            held = _entry(document, path)
+            if held is not None:
+                return self._within(before, count, held[0])
+            before = count
+        return None
+
+    def _within(self, before: int, end: int, value: object) -> int:
+        """Return the line of an entry that ends in line `end` and starts after line `before`."""
+        if isinstance(value, str):
+            # A text of a list over several lines: the line that writes it, where one does.
+            for number, line in enumerate(self._lines[before:end], start=before + 1):
+                written = f'"{value}"' in line or f"'{value}'" in line
+                if written and not line.lstrip().startswith("#"):
+                    return number
+        return before + 1
+
+    def _parsed(self) -> list[tuple[int, dict[str, Any]]]:
+        if self._prefixes is None:
+            self._prefixes = []
+            for count in range(1, len(self._lines) + 1):
+                try:
+                    document = tomllib.loads("\n".join(self._lines[:count]))
+                except tomllib.TOMLDecodeError:
+                    continue
+                self._prefixes.append((count, document))
+        return self._prefixes
+
+
+def _entry(document: object, path: Path) -> tuple[object] | None:
+    """Return the entry at `path` in a tuple, or None where there is none."""
+    for key in path:
+        in_table = isinstance(document, dict) and key in document
+        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
+        if not (in_table or in_list):
+            return None
+        document = document[key]  # type: ignore[index]
+    return (document,)

@@ -1,0 +1,68 @@
+"""Header styles: what each takes for a header, with positions, and what it does not (docs/note-templates.md)."""
+
+import pytest
+
+from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES, HeaderFinder
+
+HEADERS = ["plan", "past medical history", "medical history", "p", "c/o", "bp"]
+
+# (style, note, what is found, with its marks)
+CASES = [
+    ("colon", "Plan: rest\n  PLAN:\nplan rest\nthe plan: x\nplan : x\np: 80", ["Plan:", "PLAN:", "p:"]),
+    ("capitals", "PLAN\nPLAN:\n  PLAN  \nPlan\nPLAN rest\nP\nPLAN: rest", ["PLAN", "PLAN:", "PLAN"]),
+    ("capitals_colon", "PLAN: rest\nPlan: rest\nPLAN\nBP:1", ["PLAN:", "BP:"]),
+    (
+        "title_case",
+        "Past Medical History\nPast medical history:\nplan\nPlan rest\nPLAN\nP",
+        ["Past Medical History", "Past medical history:", "PLAN"],
+    ),
+    (
+        "dash",
+        "Plan - rest\nPLAN – rest\nPlan- rest\nplan-of-care\nPlan rest\nPlan -",
+        ["Plan -", "PLAN –", "Plan-", "Plan -"],
+    ),
+    (
+        "markdown",
+        "## Plan\n# PLAN #\n**Plan:** rest\n**Plan**: x\n__plan__ rest\n### Plan: x\n##Plan\n**Plan of care**\nPlan",
+        ["## Plan", "# PLAN #", "**Plan:**", "**Plan**:", "__plan__", "### Plan:"],
+    ),
+    ("brackets", "[Plan] rest\n[ PLAN ]:\n[Plan x]\nPlan", ["[Plan]", "[ PLAN ]:"]),
+    (
+        "numbered",
+        "1. Plan\n2) PLAN: rest\nIV. plan:\nb) Plan\n3. Plan rest\n1 Plan\nPlan",
+        ["1. Plan", "2) PLAN:", "IV. plan:", "b) Plan"],
+    ),
+    ("bulleted", "- Plan: rest\n• PLAN\n* plan\n- Plan rest\nPlan", ["- Plan:", "• PLAN", "* plan"]),
+    (
+        "lead_in",
+        "C/O cough\nPlan rest\nPLAN : rest\nplan rest\nPlanned\nPlan of care\nP 80\nC/O",
+        ["C/O", "Plan", "PLAN :", "C/O"],
+    ),
+    (
+        "inline",
+        "He slept. PLAN: rest. BP: 1,C/O: x\nPLAN: y\nThe Plan: z\nREPLAN: z",
+        ["PLAN:", "BP:", "C/O:", "PLAN:"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("style", "note", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_style_takes_exactly_these_for_headers(style: str, note: str, expected: list[str]) -> None:
+    found = list(HeaderFinder(HEADERS, [style]).find(note))
+    assert [note[slice(*span)] for _, span in found] == expected
+    assert all(header in HEADERS for header, _ in found)
+
+
+def test_every_style_is_tested() -> None:
+    assert {style for style, *_ in CASES} == set(STYLES)
+
+
+def test_styles_stand_together_and_the_longest_header_wins() -> None:
+    note = "## Past Medical History\nPLAN\nPlan: x\n1. Plan\n- Plan"
+    found = [header for header, _ in HeaderFinder(HEADERS, STYLES).find(note)]
+    assert found == ["past medical history", "plan", "plan", "plan", "plan"]
+    assert [header for header, _ in HeaderFinder(HEADERS, DEFAULT_STYLES).find(note)] == ["plan", "plan"]
+
+
+def test_without_headers_nothing_is_one() -> None:
+    assert list(HeaderFinder([], STYLES).find("Plan: x\n\n## \n[]")) == []

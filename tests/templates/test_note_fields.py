@@ -1,0 +1,137 @@
+"""Where facts are found in a note: labels, patterns, positions, headers (docs/note-templates.md)."""
+
+from pathlib import Path
+
+import pytest
+
+from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.profile import load_profile
+
+HEAD = """name = "t"
+date_formats = "day_first"
+header_styles = ["colon"]
+"""
+TAIL = """
+[[sections]]
+name = "Encounter"
+headers = ["provider"]
+[[sections]]
+name = "Complaint"
+headers = ["cc"]
+[fields.chief_complaint]
+headers = ["cc"]
+[fields.provider]
+headers = ["provider"]
+"""
+LABELS = """
+[fields.name]
+labels = ["Name", "patient"]
+[fields.dob]
+labels = ["DOB:"]
+"""
+ABSENT = ["age", "sex", "visit_date", "practice", "hpi", "marital_status", "occupation", "children", "medications"]
+
+
+def find(
+    tmp_path: Path, note: str, *, head: str = "", fields: str = LABELS, also_absent: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return the values found in `note`, after checking that each stands where its span says."""
+    path = tmp_path / "t.toml"
+    absent = [fact for fact in ABSENT if f"fields.{fact}]" not in fields and f"<{fact}>" not in head + fields]
+    path.write_text(f"{HEAD}{head}\nnot_in_notes = {[*absent, *also_absent]!r}\n{TAIL}{fields}", encoding="utf-8")
+    found = LayoutReader(load_profile(path)).read(note).fields
+    for field in found.values():
+        assert note[slice(*field.value_chars)] == field.value
+        assert field.span_chars.start <= field.value_chars.start
+        assert field.value_chars.end <= field.span_chars.end
+    return {fact: field.value for fact, field in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        ("NAME: Ada Lund\ndob : 01/02/1960\n", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("Name: Ada Lund DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("Name: Ada Lund, DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("Name: Ada Lund (DOB: 01/02/1960)", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("Name: Ada Lund | MRN: 4 | DOB: 1/2/60", {"name": "Ada Lund", "dob": "1/2/60"}),
+        ("Name: Ada Lund   Provider: Jo Ek\n", {"name": "Ada Lund", "provider": "Jo Ek"}),
+        ("Provider: Jo Ek, MD   Name: Ada Lund\n", {"name": "Ada Lund", "provider": "Jo Ek, MD"}),
+        ("4711   DOB: 1/2/60", {"dob": "1/2/60"}),
+        # A label within words is none, nor one without a value on its line, nor one below the banner.
+        ("Clinic name: Elm", {}),
+        ("Surname: Lund", {}),
+        ("Name:\nAda Lund", {}),
+        ("Name Ada Lund", {}),
+        ("cc: cough\nName: Ada Lund\n", {"chief_complaint": "cough\nName: Ada Lund"}),
+        # The first with a value counts.
+        ("Name:\nPatient: Ada Lund\nName: Ian Ode\n", {"name": "Ada Lund"}),
+        ("Name: ___   DOB: ___\nPatient: Ada\n", {"name": "Ada"}),
+    ],
+)
+def test_labels(tmp_path: Path, note: str, expected: dict[str, str]) -> None:
+    assert find(tmp_path, note, head='other_labels = ["MRN"]\nblanks = ["___"]') == expected
+
+
+def test_a_delimiter_ends_a_value(tmp_path: Path) -> None:
+    note = "Name: Ada Lund | Ward 3 | DOB: 1/2/60 | x\n"
+    assert find(tmp_path, note, head='delimiter = "|"') == {"name": "Ada Lund", "dob": "1/2/60"}
+
+
+def test_bold_and_dashed_labels_where_the_header_styles_say_so(tmp_path: Path) -> None:
+    note = "**Name:** Ada Lund\n**DOB**: 1/2/60\n"
+    styles = 'header_styles = ["markdown"]'
+    assert find(tmp_path, note) == {}
+    path = tmp_path / "t.toml"
+    path.write_text(path.read_text().replace('header_styles = ["colon"]', styles))
+    found = LayoutReader(load_profile(path)).read(note).fields
+    assert {fact: field.value for fact, field in found.items()} == {"name": "Ada Lund", "dob": "1/2/60"}
+    path.write_text(path.read_text().replace("markdown", "dash"))
+    found = LayoutReader(load_profile(path)).read("Name - Ada Lund-Ode\nDOB – 1/2/60\n").fields
+    assert {fact: field.value for fact, field in found.items()} == {"name": "Ada Lund-Ode", "dob": "1/2/60"}
+
+
+PATTERN = """
+[[patterns]]
+regex = '^(?P<name>[^(\\n]+) \\(DOB (?P<dob>[^)]+)\\), MRN \\d+(?: (?P<age>\\d+)(?P<sex>[MF]))?$'
+"""
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        ("Elm\nZoë Lund (DOB 1/2/1980), MRN 12\n", {"name": "Zoë Lund", "dob": "1/2/1980"}),
+        ("Ada Lund (DOB 1/2/1980), MRN 12 34F", {"name": "Ada Lund", "dob": "1/2/1980", "age": "34", "sex": "F"}),
+        ("Ada Lund (DOB 1/2/1980)\n", {}),
+        ("cc: x\nAda Lund (DOB 1/2/1980), MRN 12\n", {"chief_complaint": "x\nAda Lund (DOB 1/2/1980), MRN 12"}),
+    ],
+)
+def test_one_pattern_gives_several_facts(tmp_path: Path, note: str, expected: dict[str, str]) -> None:
+    assert find(tmp_path, note, fields=PATTERN) == expected
+
+
+def test_a_pattern_may_look_in_the_whole_note(tmp_path: Path) -> None:
+    fields = LABELS + "[[patterns]]\nwhere = \"note\"\nregex = '(?P<age>\\d+)-year-old (?P<sex>\\w+)'\n"
+    found = find(tmp_path, "cc: a 46-year-old male, brother of a 50-year-old\n", fields=fields)
+    assert (found["age"], found["sex"]) == ("46", "male")
+
+
+BANNER = "\nElm Clinic, North Road\n\n  Lund, Ada | 1/2/1980 | F \nseen by Jo Ek\n\ncc: cough\nprovider: Ann\n"
+
+
+@pytest.mark.parametrize(
+    ("position", "value"),
+    [
+        ("line = 1", "Elm Clinic, North Road"),
+        ("line = 2", "Lund, Ada | 1/2/1980 | F"),
+        ('line = 2, part = 1, delimiter = "|"', "Lund, Ada"),
+        ('line = 2, part = 2, delimiter = "|"', "1/2/1980"),
+        ('line = 2, part = 3, delimiter = "|"', "F"),
+        ('line = 2, part = 4, delimiter = "|"', None),
+        ("line = -1", "seen by Jo Ek"),
+        ("line = 4", None),
+    ],
+)
+def test_position_in_an_unlabelled_banner(tmp_path: Path, position: str, value: str | None) -> None:
+    fields = f"[fields.name]\nposition = {{ {position} }}\n"
+    assert find(tmp_path, BANNER, fields=fields, also_absent=("dob",)).get("name") == value

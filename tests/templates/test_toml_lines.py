@@ -1,0 +1,58 @@
+"""The line of an entry in a TOML text."""
+
+import pytest
+
+from clinaudit.templates.toml_lines import TomlLines
+
+TEXT = """# a profile
+name = "x"   # = "y"
+
+headers = [
+  "a",
+  # "b" is none
+  "b",
+]
+
+[[sections]]
+name = "one"
+
+[[sections]]
+name = "two"
+headers = ["c", "d"]
+regex = '''
+^a
+[[sections]]'''
+
+[fields.dob]
+labels = ["dob"]
+
+[fields]
+name.labels = ["n"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("name",), 2),
+        (("headers",), 4),
+        (("headers", 0), 5),
+        (("headers", 1), 7),
+        (("sections", 0), 10),
+        (("sections", 0, "name"), 11),
+        (("sections", 1), 13),
+        (("sections", 1, "headers", 1), 15),
+        (("sections", 1, "regex"), 16),
+        (("fields", "dob"), 20),
+        (("fields", "dob", "labels", 0), 21),
+        (("fields", "name", "labels"), 24),
+        # What is missing is at the nearest table around it.
+        (("fields", "dob", "headers"), 20),
+        (("fields", "sex"), 20),
+        (("sections", 1, "leaves", 0), 13),
+        (("date_formats",), 1),
+        ((), 1),
+    ],
+)
+def test_line_of_an_entry(path: tuple[str | int, ...], line: int) -> None:
+    assert TomlLines(TEXT).line_of(path) == line

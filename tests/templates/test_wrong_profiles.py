@@ -1,0 +1,157 @@
+"""Profiles that cannot work: each is refused with file, line and cause (docs/note-templates.md)."""
+
+from pathlib import Path
+
+import pytest
+
+from clinaudit.errors import BadInputError
+from clinaudit.templates.profile import SHIPPED, load_profile
+
+RIGHT = r"""name = "ours"
+date_formats = ["%m/%d/%Y"]
+header_styles = ["colon", "capitals"]
+other_labels = ["mrn"]
+not_in_notes = ["age", "sex", "children", "occupation", "marital_status", "medications"]
+
+[[sections]]
+name = "Complaint"
+headers = ["cc", "reason"]
+
+[[sections]]
+name = "HPI"
+headers = ["hpi"]
+
+[ambiguous]
+parents = ["HPI"]
+leaves = ["skin"]
+
+[templated]
+header = "hpi"
+
+[[patterns]]
+regex = '(?P<provider>Dr \w+), (?P<practice>\w+)'
+
+[fields.name]
+labels = ["patient"]
+
+[fields.dob]
+labels = ["dob"]
+
+[fields.visit_date]
+position = { line = 1, part = 2, delimiter = "|" }
+
+[fields.chief_complaint]
+headers = ["cc"]
+
+[fields.hpi]
+headers = ["hpi"]
+"""
+LAYOUTS = '\n[[layouts]]\nname = "a"\nsignature = "^A"\n\n[[layouts]]\nname = "b"\n'
+
+# (what is replaced, by what, the line, the cause)
+WRONG: dict[str, tuple[str, str, int, str]] = {
+    "format without a directive": ('"%m/%d/%Y"', '"YYYY-MM-DD"', 2, "no directives for year, month and day"),
+    "format that is none": ('"%m/%d/%Y"', '"%m/%d/%Q"', 2, "is no strptime format"),
+    "both orders of a date": ('["%m/%d/%Y"]', '["%m/%d/%Y", "%d/%m/%Y"]', 2, "03/04/2024 has two readings"),
+    "unknown name of formats": ('["%m/%d/%Y"]', '"british"', 2, "one of the names day_first and month_first"),
+    "no formats": ('date_formats = ["%m/%d/%Y"]', "", 1, "date_formats: missing"),
+    "empty formats": ('["%m/%d/%Y"]', "[]", 2, "at least one format"),
+    "no name": ('name = "ours"', "", 1, "name: a text is needed"),
+    "unknown entry": ('other_labels = ["mrn"]', 'other_label = ["mrn"]', 4, "other_label: unknown entry"),
+    "unknown style": ('"capitals"]', '"caps"]', 3, "unknown style; known are colon, capitals"),
+    "header in no section": ('headers = ["cc"]', 'headers = ["chief"]', 35, "is no header of a section"),
+    "header twice": ('headers = ["hpi"]\n\n[amb', 'headers = ["hpi", "CC:"]\n\n[amb', 13, "stands in two places: cc"),
+    "section twice": ('name = "HPI"', 'name = "Complaint"', 12, "used twice or reserved"),
+    "section without headers": ('headers = ["cc", "reason"]', "headers = []", 7, "at least one header"),
+    "empty header": ('"reason"]', '" "]', 9, "is empty, or no text"),
+    "unknown fact": ("[fields.dob]", "[fields.birthday]", 28, "fields.birthday: unknown fact; known are age"),
+    "fact left out": ('[fields.dob]\nlabels = ["dob"]', "", 25, "fields.dob: missing; say where dob stands"),
+    "fact with no place": ('labels = ["dob"]', "labels = []", 28, "fields.dob: missing"),
+    "fact both absent and placed": ('["age", "sex"', '["dob", "age", "sex"', 5, "fields or patterns say where dob"),
+    "unknown absent fact": ('["age", "sex"', '["height", "age", "sex"', 5, "not_in_notes[1]: unknown fact"),
+    "empty label": ('labels = ["dob"]', 'labels = [":"]', 29, "fields.dob.labels[1]: is empty"),
+    "label of two facts": ('labels = ["dob"]', 'labels = ["Patient:"]', 29, "is that of fields.name too: patient"),
+    "label that is a header": ('labels = ["dob"]', 'labels = ["Reason"]', 29, "is a header of a section too"),
+    "label that is no list": ('labels = ["dob"]', 'labels = "dob"', 29, "a list of texts is needed"),
+    "group that is no fact": ("?P<practice>", "?P<clinic>", 23, "group clinic is no fact"),
+    "no named group": ("(?P<provider>Dr \\w+), (?P<practice>\\w+)", "Dr", 23, "has no named group"),
+    "invalid regex": ("(?P<provider>Dr", "((?P<provider>Dr", 23, "no valid regular expression"),
+    "regex that needs backtracking": ("'(?P<provider>", "'(?=Dr)(?P<provider>", 23, "look-around is not read"),
+    "regex without end": ("Dr \\w+", "Dr" + " \\w+" * 400, 23, "longer than 1000 characters"),
+    "place of a pattern": ("[[patterns]]", '[[patterns]]\nwhere = "top"', 23, "is banner (the default) or note"),
+    "line 0": ("line = 1, part = 2", "line = 0", 32, "number of a non-blank line"),
+    "part without a delimiter": (', delimiter = "|"', "", 32, "part needs a delimiter"),
+    "part 0": ("part = 2", "part = 0", 32, "part is a number from 1"),
+    "cut_label": ('labels = ["dob"]', 'labels = ["dob"]\ncut_label = "yes"', 30, "is true or false"),
+    "parent that is no section": ('parents = ["HPI"]', 'parents = ["Exam"]', 16, "names a section that is not there"),
+    "leaf that is a header": ('leaves = ["skin"]', 'leaves = ["CC"]', 17, "stands in a section too: cc"),
+    "templated header": ('header = "hpi"', 'header = "history"', 20, "is no header of a section"),
+}
+WRONG_LAYOUTS: dict[str, tuple[str, str, int, str]] = {
+    "layout that hides those after it": ('signature = "^A"', "", 40, "no layout after it is ever used"),
+    "layouts of one name": ('name = "b"', 'name = "a"', 45, "that no other layout has"),
+    "reserved name": ('name = "b"', 'name = "no layout"', 45, "'no layout' is reserved"),
+    "invalid signature": ('"^A"', '"^A("', 42, "no valid regular expression"),
+    "required fact without a place": ('signature = "^A"', 'required = ["age"]', 42, "nothing says where age stands"),
+    "unknown required fact": ('signature = "^A"', 'required = ["mrn"]', 42, "unknown fact"),
+    "sections of a layout": ('name = "b"', 'name = "b"\nsections = []', 46, "sections: unknown entry"),
+    "format of a layout": ('name = "b"', 'name = "b"\ndate_formats = ["d.m.Y"]', 46, "no directives for year"),
+}
+
+
+def refuse(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        load_profile(path)
+    return caught.value.render()
+
+
+def test_the_profile_that_is_made_wrong_is_right(tmp_path: Path) -> None:
+    for text in (RIGHT, RIGHT + LAYOUTS):
+        (tmp_path / "ours.toml").write_text(text, encoding="utf-8")
+        load_profile(tmp_path / "ours.toml")
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_profile_is_refused_with_line_and_cause(tmp_path: Path, what: str) -> None:
+    old, new, line, cause = WRONG[what]
+    assert RIGHT.count(old) == 1
+    message = refuse(tmp_path / "ours.toml", RIGHT.replace(old, new))
+    assert "note template ours.toml is not valid" in message
+    assert any(f"line {line}: " in row and cause in row for row in message.splitlines()), message
+
+
+@pytest.mark.parametrize("what", WRONG_LAYOUTS)
+def test_wrong_layout_is_refused_with_line_and_cause(tmp_path: Path, what: str) -> None:
+    old, new, line, cause = WRONG_LAYOUTS[what]
+    assert LAYOUTS.count(old) == 1
+    message = refuse(tmp_path / "ours.toml", RIGHT + LAYOUTS.replace(old, new))
+    assert any(f"line {line}: " in row and cause in row for row in message.splitlines()), message
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    text = (
+        RIGHT.replace('"%m/%d/%Y"', '"MM"').replace('labels = ["dob"]', "labels = []").replace("?P<practice>", "?P<x>")
+    )
+    message = refuse(tmp_path / "ours.toml", text)
+    assert [row.split(":")[0].strip() for row in message.splitlines()[1:]] == [
+        "line 2",
+        "line 23",
+        "line 25",
+        "line 28",
+    ]
+
+
+def test_a_key_given_twice_is_said_with_its_line(tmp_path: Path) -> None:
+    message = refuse(tmp_path / "ours.toml", RIGHT.replace('labels = ["dob"]', 'labels = ["dob"]\nlabels = ["born"]'))
+    assert "line 30" in message
+
+
+def test_a_name_that_means_nothing_or_two_things_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInputError, match=f"none of those that ship: {', '.join(SHIPPED)}"):
+        load_profile(Path("capital"))
+    (tmp_path / "capitals").write_text(RIGHT, encoding="utf-8")
+    with pytest.raises(BadInputError, match="ships, and a file here has that name too"):
+        load_profile(Path("capitals"))
+    assert load_profile(Path("./capitals").resolve()).name == "ours"
