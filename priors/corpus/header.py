@@ -31,7 +31,7 @@ class Header:
     """What the header of one file was read as; filled while the file is read."""
 
     def __init__(self, columns: Collection[str]) -> None:
-        self.columns = frozenset(columns)
+        self.columns = tuple(columns)
         self.delimiter = ","
         #: Names in the CSV header; 0 before it is read, and for other formats.
         self.width = 0
@@ -81,6 +81,17 @@ class Header:
     def _columns_under(self, mark: str, line: str) -> int:
         names = next(csv.reader([line], delimiter=mark), [])
         return len(self._by_fold.keys() & {fold(name) for name in names})
+
+    def require_a_column(self, names: Iterable[str]) -> None:
+        """Raise `BadInputError` where the first line of a CSV file names no column at all."""
+        if not any(self.match(names)):
+            expected = ", ".join(self.columns[:3])
+            raise BadInputError(f"its first line must name the columns ({expected}, ...), and names none of them")
+
+    @property
+    def described(self) -> str:
+        """What the first line of a CSV file was read as, without content."""
+        return "one name" if self.width == 1 else f"{self.width} names separated by {self.separated_by}"
 
     @property
     def separated_by(self) -> str:

@@ -56,7 +56,9 @@ def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tu
     reader = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter)
     row = 0
     try:
-        columns = header.match(_next_cells(reader) or [])
+        names = _next_cells(reader) or []
+        header.require_a_column(names)
+        columns = header.match(names)
         header.width = len(columns)
         _check_doubled(file, columns, problems)
         while (cells := _next_cells(reader)) is not None:

@@ -179,8 +179,8 @@ def _check_required(table: Table, schema: Schema, header: Header, problems: Prob
             what = "is missing"
             if table.file.format == "csv":
                 what += (
-                    f"; the first line must name the columns (it was read as {header.width} names separated by "
-                    f"{header.separated_by})"
+                    f"; the first line must name the columns (it was read as "
+                    f"{header.described})"
                 )
             problems.add(table.file.name, what, column=name)
             continue
