@@ -18,7 +18,13 @@ from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.rows import check_references, collect_labels, collect_notes, collect_patients, collect_splits
+from clinaudit.priors.corpus.rows import (
+    check_references,
+    collect_labels,
+    collect_notes,
+    collect_patients,
+    collect_splits,
+)
 from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, read_table
 
 
@@ -38,7 +44,7 @@ class CorpusParts:
     texts: NoteTexts
     #: In words, without counts.
     warnings: Sequence[str] = ()
-    #: What was read otherwise than it is written, in words that may name a site's columns: for the corpus's owner alone.
+    #: What was read otherwise than it is written, in words that may name a site's columns: for its owner alone.
     readings: Sequence[str] = ()
     #: Rows of the patients table to which no note belongs; such a patient is no target.
     patients_without_notes: int = 0
@@ -154,7 +160,9 @@ def _warnings(
     """Return what a reader must know of the corpus; without counts, since small counts must not be published."""
     found = []
     if tables["notes"].may_be_cut:
-        found.append("Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them.")
+        found.append(
+            "Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them."
+        )
     splits = {patient.split for patient in patients}
     has_split = any("split" in table.columns for table in tables.values())
     if not has_split and "patients" not in tables:

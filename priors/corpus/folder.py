@@ -14,7 +14,18 @@ from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.tables import NOTES, SCHEMAS
 
 #: Endings of files that hold tables, read or not.
-_TABLE_ENDINGS = (*FILE_ENDINGS, ".json", ".ndjson", ".xlsx", ".xls", ".xlsm", ".ods", ".feather", ".arrow", ".sas7bdat")
+_TABLE_ENDINGS = (
+    *FILE_ENDINGS,
+    ".json",
+    ".ndjson",
+    ".xlsx",
+    ".xls",
+    ".xlsm",
+    ".ods",
+    ".feather",
+    ".arrow",
+    ".sas7bdat",
+)
 #: How the name of a file begins that was meant as a table.
 _MEANT = {"notes": "note", "patients": "patient", "diagnoses": "diagnos"}
 #: Most names and endings shown.

@@ -1,8 +1,8 @@
 """The problems of an input, collected so that all of them are reported at once (docs/corpus-format.md).
 
 Owns the place of a problem (file, row, column) and its wording in a message: one line for all cells of a column with
-the same problem, so that a column in an unknown form does not hide the other problems. A problem is described in fixed words: it
-never holds the content of a cell, which may be note text or a name.
+the same problem, so that a column in an unknown form does not hide the other problems. A problem is described in
+fixed words: it never holds the content of a cell, which may be note text or a name.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from clinaudit.errors import BadInputError
 
 #: Rows named of those that share a problem.
 _ROWS_NAMED = 5
+
 
 class Problems:
     """Collects problems; at most one for a cell, the first found."""
@@ -51,7 +52,7 @@ class Problems:
 
 
 def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
-    """Return the line of a problem that some rows of a column share; the row 0 is the file, or the column, as a whole."""
+    """Return the line of a problem that some rows of a column share; row 0 is the file or the column as a whole."""
     place = [file]
     if len(rows) == 1 and rows[0]:
         place.append(f"row {rows[0]}")

@@ -178,10 +178,7 @@ def _check_required(table: Table, schema: Schema, header: Header, problems: Prob
         if column.required and name not in table.columns:
             what = "is missing"
             if table.file.format == "csv":
-                what += (
-                    f"; the first line must name the columns (it was read as "
-                    f"{header.described})"
-                )
+                what += f"; the first line must name the columns (it was read as {header.described})"
             problems.add(table.file.name, what, column=name)
             continue
         for row in table.rows:
@@ -195,7 +192,7 @@ def _check_required(table: Table, schema: Schema, header: Header, problems: Prob
 
 def _check_key(table: Table, schema: Schema, problems: Problems) -> None:
     first: dict[tuple[str, ...], int] = {}
-    what = f"the same {' and '.join(schema.key)} stands in another row too"
+    what = f"has the same {' and '.join(schema.key)} as another row"
     for row in table.rows:
         key = tuple(row.text(name) for name in schema.key)
         if all(key) and first.setdefault(key, row.number) != row.number:

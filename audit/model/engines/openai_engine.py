@@ -155,7 +155,9 @@ class OpenAIEngine:
                 f"it read {read} tokens of a prompt of {expected}, and answered (or --tokenizer is not this model's)"
             )
         if output.finish_reason == "length" and type(written) is int and 0 < written < request.max_new_tokens:
-            raise self._too_short(f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for")
+            raise self._too_short(
+                f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
+            )
 
     def _too_short(self, what: str) -> BadInputError:
         return BadInputError(

@@ -50,7 +50,8 @@ def test_tokens_cost_what_the_price_of_a_million_says():
         "be used is asked for again, at most 2,100,000 and 1,228,800 tokens in all: at most 1.05"
     )
     assert estimate.describe().endswith(
-        "asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 tokens in all"
+        "asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 tokens in "
+        "all"
     )
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="two numbers"):

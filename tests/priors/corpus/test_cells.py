@@ -240,7 +240,11 @@ def test_raw_values_as_text(value: object, kind: Kind, expected: str | None) -> 
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        *[(word, kind) for word in ("nan", "NaN", "NaT", "<NA>", "null", "NULL", "#N/A", "#REF!") for kind in (Kind.ID,)],
+        *[
+            (word, kind)
+            for word in ("nan", "NaN", "NaT", "<NA>", "null", "NULL", "#N/A", "#REF!")
+            for kind in (Kind.ID,)
+        ],
         *[("nan", Kind.WORD), ("NaT", Kind.DATE), ("None", Kind.ID), ("#VALUE!", Kind.WORD), ("########", Kind.DATE)],
         *[("1.23457E+11", Kind.ID), ("1,2E+11", Kind.ID), (1.0, Kind.ID), (float("nan"), Kind.ID), (1.5, Kind.WORD)],
         *[(True, Kind.NUMBER), (False, Kind.DATE), (b"x", Kind.TEXT), (7, Kind.TEXT)],

@@ -120,13 +120,14 @@ def test_wrong_patient_cells_are_reported(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == [
         "patients.csv, column age, in 4 rows (1, 2, 4, 8): is not a whole number of years from 0 to 130 (or 22 months, "
         "90+)",
-        "patients.csv, column patient_id, in 2 rows (1, 10): the same patient_id stands in another row too",
+        "patients.csv, column patient_id, in 2 rows (1, 10): has the same patient_id as another row",
         f"{place} 3, column age: is an age above 130 years; where it stands for one over 89, give 90+",
         f"{place} 4, column dob: is not a date; write it as 2024-01-31",
         f"{place} 5, column dob: is after the patient's latest visit",
         f"{place} 6, column dob: makes the patient older than 130 years at the latest visit",
         f"{place} 6, column split: is blank; give train or nontrain",
-        f"{place} 7, column dob: can be read with the day or the month first, and no row of the column decides; write it "
+        f"{place} 7, column dob: can be read with the day or the month first, and no row of the column decides; write "
+        "it "
         "as 2024-01-31",
         f"{place} 9, column split: is neither train nor nontrain (held out of training)",
     ]
@@ -185,8 +186,7 @@ def test_wrong_labels_are_reported(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "diagnoses.jsonl", rows)
     place = "diagnoses.jsonl, row"
     assert problems_of(tmp_path) == [
-        "diagnoses.jsonl, column diagnosis, in 2 rows (1, 2): the same patient_id and diagnosis stands in another row "
-        "too",
+        "diagnoses.jsonl, column diagnosis, in 2 rows (1, 2): has the same patient_id and diagnosis as another row",
         f"{place} 3, column patient_id: is in no other table (identifiers must be written exactly alike in all tables: "
         "007 is not 7)",
         f"{place} 4, column diagnosis: is blank",

@@ -36,7 +36,8 @@ DRESSED = {
     "tabs and American dates": {
         "notes.tsv": (
             "patient_id\tnote_id\ttext\tvisit_date\n"
-            "a\t1\tone; two, three\t1/5/2024\nb\t2\tsecond\t2/13/2024\na\t3\tthird\t3/6/2024 14:00\nc\t4\tfourth\t3/1/2024\n"
+            "a\t1\tone; two, three\t1/5/2024\nb\t2\tsecond\t2/13/2024\na\t3\tthird\t3/6/2024 "
+            "14:00\nc\t4\tfourth\t3/1/2024\n"
         ),
         "patients.tsv": (
             "children\tPATIENT_ID\tSPLIT\tAGE\tSEX\tNAME\tDOB\n"
@@ -93,12 +94,16 @@ def test_records_and_data_frames_are_read_as_the_plain_corpus(tmp_path: Path, pl
             "ward": ["x", "y", "z"],
         }
     ).write_parquet(odd / "patients.parquet")
-    rows = [{"patientID": "a", "DIAGNOSIS": "hiv", "present": 1}, {"patient_id": "b", "diagnosis": "HIV", "present": "n"}]
+    rows = [
+        {"patientID": "a", "DIAGNOSIS": "hiv", "present": 1},
+        {"patient_id": "b", "diagnosis": "HIV", "present": "n"},
+    ]
     (odd / "diagnoses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     corpus = read_corpus(odd)
     assert meaning(corpus) == meaning(plain)
     assert corpus.readings == (
-        "patients.parquet: columns were read by other names: Patient ID as patient_id, SPLIT as split, Age as age, Name "
+        "patients.parquet: columns were read by other names: Patient ID as patient_id, SPLIT as split, Age as age, "
+        "Name "
         "as name, DOB as dob.",
         "patients.parquet: columns that are not read: ward.",
         "diagnoses.jsonl: columns were read by other names: patientID as patient_id, DIAGNOSIS as diagnosis.",
@@ -109,7 +114,8 @@ def test_what_was_read_otherwise_is_said_to_the_owner_alone(tmp_path: Path) -> N
     corpus = read_corpus(write(tmp_path / "odd", DRESSED["semicolons and capitals"]))
     assert corpus.readings == (
         "Notes.CSV: its cells are separated by semicolons.",
-        "Notes.CSV: columns were read by other names: Patient_ID as patient_id, Note ID as note_id, TEXT as text, Visit "
+        "Notes.CSV: columns were read by other names: Patient_ID as patient_id, Note ID as note_id, TEXT as text, "
+        "Visit "
         "Date as visit_date.",
         "Notes.CSV: column visit_date was read as day, month, year: row 2 leaves no other reading.",
         "patients.csv: its cells are separated by semicolons.",

@@ -43,6 +43,6 @@ def test_many_rows_of_one_column_are_one_problem() -> None:
     problems = Problems()
     for row in range(1, 1313):
         problems.add("notes.csv", "is blank", row=row, column="text")
-    with pytest.raises(BadInputError, match="^1 problem in the corpus c") as caught:
+    with pytest.raises(BadInputError, match=r"^1 problem in the corpus c") as caught:
         problems.raise_any("the corpus c")
     assert caught.value.problems == ("notes.csv, column text, in 1,312 rows (1, 2, 3, 4, 5, ...): is blank",)

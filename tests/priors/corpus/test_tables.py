@@ -10,8 +10,6 @@ import pytest
 import zstandard
 from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, problems_of
 
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.tables import PATIENTS, read_table
@@ -150,7 +148,8 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
                 ]
             ).encode(),
             [
-                "notes.jsonl, in 5 rows (2, 3, 4, 6, 7): is not a JSON object on one line (a line a record, no list around them)",
+                "notes.jsonl, in 5 rows (2, 3, 4, 6, 7): is not a JSON object on one line (a line a record, no list "
+                "around them)",
                 "notes.jsonl, row 5: gives one key twice",
             ],
         ),
@@ -188,7 +187,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             "notes.csv",
             b"patient_id,note_id,text\na,Zebulon,x\nb,2,x\nc,Zebulon,x\nd,Zebulon,x\n",
             [
-                "notes.csv, column note_id, in 3 rows (1, 3, 4): the same note_id stands in another row too",
+                "notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row",
             ],
         ),
     ],
@@ -234,7 +233,8 @@ def test_all_tables_are_checked_at_once(tmp_path: Path) -> None:
     (tmp_path / "diagnoses.csv").write_text("patient_id,diagnosis,present\na,hiv,maybe\nb,hiv,true\n")
     assert problems_of(tmp_path) == [
         "diagnoses.csv, row 1, column present: is neither true nor false (nor yes, no, 1 or 0)",
-        "diagnoses.csv, row 2, column patient_id: is in no other table (identifiers must be written exactly alike in all "
+        "diagnoses.csv, row 2, column patient_id: is in no other table (identifiers must be written exactly alike in "
+        "all "
         "tables: 007 is not 7)",
         "notes.csv, row 1, column text: is blank",
         "notes.csv, row 1, column visit_date: is not a date; write it as 2024-01-31",

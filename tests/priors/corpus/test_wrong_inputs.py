@@ -58,7 +58,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "semicolons, and no column for the text": (
         notes("Patient ID;Note ID;Body\na;1;Zebulon\n"),
         [
-            "notes.csv, column text: is missing; the first line must name the columns (it was read as 3 names separated "
+            "notes.csv, column text: is missing; the first line must name the columns (it was read as 3 names "
+            "separated "
             "by semicolons)"
         ],
     ),
@@ -117,7 +118,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "a folder with other things": (
         {"Notes_2024.xlsx": b"x", "letters.csv": b"x", "Zebulon.docx": b"x", "Zebulon 2.docx": b"x", "README": b"x"},
         [
-            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); found: "
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: "
             "Notes_2024.xlsx, letters.csv, 2 files ending in .docx, 1 other files"
         ],
     ),
@@ -157,7 +159,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "a patient twice": (
         patients("a,train,1", "b,train,2", "a,nontrain,1"),
-        ["patients.csv, column patient_id, in 2 rows (1, 3): the same patient_id stands in another row too"],
+        ["patients.csv, column patient_id, in 2 rows (1, 3): has the same patient_id as another row"],
     ),
     # Splits
     "a third split": (
@@ -167,7 +169,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "a patient in both splits": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\na,3,Zebulon,nontrain\n"),
         [
-            "notes.csv, row 3, column split: is not that of the patient's earlier notes; a patient is train or nontrain "
+            "notes.csv, row 3, column split: is not that of the patient's earlier notes; a patient is train or "
+            "nontrain "
             "as a whole"
         ],
     ),
@@ -177,7 +180,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "patients.csv": "patient_id,split\na,nontrain\nb,train\n",
         },
         [
-            "patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it out",
+            "patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it "
+            "out",
         ],
     ),
     "the split of some notes alone": (
@@ -196,7 +200,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "births that nothing decides": (
         patients("a,01/02/1950", "b,03/04/1960", columns="patient_id,dob"),
         [
-            "patients.csv, column dob, in 2 rows (1, 2): can be read with the day or the month first, and no row of the "
+            "patients.csv, column dob, in 2 rows (1, 2): can be read with the day or the month first, and no row of "
+            "the "
             f"column decides; {WRITE_DATE}"
         ],
     ),
@@ -253,10 +258,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "a diagnosis in two spellings that disagree": (
         diagnoses("a,HIV,yes", "a,hiv,no"),
-        [
-            "diagnoses.csv, column diagnosis, in 2 rows (1, 2): the same patient_id and diagnosis stands in another row "
-            "too"
-        ],
+        ["diagnoses.csv, column diagnosis, in 2 rows (1, 2): has the same patient_id and diagnosis as another row"],
     ),
     "labels of strangers": (
         diagnoses("c,hiv,yes", "d,hiv,no"),

@@ -267,7 +267,7 @@ def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
 
 def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engine):
     server.faults = {request.prompt: [400] for request in (words("a", 8), words("b", 9))}
-    with pytest.raises(IncompleteError, match="2 of 2 generations failed .*2 x HTTP status 400"):
+    with pytest.raises(IncompleteError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
         list(engine.generate([words("b", 9), words("a", 8)]))
     neutral = [body for _, body in server.seen if body["prompt"].startswith(" the")]
     assert 1 <= len(neutral) <= 2
