@@ -79,6 +79,8 @@ def as_text(value: object, kind: Kind) -> str | None:
                 return None if math.isnan(value) else str(value)
         case _:
             pass
+    if isinstance(value, float) and kind is Kind.ID:
+        raise CellError("is a number with a fraction, as 7.0; save identifiers as text or as whole numbers")
     raise CellError(_NO_FLAG if kind is Kind.FLAG else "is not text")
 
 

@@ -1,7 +1,7 @@
 """Which files of a corpus directory hold its tables. Opens none of them.
 
-Names of files may hold names of patients (a letter a file): only names of tables and spreadsheets are ever shown, and
-few of these; the others are counted by their endings.
+Names of files may hold names of patients (a letter a file): only names of tables and spreadsheets are ever shown, where
+there are few; the others are counted by their endings.
 """
 
 from collections import Counter
@@ -68,12 +68,12 @@ def _is_meant_as(table: str, name: str) -> bool:
 def _describe_absence(path: Path, names: Sequence[str]) -> str:
     """Return what to say where there is no notes table: what must be there, and what is."""
     tables = [name for name in names if name.lower().endswith(_TABLE_ENDINGS)]
-    others = [name for name in names if name not in tables]
-    endings = Counter("folders" if (path / name).is_dir() else _ending(name) for name in others)
-    shown = [printable(name) for name in tables[:_MOST_SHOWN]]
     if len(tables) > _MOST_SHOWN:
-        shown.append(f"{len(tables) - _MOST_SHOWN} more tables")
-    shown += [f"{count} {ending}" for ending, count in endings.most_common(_MOST_SHOWN)]
+        tables = []  # a table a patient, it may be
+    others = [name for name in names if name not in tables and not name.startswith(".")]
+    endings = Counter("folders" if (path / name).is_dir() else _ending(name) for name in others)
+    shown = [printable(name) for name in tables]
+    shown += [f"{ending} ({count})" for ending, count in endings.most_common(_MOST_SHOWN)]
     return (
         "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
         f"found: {', '.join(shown) or 'nothing'}"

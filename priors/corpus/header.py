@@ -79,7 +79,10 @@ class Header:
         self.delimiter = best[0]
 
     def _columns_under(self, mark: str, line: str) -> int:
-        names = next(csv.reader([line], delimiter=mark), [])
+        try:
+            names = next(csv.reader([line], delimiter=mark), [])
+        except csv.Error:  # a line that is no header: a field as long as a note
+            return 0
         return len(self._by_fold.keys() & {fold(name) for name in names})
 
     def require_a_column(self, names: Iterable[str]) -> None:

@@ -176,7 +176,9 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
                 "notes.jsonl, row 2, column text: holds a NUL character",
                 "notes.jsonl, column text, in 2 rows (3, 5): is not text",
                 "notes.jsonl, column text, in 2 rows (4, 6): is blank",
-                "notes.jsonl, row 5, column note_id: is not text",
+                "notes.jsonl, row 5, column note_id: is a number with a fraction, as 7.0; save identifiers as text or "
+                "as "
+                "whole numbers",
                 "notes.jsonl, row 5, column patient_id: is not text",
                 "notes.jsonl, row 6, column patient_id: has blanks around it",
                 "notes.jsonl, row 7, column note_id: is blank",
@@ -206,7 +208,8 @@ def test_parquet_columns_of_the_wrong_type_are_reported_and_nothing_is_cast(tmp_
     )
     frame.write_parquet(tmp_path / "notes.parquet")
     assert problems_of(tmp_path) == [
-        "notes.parquet, column patient_id, in 2 rows (1, 2): is not text",
+        "notes.parquet, column patient_id, in 2 rows (1, 2): is a number with a fraction, as 7.0; save identifiers as "
+        "text or as whole numbers",
         "notes.parquet, row 1, column provider: is not text",
         "notes.parquet, row 1, column text: is not text",
         "notes.parquet, row 2, column note_id: is blank",

@@ -120,7 +120,27 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         [
             "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
             "found: "
-            "Notes_2024.xlsx, letters.csv, 2 files ending in .docx, 1 other files"
+            "Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
+        ],
+    ),
+    "a folder with a table a patient": (
+        {f"Zebulon {n}.csv": NOTES for n in range(6)},
+        [
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: "
+            "files ending in .csv (6)"
+        ],
+    ),
+    "a file of text that is no table": (
+        notes("Zebulon, " * 30_000),
+        ["notes.csv: its first line must name the columns (patient_id, note_id, text, ...), and names none of them"],
+    ),
+    "identifiers with a fraction": (
+        notes('{"patient_id": 7.0, "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
+        [
+            "notes.jsonl, row 1, column patient_id: is a number with a fraction, as 7.0; save identifiers as text or "
+            "as "
+            "whole numbers"
         ],
     ),
     "patients in a workbook": (
