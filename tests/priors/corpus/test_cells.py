@@ -1,8 +1,11 @@
 """Single cells: dates, births, ages, flags, sexes and splits, with what each is not read as."""
 
+from contextlib import suppress
 from datetime import date, time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text, parse_count, parse_flag, parse_sex, parse_split
@@ -61,6 +64,30 @@ def test_the_column_decides_between_day_and_month(text: str, order: DayOrder, ex
     else:
         with pytest.raises(CellError):
             parse_date(text, order)
+
+
+def test_no_date_with_two_readings_is_ever_guessed() -> None:
+    for first in range(1, 32):
+        for second in range(1, 32):
+            text = f"{first}/{second}/2023"
+            readings = set()
+            for day, month in ((first, second), (second, first)):
+                with suppress(ValueError):
+                    readings.add(date(2023, month, day))
+            order = find_day_order([(1, text)])
+            if len(readings) == 1:
+                assert {parse_date(text, order)[0]} == readings
+            else:
+                with pytest.raises(CellError):
+                    parse_date(text, order)
+
+
+@given(st.text(alphabet="0123456789/-.:, +><≥~apmTZJanFeb", max_size=14) | st.text(max_size=8))
+def test_any_cell_is_read_or_refused(text: str) -> None:
+    for parse in (parse_date, parse_birth, parse_age, parse_flag, parse_sex, parse_split):
+        with suppress(CellError):
+            parse(text)
+    find_day_order([(1, text)])
 
 
 @pytest.mark.parametrize(
