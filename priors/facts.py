@@ -111,10 +111,14 @@ class FactReader:
         note = self._layouts.read(text)
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
-        values = {fact: field.value for fact, field in fields.items()} | _table_values(patient, latest, formats[0])
+        stated = {fact: field.value for fact, field in fields.items()}
+        values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
         if age is not None:
-            values[Fact.AGE] = str(age)
+            values[Fact.AGE] = "90 or over" if patient.age_is_pooled else str(age)
+        else:
+            # Known to within a year: good enough for matching and description, not for a prompt.
+            age = _age_from_year(patient, values, latest, formats)
         return PatientFacts(
             patient_id=patient_id,
             arm=patient.split,
@@ -180,6 +184,22 @@ def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[
     if born is None or seen is None or seen < born:
         return read_age(values.get(Fact.AGE, ""))
     return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+
+
+def _birth_of_year(patient: Patient, stated: Mapping[Fact, str], formats: Sequence[str]) -> dict[Fact, str]:
+    """Return the year that the table gives alone as the date of birth, unless the note's own is of that year."""
+    own = read_date(stated.get(Fact.DOB, ""), formats)
+    if patient.birth_year is None or (own is not None and own.year == patient.birth_year):
+        return {}
+    return {Fact.DOB: str(patient.birth_year)}
+
+
+def _age_from_year(patient: Patient, values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:
+    """Return the age reached in the year of the latest visit; the patient may be a year younger."""
+    seen = latest.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
+    if patient.birth_year is None or seen is None or seen.year < patient.birth_year:
+        return None
+    return seen.year - patient.birth_year
 
 
 def read_age(text: str) -> int | None:

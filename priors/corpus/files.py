@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 
 Format = Literal["parquet", "csv", "jsonl"]
 Compression = Literal["gz", "zst"]
-#: File name endings and their formats; Parquet compresses internally.
+#: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".parquet": ("parquet", None),
     ".csv": ("csv", None),
     ".csv.gz": ("csv", "gz"),
     ".csv.zst": ("csv", "zst"),
+    ".tsv": ("csv", None),
+    ".tsv.gz": ("csv", "gz"),
+    ".tsv.zst": ("csv", "zst"),
     ".jsonl": ("jsonl", None),
     ".jsonl.gz": ("jsonl", "gz"),
     ".jsonl.zst": ("jsonl", "zst"),
@@ -42,6 +45,16 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
+#: How files of other formats begin, whatever their name says.
+_OTHER_FORMATS = (
+    (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
+    (b"\xd0\xcf\x11\xe0", "is an Excel workbook of the old kind; save the sheet as CSV UTF-8"),
+    (b"\x1f\x8b", "is gz data; let its name end in .gz"),
+    (b"\x28\xb5\x2f\xfd", "is zst data; let its name end in .zst"),
+    (b"PAR1", "is a Parquet file; let its name end in .parquet"),
+    (b"\xff\xfe", "is UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "is UTF-16; save it as UTF-8"),
+)
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 
@@ -88,7 +101,7 @@ def find_file(path: Path, name: str) -> DataFile:
     status = stat_input(path, name)
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError("is not a regular file")
-    endings = [ending for ending in FILE_ENDINGS if path.name.endswith(ending)]
+    endings = [ending for ending in FILE_ENDINGS if path.name.lower().endswith(ending)]
     if not endings:
         raise BadInputError(f"its name must end in one of {', '.join(FILE_ENDINGS)}")
     if status.st_size == 0:
@@ -126,14 +139,16 @@ def digest_file(file: DataFile) -> str:
 def iter_lines(file: DataFile) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    Raises `BadInputError` on damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    Raises `BadInputError` on damaged or truncated compression, on a file of another format, on UTF-16, and on a line
+    over `MAX_LINE_BYTES`.
     """
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
         while line := _next_line(stream, file):
             if first:
-                if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    raise BadInputError("is UTF-16; save it as UTF-8")
+                for begin, what in _OTHER_FORMATS:
+                    if line.startswith(begin):
+                        raise BadInputError(what)
                 line = line.removeprefix(b"\xef\xbb\xbf")
                 first = False
             yield line
