@@ -30,9 +30,7 @@ def prompts_table(results: PublishedResults) -> Table:
         if (prompts := results.prompts[tier].get(arm)) is not None
     ]
     heads = ("Tier", "Arm", "Own note's beginning", "Other prompts", "Share of the first", "With values cut")
-    note = (
-        "Counted as its beginning only where every fact of the tier that the note template places was found in the note."
-    )
+    note = "Counted as its beginning only where every fact of the tier that the template places was found in the note."
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
 
 
