@@ -10,19 +10,21 @@ from support.results.published_tables import memorization, pair
 
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import DisclosureRule, JudgeLimits, MemorizationRule, PassRequirements, Policy
+from clinaudit.audit.ranges.counts import share_range
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.exact.results import Results
+from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults
+from clinaudit.reports.suppression.classes import class_of
 
 POLICY = Policy(
     name="test",
@@ -168,6 +170,10 @@ class Run:
     cohorts: Mapping[str, Matched] = field(default_factory=lambda: {"hiv": Matched()})
     judge: PublishedJudgeQuality | None = field(default_factory=lambda: judge_quality(("hiv",)))
     tiers: tuple[str, ...] = ("public",)
+    #: Patients whose prompt is the beginning of their own note, and the others; None where no prompt quotes a note.
+    prompts: tuple[int, int] | None = None
+    #: The same tiers asked with the facts alone.
+    facts: "Run | None" = None
 
     def found(self) -> Found:
         texts = {arm: text for arm, text in zip(ARMS, (self.train, self.nontrain), strict=True) if text is not None}
@@ -185,8 +191,26 @@ class Run:
             ),
             cohorts={diagnosis: cohort.published() for diagnosis, cohort in self.cohorts.items()},
             judge_quality=self.judge,
+            prompts={} if self.prompts is None else {tier: {"train": _fit(*self.prompts)} for tier in self.tiers},
         )
-        return Found(exact, published)
+        if self.facts is None:
+            return Found(exact.model_copy(update={"renderings": {}}), published)
+        other = self.facts.found()
+        measured = RenderedResults.model_construct(
+            memorization=other.exact.memorization, disclosure=other.exact.disclosure
+        )
+        shown = PublishedRendering(memorization=other.published.memorization, disclosure=other.published.disclosure)
+        return Found(
+            exact.model_copy(update={"renderings": {"facts": measured}}),
+            published.model_copy(update={"renderings": {"facts": shown}}),
+        )
+
+
+def _fit(unbroken: int, broken: int) -> PublishedPrompts:
+    counts = class_of(unbroken), class_of(broken)
+    return PublishedPrompts(
+        unbroken=counts[0], broken=counts[1], with_cuts=class_of(0), unbroken_share=share_range(*counts)
+    )
 
 
 def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> Decision:
