@@ -127,7 +127,7 @@ def test_check_says_what_an_audit_would_cover(capsys, corpus) -> None:
 
 
 def test_a_template_that_ships_is_given_by_its_name(capsys, tmp_path) -> None:
-    text = "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nRest"
+    text = "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nx"
     (tmp_path / "notes.jsonl").write_text(json.dumps({"patient_id": "p", "note_id": "n", "text": text}))
     assert run(["check", str(tmp_path), "--template", "capitals"]) == 0
     out = capsys.readouterr().out
