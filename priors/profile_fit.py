@@ -17,6 +17,7 @@ from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.toml_lines import EntryPath
 
 #: A fact of the fragment tiers that is found for fewer of a layout's patients is a problem: its prompts would miss it.
 MINIMUM_SHARE = 0.9
@@ -136,6 +137,23 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
     findings += _choice_findings(by_layout, len(facts))
     findings += _section_findings(profile, list(facts.values()))
     return ProfileFit(tuple(fits), tuple(sorted(findings, key=lambda finding: finding.level != "problem")))
+
+
+def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
+    """Return the entries of the profile's file that a finding is about, the most exact first; some may not be there."""
+    names = [layout.name for layout in profile.layouts]
+    index = names.index(finding.layout) if finding.layout in names else len(names) - 1
+    tails: list[tuple[str | int, ...]] = [("sections",)]
+    if finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED):
+        tails = [()] if finding.kind is Kind.LAYOUT_UNUSED else []
+    elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD, Kind.DATE_FORMAT_UNUSED):
+        tails = [("date_formats",)]
+    elif finding.kind is Kind.NO_HEADER:
+        tails = [("header_styles",), ("sections",)]
+    elif finding.subject in set(Fact):
+        tails = [("fields", str(finding.subject)), ("patterns",)]
+    entries: list[EntryPath] = [entry for tail in tails for entry in (("layouts", index, *tail), tail)]
+    return [*entries, ("layouts",)]
 
 
 def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts]) -> LayoutFit:

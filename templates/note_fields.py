@@ -18,8 +18,11 @@ from clinaudit.templates.spans import Span
 _MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
 _FIRST_LINE = re.compile(r"\s*\S[^\n]*\n?")
 _LINE = re.compile(r"[^\n]*\n?")
-#: What may stand between a value and the label after it on its line.
+#: What may part the facts of a line, and what may stand between a value and the label after it.
+_DELIMITERS = "|;,(\t"
 _GAP = " \t|;,/"
+#: What may lead a line before its label, by header style.
+_LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class FieldFinder:
         #: Labels that end the value before them on their line.
         self._known = {**dict.fromkeys(layout.other_labels), **headers, **self._fact_of}
         self._label = _label_regex(self._known, layout.header_styles)
+        self._lead = " \t" + "".join(_LEADS.get(style, "") for style in layout.header_styles)
 
     def banner_end(self, text: str, headings: Sequence[Heading]) -> int:
         """Return where the banner ends, in characters: at the first header that holds none of who, when and where."""
@@ -123,13 +127,13 @@ class FieldFinder:
         """
         any_before = False
         for match in self._label.finditer(text, line.start, line.end):
-            leads = not text[line.start : match.start("label")].strip(" \t-*•_>")
-            gap = match["gap"]
-            if not (any_before or leads or len(gap) > 1 or gap.strip(" ")):
+            before = text[line.start : match.start()]
+            leads = not before.strip(self._lead)
+            is_apart = before[-2:].isspace() or before.rstrip(" ")[-1:] in tuple(_DELIMITERS)
+            if not (any_before or leads or is_apart):
                 continue
             any_before = True
-            name = match["name"].lower()
-            yield _Label(name, line.start if leads else match.start("label"), match.end(), leads)
+            yield _Label(match["name"].lower(), line.start if leads else match.start(), match.end(), leads)
 
     def _by_position(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
         lines = [line for line in _lines(text, banner) if text[slice(*line)].strip()]
@@ -154,8 +158,8 @@ class FieldFinder:
                 end = line.end()
             if begin < banner:
                 following = self._label.search(text, body, end)
-                if following is not None and "\n" not in text[body : following.start("label")].strip():
-                    end, cut = following.start("label"), True
+                if following is not None and "\n" not in text[body : following.start()].strip():
+                    end, cut = following.start(), True
             value = self._value(text, Span(body, end), cut=cut)
             if value is not None:
                 return FoundField(text[slice(*value)], Span(begin, end), value, f"header {wanted}")
@@ -184,12 +188,10 @@ class FieldFinder:
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in sorted(known, key=lambda name: (-len(name), name))) or "(?!)"
     marks = r"[*_]{0,2}" if "markdown" in styles else ""
-    bullet = r"[-*•·▪◦][ \t]+|" if "bulleted" in styles else ""
     ending = r"(?::|[ \t][-–—](?=[ \t]))" if "dash" in styles else ":"
+    # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(
-        rf"(?P<gap>^[ \t]*(?:{bullet})|[ \t]*[|;,(][ \t]*|[ \t]+)"
-        rf"(?P<label>{marks}(?P<name>{names})[ \t]*{marks}{ending}{marks})[ \t]*",
-        re.IGNORECASE | re.MULTILINE,
+        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})[ \t]*{marks}{ending}{marks}[ \t]*", re.IGNORECASE
     )
 
 

@@ -5,7 +5,7 @@ Owns the records of a profile, and which profiles ship (paper, Appendix B, Table
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile_problems import profile_problems
 from clinaudit.templates.text_file import parse_toml, read_text_file
-from clinaudit.templates.toml_lines import TomlLines
+from clinaudit.templates.toml_lines import EntryPath, TomlLines
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.
@@ -167,6 +167,14 @@ def load_profile(path: Path | None = None) -> NoteProfile:
             [f"line {line}: {problem}" for line, problem in found],
         )
     return _profile(document)
+
+
+def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) -> list[str]:
+    """Return where entries of a profile stand, as "ours.toml line 34": for each place the first entry that is there."""
+    source = locate_profile(given)
+    lines = TomlLines(read_text_file(source, role="the note template"))
+    found = [lines.first_line_of(paths) for paths in places]
+    return [source.name if line is None else f"{source.name} line {line}" for line in found]
 
 
 def _profile(document: dict[str, Any]) -> NoteProfile:

@@ -13,7 +13,7 @@ from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
 from clinaudit.templates.header_styles import STYLES
 from clinaudit.templates.names import FACTS, NO_LAYOUT, PREAMBLE, UNASSIGNED, bare
 from clinaudit.templates.patterns import Pattern
-from clinaudit.templates.toml_lines import Path
+from clinaudit.templates.toml_lines import EntryPath
 
 #: Entries that a layout may give for itself; the profile's own stand for all layouts that do not.
 _SHARED = {"date_formats", "header_styles", "fields", "patterns", "other_labels", "not_in_notes", "delimiter", "blanks"}
@@ -30,7 +30,7 @@ _PATTERN = {"regex", "where"}
 class Problem:
     """One wrong entry."""
 
-    path: Path
+    path: EntryPath
     #: What is wrong, and what to write.
     text: str
 
@@ -90,7 +90,7 @@ class _Sections:
                 if not problems:
                     yield from self._own((*at, key), section.get(key, []), section["name"])
 
-    def _own(self, at: Path, headers: list[str], section: str) -> Iterator[Problem]:
+    def _own(self, at: EntryPath, headers: list[str], section: str) -> Iterator[Problem]:
         for index, header in enumerate(headers):
             if bare(header) in self.headers:
                 yield Problem((*at, index), f"a header stands in two places: {bare(header)}")
@@ -150,7 +150,7 @@ def _layout_problems(
             )
 
 
-def _shared_problems(at: Path, scope: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
+def _shared_problems(at: EntryPath, scope: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
     """Yield what is wrong with the entries that both a profile and a layout may give."""
     yield from _date_problems((*at, "date_formats"), scope.get("date_formats", "day_first"))
     styles = scope.get("header_styles", ["colon"])
@@ -184,7 +184,7 @@ def _shared_problems(at: Path, scope: Mapping[str, Any], headers: Mapping[str, s
     yield from _shared_label_problems(at, fields)
 
 
-def _date_problems(at: Path, formats: object) -> Iterator[Problem]:
+def _date_problems(at: EntryPath, formats: object) -> Iterator[Problem]:
     if isinstance(formats, str):
         if formats not in NAMED_FORMATS:
             yield Problem(at, "a list of strptime formats is needed, or one of the names day_first and month_first")
@@ -204,7 +204,7 @@ def _date_problems(at: Path, formats: object) -> Iterator[Problem]:
             )
 
 
-def _pattern_problems(at: Path, pattern: object) -> Iterator[Problem]:
+def _pattern_problems(at: EntryPath, pattern: object) -> Iterator[Problem]:
     if not isinstance(pattern, dict):
         yield Problem(at, "write each pattern as a table with a regex")
         return
@@ -223,7 +223,7 @@ def _pattern_problems(at: Path, pattern: object) -> Iterator[Problem]:
             yield Problem((*at, "regex"), f"group {group} is no fact; known are {', '.join(sorted(FACTS))}")
 
 
-def _regex_problems(at: Path, source: object) -> Iterator[Problem]:
+def _regex_problems(at: EntryPath, source: object) -> Iterator[Problem]:
     if not isinstance(source, str) or not source.strip():
         yield Problem(at, "a regular expression is needed")
         return
@@ -233,7 +233,7 @@ def _regex_problems(at: Path, source: object) -> Iterator[Problem]:
         yield Problem(at, str(error))
 
 
-def _field_problems(at: Path, field: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
+def _field_problems(at: EntryPath, field: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
     yield from _unknown(at, field, _FIELD)
     if "label" in field and not _is_text(field["label"]):
         yield Problem((*at, "label"), "a text is needed")
@@ -251,7 +251,7 @@ def _field_problems(at: Path, field: Mapping[str, Any], headers: Mapping[str, st
         yield from _position_problems((*at, "position"), field["position"])
 
 
-def _position_problems(at: Path, position: object) -> Iterator[Problem]:
+def _position_problems(at: EntryPath, position: object) -> Iterator[Problem]:
     if not isinstance(position, dict):
         yield Problem(at, "write { line = 1 }, or { line = 1, part = 2, delimiter = ',' }")
         return
@@ -264,13 +264,13 @@ def _position_problems(at: Path, position: object) -> Iterator[Problem]:
     yield from _delimiter_problems((*at, "delimiter"), position)
 
 
-def _delimiter_problems(at: Path, scope: Mapping[str, Any]) -> Iterator[Problem]:
+def _delimiter_problems(at: EntryPath, scope: Mapping[str, Any]) -> Iterator[Problem]:
     delimiter = scope.get("delimiter", "|")
     if not isinstance(delimiter, str) or not delimiter or "\n" in delimiter:
         yield Problem(at, "a text is needed, for example '|' or two blanks")
 
 
-def _shared_label_problems(at: Path, fields: Mapping[str, Any]) -> Iterator[Problem]:
+def _shared_label_problems(at: EntryPath, fields: Mapping[str, Any]) -> Iterator[Problem]:
     owner: dict[tuple[str, str], str] = {}
     for fact, field in fields.items():
         if not isinstance(field, dict):
@@ -287,7 +287,7 @@ def _shared_label_problems(at: Path, fields: Mapping[str, Any]) -> Iterator[Prob
                     )
 
 
-def _place_problems(at: Path, document: Mapping[str, Any], layout: Mapping[str, Any]) -> Iterator[Problem]:
+def _place_problems(at: EntryPath, document: Mapping[str, Any], layout: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the facts of one layout that are neither placed nor absent, or both; wrong entries count as missing."""
     own, shared = _tables(layout, "fields"), _tables(document, "fields")
     fields = {**shared, **own}
@@ -330,7 +330,7 @@ def _groups(scope: Mapping[str, Any]) -> set[str]:
     return {group for item in tables for group in re.findall(r"\(\?P?<(\w+)>", str(item.get("regex")))}
 
 
-def _known_facts(at: Path, facts: object) -> Iterator[Problem]:
+def _known_facts(at: EntryPath, facts: object) -> Iterator[Problem]:
     wrong = [*_text_list_problems(at, facts)]
     yield from wrong
     for index, fact in enumerate(facts if isinstance(facts, list) and not wrong else []):
@@ -338,12 +338,12 @@ def _known_facts(at: Path, facts: object) -> Iterator[Problem]:
             yield Problem((*at, index), f"unknown fact; known are {', '.join(sorted(FACTS))}")
 
 
-def _unknown(at: Path, table: Mapping[str, Any], known: Iterable[str]) -> Iterator[Problem]:
+def _unknown(at: EntryPath, table: Mapping[str, Any], known: Iterable[str]) -> Iterator[Problem]:
     for key in table.keys() - known:
         yield Problem((*at, key), f"unknown entry; known are {', '.join(sorted(known))}")
 
 
-def _text_list_problems(at: Path, value: object) -> Iterator[Problem]:
+def _text_list_problems(at: EntryPath, value: object) -> Iterator[Problem]:
     if not isinstance(value, list):
         yield Problem(at, "a list of texts is needed")
         return
@@ -356,6 +356,6 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _dotted(path: Path) -> str:
+def _dotted(path: EntryPath) -> str:
     """Return a path as a reader writes it: `sections[2].headers`."""
     return "".join(f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 #: Keys of tables, and places in lists (from 0), from the root down.
-Path = Sequence[str | int]
+EntryPath = Sequence[str | int]
 
 
 class TomlLines:
@@ -21,7 +21,7 @@ class TomlLines:
         #: (number of lines, what they hold) for each prefix that is valid TOML, shortest first.
         self._prefixes: list[tuple[int, dict[str, Any]]] | None = None
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: EntryPath) -> int:
         """Return the line (from 1) of an entry, or of the nearest table around it where it is missing."""
         while path:
             line = self._line(path)
@@ -30,7 +30,11 @@ class TomlLines:
             path = path[:-1]
         return 1
 
-    def _line(self, path: Path) -> int | None:
+    def first_line_of(self, paths: Sequence[EntryPath]) -> int | None:
+        """Return the line of the first of these entries that is there, or None."""
+        return next((line for path in paths if (line := self._line(path)) is not None), None)
+
+    def _line(self, path: EntryPath) -> int | None:
         before = 0
         for count, document in self._parsed():
             held = _entry(document, path)
@@ -61,7 +65,7 @@ class TomlLines:
         return self._prefixes
 
 
-def _entry(document: object, path: Path) -> tuple[object] | None:
+def _entry(document: object, path: EntryPath) -> tuple[object] | None:
     """Return the entry at `path` in a tuple, or None where there is none."""
     for key in path:
         in_table = isinstance(document, dict) and key in document

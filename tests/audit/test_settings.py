@@ -24,6 +24,19 @@ def test_command_line_wins_over_file_over_default(tmp_path: Path) -> None:
     assert settings.tier == ("public", "encounter")
 
 
+def test_a_template_that_ships_is_a_name_in_the_file_too(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('template = "capitals"\n')
+    assert read_settings(GIVEN, config=config).template == Path("capitals")
+    config.write_text('template = "ours.toml"\n')
+    assert read_settings(GIVEN, config=config).template == tmp_path / "ours.toml"
+    (tmp_path / "capitals").touch()
+    config.write_text('template = "capitals"\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert "a file beside this one has that name too" in caught.value.problems[0]
+
+
 def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
     config = tmp_path / "audit.toml"
     config.write_text('sed = 1\nseed = "x"\nmatcher = "nearest"\ntier = "public"\n')

@@ -1,5 +1,6 @@
 """Wrong profiles that only notes can tell: each gives a finding that names the cause, with counts."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,9 +9,9 @@ from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import corpus_of
 
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.profile_fit import Finding, Kind, ProfileFit, date_order, measure_fit
+from clinaudit.priors.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
 from clinaudit.priors.tiers import Fact
-from clinaudit.templates.profile import load_profile
+from clinaudit.templates.profile import load_profile, locate_entries
 
 PEOPLE = make_people(24)
 
@@ -112,6 +113,29 @@ def test_wrong_profile_gives_a_finding_that_names_the_cause(tmp_path: Path, what
     assert [(item.found, item.of, item.level) for item in matching] == [(found, of, "problem")]
     assert words in matching[0].text
     assert findings[0].level == "problem"
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "entry"),
+    [
+        ("label that never occurs", Kind.FACT_MISSING, 'fields.dob = { labels = ["Born"]'),
+        ("header that never occurs", Kind.FACT_MISSING, "[fields.hpi]"),
+        ("format that reads nothing", Kind.DATE_FORMAT_UNUSED, 'date_formats = ["%d.%m.%Y"]'),
+        ("American order for British dates", Kind.DATE_ORDER_OTHER, 'date_formats = "month_first"'),
+        ("signature that never matches", Kind.LAYOUT_UNUSED, "[[layouts]]"),
+        ("groups exchanged", Kind.VALUE_UNREAD, "[[layouts.patterns]]"),
+        ("header style", Kind.NO_HEADER, 'header_styles = ["capitals"]'),
+    ],
+)
+def test_a_finding_has_its_file_and_line(tmp_path: Path, what: str, kind: Kind, entry: str) -> None:
+    old, new, *_ = WRONG[what]
+    fit, text = fit_of(tmp_path, PROFILE.replace(old, new)), PROFILE.replace(old, new).splitlines()
+    finding = next(item for item in fit.findings if item.kind is kind)
+    path = tmp_path / "t.toml"
+    (place,) = locate_entries(path, [entries_of(finding, load_profile(path))])
+    name, line = re.fullmatch(r"(.+) line (\d+)", place).groups()
+    assert name == "t.toml"
+    assert text[int(line) - 1].startswith(entry)
 
 
 def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp_path: Path) -> None:

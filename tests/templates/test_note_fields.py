@@ -58,6 +58,10 @@ def find(
         ("Name: Ada Lund   Provider: Jo Ek\n", {"name": "Ada Lund", "provider": "Jo Ek"}),
         ("Provider: Jo Ek, MD   Name: Ada Lund\n", {"name": "Ada Lund", "provider": "Jo Ek, MD"}),
         ("4711   DOB: 1/2/60", {"dob": "1/2/60"}),
+        ("4711 | DOB: 1/2/60", {"dob": "1/2/60"}),
+        ("4711\tDOB: 1/2/60", {"dob": "1/2/60"}),
+        ("4711 DOB: 1/2/60", {}),
+        ("- Name: Ada Lund", {}),
         # A label within words is none, nor one without a value on its line, nor one below the banner.
         ("Clinic name: Elm", {}),
         ("Surname: Lund", {}),

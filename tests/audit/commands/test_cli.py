@@ -124,6 +124,16 @@ def test_check_says_what_an_audit_would_cover(capsys, corpus) -> None:
     assert NAME not in out
 
 
+def test_a_template_that_ships_is_given_by_its_name(capsys, tmp_path) -> None:
+    text = "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nx"
+    (tmp_path / "notes.jsonl").write_text(json.dumps({"patient_id": "p", "note_id": "n", "text": text}))
+    assert run(["check", str(tmp_path), "--template", "capitals"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"public_name +1 / 0", out)
+    assert re.search(r"encounter_cc_hpi +1 / 0", out)
+    assert failing(capsys, "check", tmp_path, "--template", "capital")[:2] == (3, "BAD_INPUT")
+
+
 def test_check_says_with_how_many_patients_a_policys_rules_can_be_decided(capsys, corpus) -> None:
     assert run(["check", str(corpus)]) == 0
     alone = capsys.readouterr().out
