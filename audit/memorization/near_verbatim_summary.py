@@ -57,7 +57,9 @@ def summarize_near_verbatim(counts: Sequence[NearVerbatimCounts], *, match_token
         extra_fraction=ratio_over_patients(
             ((row.patient_id, _fraction(row.extra_tokens, row), 1) for row in counts), seed=seed
         ),
-        longest_region=ratio_over_patients(((row.patient_id, row.longest_region, 1) for row in counts), seed=seed),
+        longest_region=ratio_over_patients(
+            ((row.patient_id, row.longest_region, int(row.longest_region > 0)) for row in counts), seed=seed
+        ),
         longest_region_length=summarize_lengths([row.longest_region for row in counts]),
         by_patient={
             "fraction": fraction_by_patient(_by_patient(counts, lambda row: row.near_tokens)),

@@ -84,9 +84,9 @@ class NearVerbatim(Record):
     fraction: Estimate
     #: Tokens inside a near match and in no verbatim one, over generated tokens.
     extra_fraction: Estimate
-    #: Tokens of a generation's longest region; 0 where it has none.
+    #: Tokens of a generation's longest region, over the generations that have one.
     longest_region: Estimate
-    #: The same lengths as a distribution over all generations.
+    #: The same lengths as a distribution over all generations, 0 where there is none.
     longest_region_length: LengthSummary
     #: `fraction` and `extra_fraction` patient by patient.
     by_patient: dict[Literal["fraction", "extra_fraction"], PatientFraction]

@@ -72,7 +72,8 @@ class PublishedNearVerbatim(Record):
     fraction: FractionOfText
     #: Tokens inside a near match and in no verbatim one, over generated tokens.
     extra_fraction: FractionOfText
-    #: Mean tokens of a generation's longest region, two significant digits; null where too few patients have one.
+    #: Mean tokens of the longest region of a generation that has one, two significant digits; null where too few
+    #: patients have one.
     longest_region: float | None
 
 

@@ -78,6 +78,9 @@ def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, u
     lows, highs = [interval.low for interval, _ in bins], [interval.high for interval, _ in bins]
     counts = [count for _, count in bins]
     least, most_of_least = _extremes(lows, counts)
+    # How long a match and a text can be is known from the settings: nobody above 0 can have next to nothing. So that no
+    # table is ruled out by that, the least above 0 is taken to be a whole unit.
+    _, most_above_nothing = _extremes([min(max(interval.low, unit), interval.high) for interval, _ in bins], counts)
     least_of_most, most = _extremes(highs, counts)
     if least == most:
         return MeanClass(least, most, least)
@@ -85,7 +88,7 @@ def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, u
         return MeanClass(least, most, None)
     half = unit / 2
     # Smallest and largest unit that every table within the classes could have.
-    first = math.floor((most_of_least - half) / unit + _ROUNDING) + 1
+    first = math.floor((most_above_nothing - half) / unit + _ROUNDING) + 1
     last = math.ceil((least_of_most + half) / unit - _ROUNDING) - 1
     place = round(mean / unit)
     if first > last:

@@ -25,8 +25,8 @@ def test_hand_computed_figures() -> None:
     assert (near.window, near.edit_budget) == (30, 3)
     assert near.fraction.value == pytest.approx((0.6 + 0 + 1 + 0) / 4)
     assert near.extra_fraction.value == pytest.approx(0.2 / 4)
-    assert near.longest_region.value == pytest.approx((40 + 0 + 30 + 0) / 4)
-    assert near.longest_region.n == 4
+    assert near.longest_region.value == pytest.approx((40 + 30) / 2)
+    assert near.longest_region.n == 2
     assert near.longest_region_length == LengthSummary(mean=17.5, median=15.0, p90=37.0, max=40)
     assert (near.patients, near.extra_patients) == (2, 1)
     assert near == summarize_near_verbatim(rows, match_tokens=30, seed=0)

@@ -225,7 +225,8 @@ class Reader:
         cells = {f"{kind} {section}": place(f"{kind}/{section}") for kind in KINDS for section in SECTIONS}
         shares = {f"{kind} {section}": share for section, row in coarse.sections for kind, share in row.items()}
         yield from self._shares(cells, shares)
-        yield from self._text(near.longest_region, add(place("longest/sum")), patients, world.above(tier, arm, "near"))
+        any_near = world.above(tier, arm, "near")
+        yield from self._text(near.longest_region, add(place("longest/sum")), any_near, any_near)
 
     def _fraction(self, tier: str, arm: str, fraction: str, shown: CoarseFraction) -> Iterator[Law]:
         world = self._world
