@@ -24,7 +24,7 @@ from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
-from clinaudit.audit.judge.labels import annotate_targets, label_patients, revealed_by_judge
+from clinaudit.audit.judge.labels import annotate_targets, label_patients, label_rows, revealed_by_judge
 from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import cache_answers
@@ -81,6 +81,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
             facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
         labels = label_patients(facts, inputs.annotator, progress)
+        write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
         targets = match_cohorts(
             facts, status=labels.status, panel=inputs.panel, choice=inputs.cohort_choice, progress=progress
         )

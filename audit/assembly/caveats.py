@@ -18,7 +18,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
             "they are."
         )
-        if any(row.present is None for rows in labels.annotations.values() for row in rows):
+        if any(row.in_note_start is None for rows in labels.annotations.values() for row in rows):
             found.append(
                 "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
                 "neither positive nor a control."

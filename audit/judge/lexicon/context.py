@@ -95,9 +95,9 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
     # examination, mental state, impression, investigations.
     (
         SectionKind.OTHER,
-        r"p/?c|presenting complaint|h/?o?pc|(?:history of )?presenting complaint|d/?hx?|drug (?:history|hx)|drugs?|s/?hx?"
-        r"|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?|obs(?:tetric)? (?:history|hx)|o/hx?"
-        r"|gynae (?:history|hx)|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
+        r"p/?c|presenting complaint|h/?o?pc|(?:history of )?presenting complaint|d/?hx?|drug (?:history|hx)|drugs?"
+        r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?|obs(?:tetric)? (?:history|hx)"
+        r"|o/hx?|gynae (?:history|hx)|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
         r"|meds|investigations?|management|comments?|problem title",
     ),
 )

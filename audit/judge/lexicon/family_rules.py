@@ -41,8 +41,8 @@ FAMILY_RULES: tuple[Rule, ...] = (
     Rule(
         "family_history",
         "ambiguous",
-        before=r"(?:\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx|h/o)\b"
-        rf"|\bf(?:am)?hx?\b|\bf/h\b|\bfam hx\b)(?!.*(?:{_BACK_TO_PATIENT}))",
+        before=r"(?:\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx"
+        rf"|h/o)\b|\bf(?:am)?hx?\b|\bf/h\b|\bfam hx\b)(?!.*(?:{_BACK_TO_PATIENT}))",
         unless_before=r"\bpersonal\b",
     ),
     Rule(
