@@ -14,6 +14,7 @@ from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint
 from clinaudit.audit.cluster.runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
+from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
 from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
@@ -21,7 +22,13 @@ from clinaudit.audit.disclosure.stage import collect_readings, measure_all_discl
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.record import generation_rows
-from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
+from clinaudit.audit.generation.stage import (
+    generate,
+    load_finished_generations,
+    make_prompt_writer,
+    plan_priors,
+    prior_rows,
+)
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
 from clinaudit.audit.judge.labels import annotate_targets, label_patients, label_rows, revealed_by_judge
@@ -82,8 +89,20 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
         labels = label_patients(facts, inputs.annotator, progress)
         write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
+        missing_tiers = find_missing_tiers(
+            facts,
+            status=labels.status,
+            panel=inputs.panel,
+            tiers=settings.tier,
+            writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
+        )
         targets = match_cohorts(
-            facts, status=labels.status, panel=inputs.panel, choice=inputs.cohort_choice, progress=progress
+            facts,
+            status=labels.status,
+            panel=inputs.panel,
+            choice=inputs.cohort_choice,
+            missing_tiers=missing_tiers,
+            progress=progress,
         )
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
         if settings.second_matcher is not None:

@@ -31,4 +31,4 @@ def lower_size(size: int, secret: int, *, digit: int = 0) -> int:
 
     `digit`: which digit of the draw, from the last (0) on.
     """
-    return size - secret // _STEP**digit % min(_STEP, size // 2 + 1)
+    return size - secret // int(_STEP**digit) % min(_STEP, size // 2 + 1)

@@ -12,6 +12,7 @@ import numpy as np
 
 from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.missing_tiers import MissingTiers
 from clinaudit.audit.cohorts.secret_sizes import lower_size
 from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.corpus.patient import Split
@@ -59,11 +60,13 @@ def match_cohorts(
     status: Mapping[str, Mapping[str, bool]],
     panel: Sequence[Diagnosis],
     choice: CohortChoice,
+    missing_tiers: MissingTiers,
     progress: Progress,
 ) -> Targets:
     """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
 
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
+    Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
     candidates = [
         Candidate(
@@ -73,6 +76,7 @@ def match_cohorts(
             sex=known.sex,
             note_count=known.note_count,
             status=status[known.patient_id],
+            missing_tiers=missing_tiers.get(known.patient_id, {}),
         )
         for known in facts.values()
     ]

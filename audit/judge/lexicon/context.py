@@ -96,8 +96,9 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
     (
         SectionKind.OTHER,
         r"p/?c|presenting complaint|h/?o?pc|(?:history of )?presenting complaint|d/?hx?|drug (?:history|hx)|drugs?"
-        r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?|obs(?:tetric)? (?:history|hx)"
-        r"|o/hx?|gynae (?:history|hx)|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
+        r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?"
+        r"|obs(?:tetric)? (?:history|hx)|o/hx?|gynae (?:history|hx)"
+        r"|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
         r"|meds|investigations?|management|comments?|problem title",
     ),
 )

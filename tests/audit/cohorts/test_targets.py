@@ -43,7 +43,9 @@ def targets_of(
         seed=seed,
         secret=secret,
     )
-    return facts, match_cohorts(facts, status=status, panel=PANEL, choice=choice, progress=Progress(quiet=True))
+    return facts, match_cohorts(
+        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    )
 
 
 def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
