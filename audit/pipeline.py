@@ -95,6 +95,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             panel=inputs.panel,
             tiers=settings.tier,
             writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
+            progress=progress,
         )
         targets = match_cohorts(
             facts,

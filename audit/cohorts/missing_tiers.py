@@ -7,10 +7,11 @@ cohorts are matched.
 
 from collections.abc import Collection, Mapping, Sequence
 
+from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import PromptWriter
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.tiers import TIERS, Tier
 
 #: Patient id -> diagnosis -> ids of the tiers; those who miss none are left out.
 MissingTiers = Mapping[str, Mapping[str, frozenset[str]]]
@@ -23,6 +24,7 @@ def find_missing_tiers(
     panel: Sequence[Diagnosis],
     tiers: Collection[str],
     writer: PromptWriter,
+    progress: Progress,
 ) -> MissingTiers:
     """Return which of the tiers asked (ids) cannot be made, for whom and for which diagnosis.
 
@@ -30,16 +32,24 @@ def find_missing_tiers(
     """
     asked = [tier for tier in TIERS if tier.id in tiers]
     found: dict[str, dict[str, frozenset[str]]] = {}
-    for patient_id, known in facts.items():
-        diagnoses = [diagnosis.id for diagnosis in panel if diagnosis.id in status.get(patient_id, {})]
-        if not diagnoses or known.age is None or not known.sex:
-            continue
-        missing: dict[str, set[str]] = {}
-        for tier in asked:
-            for prior in writer.write(known, tier, diagnoses):
-                if prior.excluded:
-                    for diagnosis_id in prior.diagnoses:
-                        missing.setdefault(diagnosis_id, set()).add(tier.id)
-        if missing:
-            found[patient_id] = {diagnosis_id: frozenset(of) for diagnosis_id, of in missing.items()}
+    with progress.stage("finding who can be asked", total=len(facts), unit="patients") as advance:
+        for patient_id, known in facts.items():
+            diagnoses = [diagnosis.id for diagnosis in panel if diagnosis.id in status.get(patient_id, {})]
+            if diagnoses and known.age is not None and known.sex:
+                missing = _missing_of(known, asked, diagnoses, writer)
+                if missing:
+                    found[patient_id] = missing
+            advance(1)
     return found
+
+
+def _missing_of(
+    facts: PatientFacts, tiers: Sequence[Tier], diagnoses: Sequence[str], writer: PromptWriter
+) -> dict[str, frozenset[str]]:
+    missing: dict[str, set[str]] = {}
+    for tier in tiers:
+        for prior in writer.write(facts, tier, diagnoses):
+            if prior.excluded:
+                for diagnosis in prior.diagnoses:
+                    missing.setdefault(diagnosis, set()).add(tier.id)
+    return {diagnosis: frozenset(of) for diagnosis, of in missing.items()}

@@ -13,6 +13,7 @@ from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import POOR_SMD, improve_balance
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
+from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import PromptWriter
@@ -155,6 +156,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
         panel=panel,
         tiers=["public_name", "encounter_cc", "encounter_cc_hpi"],
         writer=writer,
+        progress=Progress(quiet=True),
     )
     assert found.get("a", {}) == {}
     assert found["b"]["hiv"] == {"encounter_cc"}
