@@ -31,7 +31,7 @@ from clinaudit.audit.generation.stage import (
 )
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
-from clinaudit.audit.judge.labels import annotate_targets, label_patients, label_rows, revealed_by_judge
+from clinaudit.audit.judge.labels import annotate_members, label_patients, label_rows, revealed_by_judge
 from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import cache_answers
@@ -108,8 +108,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
         if settings.second_matcher is not None:
             write_table(run.evidence, "second_cohorts", cohort_rows(targets.second_cohorts))
-        annotations = annotate_targets(
-            targets.diagnoses, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
+        annotations = annotate_members(
+            targets.members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
         )
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 

@@ -29,8 +29,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
             "diagnoses table."
         )
-        members = [patient_id for patient_id, diagnoses in targets.diagnoses.items() if diagnoses]
-        if any(row.in_note_start is None for member in members for row in outcomes.annotations[member]):
+        if any(row.in_note_start is None for member in targets.members for row in outcomes.annotations[member]):
             found.append(
                 "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
                 "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "

@@ -53,6 +53,11 @@ class Targets:
     #: Whether there was no cohort, so that all targets are a sample.
     sampled: bool
 
+    @property
+    def members(self) -> list[str]:
+        """The targets that stand in a cohort, by id."""
+        return sorted(patient_id for patient_id, diagnoses in self.diagnoses.items() if diagnoses)
+
 
 def match_cohorts(
     facts: Mapping[str, PatientFacts],

@@ -87,7 +87,7 @@ def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, prog
     return Labels(annotator.choice, status, annotations)
 
 
-def annotate_targets(
+def annotate_members(
     patient_ids: Collection[str],
     *,
     facts: Mapping[str, PatientFacts],
@@ -95,7 +95,11 @@ def annotate_targets(
     annotator: Annotator,
     progress: Progress,
 ) -> dict[str, list[Annotation]]:
-    """Return the annotations of the targets; with a table, `present` is the table's label (None where it has none)."""
+    """Return the annotations of the cohorts' members; with a table, `present` is its label (None where it has none).
+
+    Other targets are asked for no diagnosis, so that nothing need be found in their notes; a served judge never sees
+    them where there is a table.
+    """
     chosen = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
     if labels.source != "table":
         return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
