@@ -14,6 +14,7 @@ from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint
 from clinaudit.audit.cluster.runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
+from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
 from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
@@ -21,10 +22,16 @@ from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_d
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.record import generation_rows
-from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
+from clinaudit.audit.generation.stage import (
+    generate,
+    load_finished_generations,
+    make_prompt_writer,
+    plan_priors,
+    prior_rows,
+)
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
-from clinaudit.audit.judge.labels import annotate_targets, label_patients, revealed_by_judge
+from clinaudit.audit.judge.labels import annotate_members, label_patients, label_rows, revealed_by_judge
 from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import cache_answers
@@ -83,14 +90,28 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
             facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
         labels = label_patients(facts, inputs.annotator, progress)
+        write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
+        missing_tiers = find_missing_tiers(
+            facts,
+            status=labels.status,
+            panel=inputs.panel,
+            probed=settings.probed,
+            writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
+            progress=progress,
+        )
         targets = match_cohorts(
-            facts, status=labels.status, panel=inputs.panel, choice=inputs.cohort_choice, progress=progress
+            facts,
+            status=labels.status,
+            panel=inputs.panel,
+            choice=inputs.cohort_choice,
+            missing_tiers=missing_tiers,
+            progress=progress,
         )
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
         if settings.second_matcher is not None:
             write_table(run.evidence, "second_cohorts", cohort_rows(targets.second_cohorts))
-        annotations = annotate_targets(
-            targets.diagnoses, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
+        annotations = annotate_members(
+            targets.members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
         )
         write_table(run.evidence, "annotations", annotation_rows(annotations))
 

@@ -41,7 +41,7 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import ARMS, Arm
 
 _EFFECTS: tuple[Effect, ...] = ("none", "leak")
-#: The lexicon judge on the labelled texts that ship: truth by verdict, in the order of `VERDICT_CLASSES`.
+#: The lexicon judge (version 3) on the labelled texts that ship: truth by verdict, in the order of `VERDICT_CLASSES`.
 MATRIX = np.array([[65.0, 0, 1, 12], [7, 70, 1, 0], [18, 0, 58, 2], [0, 0, 1, 77]])
 SIXTY = np.full((4, 4), 78 * 0.4 / 3) + np.eye(4) * 78 * (0.6 - 0.4 / 3)
 _TEXTS_PER_CLASS = 78

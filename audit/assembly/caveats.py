@@ -18,7 +18,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "judges the generations: its errors are in both, so the disclosure figures may look better or worse than "
             "they are."
         )
-        if any(row.present is None for rows in labels.annotations.values() for row in rows):
+        if any(row.in_note_start is None for rows in labels.annotations.values() for row in rows):
             found.append(
                 "For some patients the judge gave no usable answer about their notes: they count as unknown, and are "
                 "neither positive nor a control."
@@ -29,8 +29,7 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "address cannot be seen from here, and asked again it may answer otherwise; the labels are those of the "
             "diagnoses table."
         )
-        members = [] if targets.sampled else targets.diagnoses
-        if any(row.in_note_start is None for member in members for row in outcomes.annotations[member]):
+        if any(row.in_note_start is None for member in targets.members for row in outcomes.annotations[member]):
             found.append(
                 "For some members of the cohorts the judge gave no usable answer about their notes: of what could tell "
                 "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "

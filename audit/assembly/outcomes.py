@@ -25,7 +25,7 @@ class StageOutcomes:
     facts: Mapping[str, PatientFacts]
     labels: Labels
     targets: Targets
-    #: Of the targets, by patient id.
+    #: Of the cohorts' members, by patient id.
     annotations: Mapping[str, Sequence[Annotation]]
     priors: Sequence[Prior]
     generations: Sequence[Generation]

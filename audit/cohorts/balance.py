@@ -4,6 +4,7 @@ Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outco
 `CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
@@ -105,10 +106,13 @@ def allowed_difference(size: int) -> int:
     return min(FEW, max(size // 4, min(FEW // 2, size // 2)))
 
 
-def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> list[list[int]]:
+def improve_balance(
+    pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int] = (0, 0, 0, 0)
+) -> list[list[int]]:
     """Return a better balanced selection by greedy swaps: for each cell sorted rows of its pool, equally many a cell.
 
-    `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose.
+    `pools` are the covariates of each cell's candidates, `chosen` the rows of them that the matcher chose. Of each
+    cell the first `kept` rows of the pool are never swapped for others.
 
     Propensity matching balances in expectation only: with few candidates, a covariate often stays imbalanced by chance.
     While a covariate is flagged, the best swap of a chosen for an unchosen patient of the same cell is made. Where no
@@ -117,7 +121,7 @@ def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]
     tolerance of balance; here it is sought greedily from the matcher's own answer. Only covariates are used, never an
     outcome, so that no result is biased by it. Deterministic; a tie goes to the first row.
     """
-    selection = Selection(pools, chosen)
+    selection = Selection(pools, chosen, kept=kept)
     begin = selection.size
     while (largest := selection.largest_smd()) > FLAGGED_SMD:
         if selection.swap():
@@ -132,13 +136,16 @@ def improve_balance(pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]
 class Selection:
     """The rows selected in each cell, and the two moves that change them: a swap and a drop."""
 
-    def __init__(self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, pools: Sequence[Covariates], chosen: Sequence[Sequence[int]], *, kept: Sequence[int] = (0, 0, 0, 0)
+    ) -> None:
         # Centred on the overall mean, so that variances from sums of squares lose no digits.
         middle = np.concatenate(pools).mean(axis=0)
         self._pools = [pool - middle for pool in pools]
         # By cell, for each row: which distinct row of covariates it is.
         self._kinds = [np.unique(pool, axis=0, return_inverse=True)[1].reshape(-1) for pool in pools]
         self.chosen = [sorted(rows) for rows in chosen]
+        self._kept = kept
         sizes = {len(rows) for rows in self.chosen}
         if len(sizes) != 1 or 0 in sizes:
             raise ValueError("the cells must be equally large and not empty")
@@ -191,7 +198,10 @@ class Selection:
         one.
         """
         pool, inside = self._pools[cell], np.array(self.chosen[cell])
-        _, leaving = np.unique(self._kinds[cell][inside], return_index=True)
+        # `chosen` is sorted, so that rows which are kept come first.
+        held = bisect_left(self.chosen[cell], self._kept[cell])
+        _, leaving = np.unique(self._kinds[cell][inside[held:]], return_index=True)
+        leaving += held
         _, joining = np.unique(self._kinds[cell][outside], return_index=True)
         # In the order of rows, so that a tie goes to the first.
         leaving, joining = np.sort(leaving), np.sort(joining)

@@ -5,16 +5,16 @@ Owns who is compared with whom, in which order (random, seeded), and the cohort'
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.choices import Controls, Matcher
-from clinaudit.audit.cohorts.balance import COVARIATES, Flag, improve_balance, measure_balance
-from clinaudit.audit.cohorts.matchers import match_pairs
+from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
+from clinaudit.audit.cohorts.matched_sets import MatchedSet, MatchedSets, MatchRequest, choose_sets
 from clinaudit.audit.cohorts.overlap import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
@@ -22,10 +22,6 @@ from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.record import Arm
 
-#: For psmpy alone, groups are sampled at random (seeded) down to these multiples of the patients asked for: its time
-#: grows with the square of the smaller group, and 27,000 controls took 103 s. The optimal matcher takes everyone.
-_POSITIVES_PER_ASKED = 2
-_CONTROLS_PER_ASKED = 20
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
 _FEMALE = frozenset({"f", "female", "woman"})
 
@@ -41,6 +37,8 @@ class Candidate:
     note_count: int
     #: Known status by diagnosis; an absent one is unknown, and its patient never a control.
     status: Mapping[str, bool]
+    #: By diagnosis: the tiers at which nothing can be asked of the patient for it; an absent one misses none.
+    missing_tiers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +71,8 @@ _CELLS = (_Cell("train", True), _Cell("train", False), _Cell("nontrain", True), 
 _CELL_NAMES = ("train_positive", "train_negative", "nontrain_positive", "nontrain_negative")
 
 
-class _MatchedSet(NamedTuple):
-    """One row of each cell's pool, in the order of `_CELLS`, and their propensities."""
-
-    rows: tuple[int, int, int, int]
-    propensities: tuple[float, float, float, float]
+#: Flags, best first.
+_FLAGS: tuple[Flag, ...] = ("balanced", "imbalanced", "poorly_matched")
 
 
 def build_cohort(
@@ -95,8 +90,12 @@ def build_cohort(
     The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
     there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
     is `unavailable`. With a `caliper` (in SD of the propensity's logit) no swaps for balance follow: they would bring
-    in patients whom the caliper left out. Raises `ValueError` where `patients_per_cell` is below 1, or a candidate is
-    given twice.
+    in patients whom the caliper left out.
+
+    A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
+    who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
+    whose members all miss none (docs/methods.md, section 4). Raises `ValueError` where `patients_per_cell` is below 1,
+    or a candidate is given twice.
     """
     if patients_per_cell < 1:
         raise ValueError("a cohort needs at least one patient a cell")
@@ -111,38 +110,57 @@ def build_cohort(
     if missing:
         return Cohort(diagnosis, (), _unavailable(missing, matcher, prevalence, excluded))
 
-    candidates_by_cell = [_tabulate_covariates(cell) for cell in cells]
-    # A pool is the first rows of its cell.
-    pools = _limit_pools(cells, patients_per_cell) if matcher == "psm" else cells
-    covariates = [_tabulate_covariates(pool) for pool in pools]
-    # Rows are in random order, so that taking the first sets favours no patient.
-    sets = _match_sets(covariates, matcher, caliper)[:patients_per_cell]
-    if not sets:
+    request = MatchRequest(patients_per_cell, matcher, caliper)
+    attempts = [cells]
+    if any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
+        # Stable: random order remains within both.
+        attempts.insert(0, [sorted(cell, key=lambda one: _misses(one, diagnosis)) for cell in cells])
+    found = []
+    for order in attempts:
+        # In the last attempt nobody is preferred.
+        preferred = [0 if order is cells else sum(not _misses(one, diagnosis) for one in cell) for cell in order]
+        matched = choose_sets([_tabulate_covariates(cell) for cell in order], request, preferred=preferred)
+        if matched.sets:
+            found.append(_describe(order, matched, diagnosis, request))
+    if not found:
         reason = "no patients with and without the diagnosis are as alike as the caliper asks"
         return Cohort(diagnosis, (), _unavailable(reason, matcher, prevalence, excluded))
-    found = len(sets)
-    chosen = [[matched.rows[cell] for matched in sets] for cell in range(4)]
-    if caliper is None:
-        chosen = improve_balance(covariates, chosen)
-    covariates = [_tabulate_covariates([pool[row] for row in rows]) for pool, rows in zip(pools, chosen, strict=True)]
-    if caliper is None:
-        pools = [[pool[row] for row in rows] for pool, rows in zip(pools, chosen, strict=True)]
-        # Matched once more within the selection: this changes the pairs, but not the balance.
-        sets = _match_sets(covariates, matcher, None)
-    members = _list_members(sets, pools, diagnosis)
+    missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
+    best = min(found, key=lambda cohort: _rank(cohort, missing_one))
+    summary = best.summary.model_copy(update={"prevalence": prevalence, "excluded": excluded})
+    return Cohort(diagnosis, best.members, summary)
 
-    balance = measure_balance(covariates, candidates_by_cell)
+
+def _misses(candidate: Candidate, diagnosis: str) -> bool:
+    return bool(candidate.missing_tiers.get(diagnosis))
+
+
+def _rank(cohort: Cohort, missing_one: Collection[str]) -> tuple[int, int]:
+    """Return what orders two cohorts of a diagnosis, the better one first."""
+    incomplete = {member.match_id for member in cohort.members if member.patient_id in missing_one}
+    sets = len(cohort.members) // len(_CELLS)
+    return _FLAGS.index(_worst_flag(cohort.summary.balance)), -(2 * sets - len(incomplete))
+
+
+def _describe(
+    cells: Sequence[Sequence[Candidate]], matched: MatchedSets, diagnosis: str, request: MatchRequest
+) -> Cohort:
+    """Return the cohort of the matched sets, of which `excluded` and `prevalence` are still to be filled in."""
+    candidates = [_tabulate_covariates(cell) for cell in cells]
+    chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(_CELLS))]
+    balance = measure_balance([cell[rows] for cell, rows in zip(candidates, chosen, strict=True)], candidates)
+    size = len(matched.sets)
     summary = CohortSummary(
         status=_worst_flag(balance),
-        reason=_describe_shortfall(found, len(chosen[0]), patients_per_cell, caliper=caliper),
-        matcher=matcher,
-        prevalence=prevalence,
-        cells=dict.fromkeys(_CELL_NAMES, len(chosen[0])),
+        reason=_describe_shortfall(matched.found, size, request.sets, caliper=request.caliper),
+        matcher=request.matcher,
+        prevalence=Estimate(value=None),
+        cells=dict.fromkeys(_CELL_NAMES, size),
         balance=balance,
-        excluded=excluded,
-        overlap=describe_overlap(candidates_by_cell, chosen),
+        excluded={},
+        overlap=describe_overlap(candidates, chosen),
     )
-    return Cohort(diagnosis, members, summary)
+    return Cohort(diagnosis, _list_members(matched.sets, cells, diagnosis), summary)
 
 
 def keep_complete_sets(
@@ -208,48 +226,6 @@ def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float |
     return f"the four groups are equal, but smaller than asked for: {', and '.join(why)}"
 
 
-def _limit_pools(cells: Sequence[Sequence[Candidate]], patients_per_cell: int) -> list[Sequence[Candidate]]:
-    """Cut each cell to what matching needs; of the two cells of positives, the smaller one to fewer."""
-    few, many = _POSITIVES_PER_ASKED * patients_per_cell, _CONTROLS_PER_ASKED * patients_per_cell
-    train, nontrain = (few, many) if len(cells[0]) <= len(cells[2]) else (many, few)
-    return [cells[0][:train], cells[1][:many], cells[2][:nontrain], cells[3][:many]]
-
-
-def _match_sets(cells: Sequence[NDArray[np.float64]], matcher: Matcher, caliper: float | None) -> list[_MatchedSet]:
-    """Match positives across arms, then each arm's positives to its negatives; a set without a full match is dropped.
-
-    The train arm is matched first. The nontrain arm is matched for the sets that remain, so that both arms lose the
-    same ones. `cells` holds the covariates of each pool; sets come in the order of their train positives' rows.
-    """
-    train_positive, train_negative, nontrain_positive, nontrain_negative = cells
-    across = match_pairs(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
-    if not across:
-        return []
-    train = match_pairs(train_positive[[row for row, _ in across]], train_negative, matcher=matcher, caliper=caliper)
-    across = tuple(across[i] for i, _ in train.pairs)
-    if not across:
-        return []
-    nontrain = match_pairs(
-        nontrain_positive[[row for _, row in across]], nontrain_negative, matcher=matcher, caliper=caliper
-    )
-    sets = []
-    for i, nontrain_control in nontrain.pairs:
-        train_row, nontrain_row = across[i]
-        train_index, train_control = train.pairs[i]
-        sets.append(
-            _MatchedSet(
-                (train_row, train_control, nontrain_row, nontrain_control),
-                (
-                    float(train.first_propensity[train_index]),
-                    float(train.second_propensity[train_control]),
-                    float(nontrain.first_propensity[i]),
-                    float(nontrain.second_propensity[nontrain_control]),
-                ),
-            )
-        )
-    return sets
-
-
 def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
     """Age in years, 1 for female, number of notes: `(candidates, 3)`."""
     rows = [(c.age, (c.sex or "").strip().casefold() in _FEMALE, c.note_count) for c in candidates]
@@ -257,14 +233,11 @@ def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]
 
 
 def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
-    flags = {row.flag for row in balance}
-    if "poorly_matched" in flags:
-        return "poorly_matched"
-    return "imbalanced" if "imbalanced" in flags else "balanced"
+    return max((row.flag for row in balance), key=_FLAGS.index)
 
 
 def _list_members(
-    sets: Sequence[_MatchedSet], pools: Sequence[Sequence[Candidate]], diagnosis: str
+    sets: Sequence[MatchedSet], pools: Sequence[Sequence[Candidate]], diagnosis: str
 ) -> tuple[CohortMember, ...]:
     """Return the members; sets are numbered by the ids of their train positives, whatever the random order was."""
     members = []

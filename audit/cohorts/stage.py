@@ -1,23 +1,28 @@
 """The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
 
-Owns the way from labelled patients to targets. Knows nothing of how a label came about, of prompts or of generations.
+Owns the way from labelled patients to targets, and the sample that fills them up where the cohorts are small: text
+that a model repeats is looked for in all targets, diagnoses in the cohorts alone. Knows nothing of how a label came
+about, of prompts or of generations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.missing_tiers import MissingTiers
 from clinaudit.audit.cohorts.secret_sizes import lower_size
 from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 
-#: Patients of each arm that are sampled at most where no cohort can be made (docs/how-it-works.md, section 3).
+#: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
+#: The digit of the secret draw that lowers the sample; the last one lowers a cell.
+_DIGIT_OF_SAMPLE = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,15 @@ class Targets:
     cohorts: tuple[Cohort, ...]
     #: The same diagnoses matched by `--second-matcher`; empty without it.
     second_cohorts: tuple[Cohort, ...]
-    #: Patient id -> diagnoses of the cohorts it is in, by either matcher.
+    #: Patient id -> diagnoses of the cohorts it is in, by either matcher; none for a patient of the sample.
     diagnoses: Mapping[str, tuple[str, ...]]
-    #: Whether there was no cohort and targets are a sample.
+    #: Whether there was no cohort, so that all targets are a sample.
     sampled: bool
+
+    @property
+    def members(self) -> list[str]:
+        """The targets that stand in a cohort, by id."""
+        return sorted(patient_id for patient_id, diagnoses in self.diagnoses.items() if diagnoses)
 
 
 def match_cohorts(
@@ -55,11 +65,13 @@ def match_cohorts(
     status: Mapping[str, Mapping[str, bool]],
     panel: Sequence[Diagnosis],
     choice: CohortChoice,
+    missing_tiers: MissingTiers,
     progress: Progress,
 ) -> Targets:
-    """Match a cohort for each diagnosis of the panel; where none has members, sample targets at random (seeded).
+    """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
 
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
+    Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
     candidates = [
         Candidate(
@@ -69,6 +81,7 @@ def match_cohorts(
             sex=known.sex,
             note_count=known.note_count,
             status=status[known.patient_id],
+            missing_tiers=missing_tiers.get(known.patient_id, {}),
         )
         for known in facts.values()
     ]
@@ -94,9 +107,9 @@ def match_cohorts(
         for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
             diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
     sampled = not diagnoses
-    if sampled:
-        sample = _sample(facts, size=lower_size(SAMPLE_SIZE, choice.secret), seed=choice.seed)
-        diagnoses = dict.fromkeys(sample, ())
+    size = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
+    for patient_id in _fill_up(facts, diagnoses, size=size, seed=choice.seed):
+        diagnoses[patient_id] = ()
     return Targets(
         cohorts=first,
         second_cohorts=second[0] if second else (),
@@ -105,12 +118,15 @@ def match_cohorts(
     )
 
 
-def _sample(facts: Mapping[str, PatientFacts], *, size: int, seed: int) -> list[str]:
+def _fill_up(facts: Mapping[str, PatientFacts], targets: Collection[str], *, size: int, seed: int) -> list[str]:
+    """Return patients at random who are no targets yet, as many as each split lacks to `size` targets, if there are."""
     rng = np.random.default_rng(seed)
     splits: tuple[Split, ...] = ("train", "nontrain")
     chosen: list[str] = []
     for split in splits:
         ids = [known.patient_id for known in facts.values() if known.arm == split]
-        picked = rng.permutation(len(ids))[:size]
-        chosen += [ids[index] for index in sorted(picked)]
+        others = [patient_id for patient_id in ids if patient_id not in targets]
+        lacking = max(0, size - (len(ids) - len(others)))
+        picked = rng.permutation(len(others))[:lacking]
+        chosen += [others[index] for index in sorted(picked)]
     return chosen

@@ -6,6 +6,7 @@ all resamples are alike.
 """
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +51,15 @@ class ArmMetrics(NamedTuple):
     resampled: dict[Metric, Counts]
 
 
-def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.Generator, resamples: int) -> ArmMetrics:
-    """Return every metric with its interval, or the reason why it has none."""
+def measure_arm(
+    counts: ArmCounts,
+    *,
+    prevalence: float | None,
+    rng: np.random.Generator,
+    resamples: int,
+    left_out: Collection[str] = (),
+) -> ArmMetrics:
+    """Return every metric with its interval, or the reason why it has none; `left_out`: why sets were left out."""
     points = compute_metrics(*counts, prevalence=prevalence)
     # Stratified by status. Generations are drawn before asking which mention the diagnosis: how many do is random too.
     drawn = [_resample(of_status, rng, resamples) for of_status in counts]
@@ -60,7 +68,7 @@ def measure_arm(counts: ArmCounts, *, prevalence: float | None, rng: np.random.G
     for metric in DISCLOSURE_METRICS:
         point, basis = float(points[metric]), count_basis(metric, *counts)
         if np.isnan(point):
-            reason = explain_missing(metric, *counts, prevalence=prevalence)
+            reason = explain_missing(metric, *counts, prevalence=prevalence, left_out=left_out)
             estimates[metric] = Estimate(value=None, n=basis, reason=reason)
             continue
         interval = _find_interval(metric, point, counts=counts, resampled=resampled[metric], prevalence=prevalence)

@@ -5,6 +5,7 @@ axis of an array of counts is over `OUTCOMES`. `present` counts generations of p
 (d-positive), `absent` those of patients who do not (d-negative).
 """
 
+from collections.abc import Collection
 from typing import Final, Literal
 
 import numpy as np
@@ -109,8 +110,15 @@ def count_basis(metric: Metric, present: Counts, absent: Counts) -> int:
     return int(count(present) + count(absent))
 
 
-def explain_missing(metric: Metric, present: Counts, absent: Counts, *, prevalence: float | None) -> str:
-    """Return in words why a metric is undefined, of `(5,)` counts."""
+def explain_missing(
+    metric: Metric, present: Counts, absent: Counts, *, prevalence: float | None, left_out: Collection[str] = ()
+) -> str:
+    """Return in words why a metric is undefined, of `(5,)` counts; `left_out`: why matched sets were left out."""
+    if left_out and not present.sum() + absent.sum():
+        return (
+            "every matched set was dropped at this level of knowledge, since of one of its patients nothing could be "
+            f"asked ({'; '.join(sorted(left_out))})"
+        )
     if not count_judged(present) + count_judged(absent):
         return "no generation was judged"
     if metric == "ppv_at_prevalence" and prevalence is None:

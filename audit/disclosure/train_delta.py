@@ -74,6 +74,7 @@ def measure_disclosure(
             prevalence=prevalence,
             rng=np.random.default_rng((seed, position)),
             resamples=resamples,
+            left_out=tuple(dropped_sets or ()),
         )
         for position, arm in enumerate(by_arm)
     )

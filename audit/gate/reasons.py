@@ -4,7 +4,7 @@ Owns every reason that the gate gives, so that the page, `gate.json`, SARIF, JUn
 reason says why a rule of its kind decides, and never holds a count of patients: it is published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from clinaudit.reports.schema.record import Arm
@@ -69,6 +69,15 @@ def better_than_chance(alpha: float) -> str:
 def no_figure(why: str | None) -> str:
     """Return that nothing was measured, or nothing is published, and why."""
     return f"There is no figure: {why or 'it is not published'}."
+
+
+def few_patients_in_a_group(dropped: Iterable[str]) -> str:
+    """Return that a group is too small, and for which reasons matched sets were dropped, if any were."""
+    why = "; ".join(sorted(dropped))
+    if not why:
+        return FEW_PATIENTS_IN_A_GROUP
+    dropped_sets = "Matched sets were dropped, since of one of their patients nothing could be asked"
+    return f"{FEW_PATIENTS_IN_A_GROUP} {dropped_sets}: {why}."
 
 
 def no_groups(why: str | None) -> str:

@@ -82,7 +82,7 @@ def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: s
     if pair.nontrain is None or pair.delta is None:
         return reasons.NOBODY_TO_COMPARE
     if pair.patients.high < policy.minimum_patients_per_class:
-        return reasons.FEW_PATIENTS_IN_A_GROUP
+        return reasons.few_patients_in_a_group(why for why, sets in pair.dropped_sets.items() if sets.high)
     return _describe_unrated(policy.maximum_unjudged_share, pair) or _describe_short(
         policy.maximum_short_share, published, tier
     )

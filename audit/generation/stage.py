@@ -48,8 +48,16 @@ def plan_priors(
     revealed: Revealed = NO_FINDINGS,
 ) -> list[Prior]:
     """Return the priors of all targets (patient id to diagnoses) at the tiers and in the renderings asked for."""
+    writer = make_prompt_writer(profile, panel=panel, decoding=decoding, revealed=revealed)
+    return write_priors(targets, facts=facts, probed=probed, writer=writer)
+
+
+def make_prompt_writer(
+    profile: NoteProfile, *, panel: Sequence[Diagnosis], decoding: Decoding, revealed: Revealed = NO_FINDINGS
+) -> PromptWriter:
+    """Return the writer of the prompts that this model is asked."""
     tokenizer = decoding.tokenizer
-    writer = PromptWriter(
+    return PromptWriter(
         profile,
         panel=panel,
         count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
@@ -58,7 +66,6 @@ def plan_priors(
         context_length=decoding.model.context_length,
         revealed=revealed,
     )
-    return write_priors(targets, facts=facts, probed=probed, writer=writer)
 
 
 def generation_id(prior: Prior) -> str:

@@ -27,8 +27,9 @@ class Annotation:
 
     diagnosis: str
     #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
-    #: "do NOT infer from vague language" (Appendix G). None is unknown: the table has no row for it; or some note could
-    #: not be judged, and no other states it.
+    #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
+    #: has no row for it; or no note states it, and some note gives the patient a symptom or a drug of it, or could not
+    #: be judged.
     present: bool | None
     #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
     #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
@@ -71,7 +72,8 @@ class HistoryJudge(Protocol):
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
     """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
-    Where some note is unjudged and no other states the diagnosis, the label is unknown: neither case nor control.
+    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, or
+    gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
     stated = [
@@ -86,10 +88,33 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
             is_open[of] = True
         elif verdict.patient_has_diagnosis == "positive":
             named[of].extend(verdict.diagnosis_spans)
-    return [
-        _annotation(diagnosis, spans, history, absent=None if unjudged else False)
+    unstated = [
+        diagnosis
         for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)
+        if not spans and not unjudged
     ]
+    absent = _find_absent(history.notes, unstated, judge)
+    return [
+        _annotation(diagnosis, spans, history, absent=False if diagnosis.id in absent else None)
+        for diagnosis, spans in zip(panel, named, strict=True)
+    ]
+
+
+def _find_absent(notes: Sequence[str], unstated: Sequence[Diagnosis], judge: Judge) -> set[str]:
+    """Return the ids of those diagnoses, which no note states, of which no note gives the patient a drug or symptom."""
+    left = {diagnosis.id: diagnosis for diagnosis in unstated}
+    for note in reversed(notes):
+        asked = [
+            diagnosis
+            for diagnosis in left.values()
+            if find_terms(note, diagnosis, (TermKind.MEDICATION, TermKind.SYMPTOM))
+        ]
+        judgements = judge.judge_many([(note, diagnosis) for diagnosis in asked])
+        for diagnosis, judgement in zip(asked, judgements, strict=True):
+            # Its names are read as before: none is the patient's, so that a positive verdict rests on the others.
+            if judgement.verdict is None or judgement.verdict.patient_has_diagnosis == "positive":
+                del left[diagnosis.id]
+    return set(left)
 
 
 def _annotation(

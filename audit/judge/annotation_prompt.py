@@ -78,8 +78,8 @@ or a screening is not enough.
 "in_hpi": the same for part 3.
 "diagnosis_spans": where the notes say that the patient has it; empty when present is false.
 "icd10_spans": where a code of it stands.
-"symptom_spans": where symptoms of it stand.
-"medication_spans": where drugs for it stand.
+"symptom_spans": where the notes say that the patient has or had symptoms of it.
+"medication_spans": where the notes say that the patient takes or took drugs for it.
 "medications_to_remove": drugs of part 4 that are chiefly given for this diagnosis, so that a reader of the list would \
 guess it. Decide by the drug alone, whether or not the patient has the diagnosis. Each is an object with "substring", \
 the drug's name as part 4 writes it, and "reason", a few words.
@@ -285,9 +285,11 @@ def _names_no_drug(word: str) -> bool:
 
 
 def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
+    # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
+    is_hinted = bool(entry.symptom_spans or entry.medication_spans)
     return Annotation(
         diagnosis=diagnosis.id,
-        present=entry.present,
+        present=True if entry.present else (None if is_hinted else False),
         in_note_start=entry.in_note_start,
         in_hpi=entry.in_hpi,
         diagnosis_spans=tuple(dict.fromkeys(entry.diagnosis_spans)),

@@ -1,7 +1,7 @@
 """Diagnosis labels of patients: from the corpus's table, or annotated from their notes (paper, Appendix G).
 
-Owns which source a label comes from, and which parts of a prompt the annotations show to reveal a diagnosis. Knows
-nothing of cohorts or generations.
+Owns which source a label comes from, the labels' rows in the evidence, and which parts of a prompt the annotations show
+to reveal a diagnosis. Knows nothing of cohorts or generations.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.annotation import Annotation, HistoryJudge, PatientHistory, annotate_patient
 from clinaudit.audit.judge.verdict import Judge
+from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -86,7 +87,7 @@ def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, prog
     return Labels(annotator.choice, status, annotations)
 
 
-def annotate_targets(
+def annotate_members(
     patient_ids: Collection[str],
     *,
     facts: Mapping[str, PatientFacts],
@@ -94,7 +95,11 @@ def annotate_targets(
     annotator: Annotator,
     progress: Progress,
 ) -> dict[str, list[Annotation]]:
-    """Return the annotations of the targets; with a table, `present` is the table's label (None where it has none)."""
+    """Return the annotations of the cohorts' members; with a table, `present` is its label (None where it has none).
+
+    Other targets are asked for no diagnosis, so that nothing need be found in their notes; a served judge never sees
+    them where there is a table.
+    """
     chosen = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
     if labels.source != "table":
         return {patient_id: list(labels.annotations[patient_id]) for patient_id in chosen}
@@ -105,6 +110,34 @@ def annotate_targets(
         ]
         for patient_id in chosen
     }
+
+
+def label_rows(labels: Labels, facts: Mapping[str, PatientFacts], panel: Sequence[Diagnosis]) -> Iterator[Row]:
+    """Yield the rows of `labels.parquet`, of every patient of the corpus and diagnosis of the panel.
+
+    `source` is null where no source says anything, `reason` is why a label is unknown.
+    """
+    for patient_id in sorted(facts):
+        status = labels.status.get(patient_id, {})
+        annotated = {row.diagnosis: row for row in labels.annotations.get(patient_id, ())}
+        for diagnosis in panel:
+            present = status.get(diagnosis.id)
+            annotation = annotated.get(diagnosis.id)
+            yield {
+                "patient_id": patient_id,
+                "diagnosis": diagnosis.id,
+                "present": present,
+                "source": labels.source if annotation is not None or present is not None else None,
+                "reason": None if present is not None else _why_unknown(annotation),
+            }
+
+
+def _why_unknown(annotation: Annotation | None) -> str:
+    if annotation is None:
+        return "the diagnoses table has no row"
+    if annotation.in_note_start is not None and (annotation.medication_spans or annotation.symptom_spans):
+        return "the notes do not name it, but give a drug or a symptom of it"
+    return "the judge gave no usable answer"
 
 
 def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:

@@ -63,7 +63,8 @@ def publish_pair(pair: CoarsePair, prevalence: PublishedEstimate) -> PublishedPa
     sizes = find_sizes(pair)
     arms = {arm: measure_arm(arm_tables(pair.verdicts[arm], sizes), prevalence) for arm in ARMS if arm in pair.verdicts}
     train, nontrain = arms["train"], arms.get("nontrain") if pair.has_nontrain else None
-    published = {arm: _publish_arm(measured, prevalence) for arm, measured in arms.items()}
+    left_out = [reason for reason, count in pair.dropped_sets.items() if count.high]
+    published = {arm: _publish_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
     return PublishedPair(
         patients=sizes,
         verdicts={arm: dict(rows) for arm, rows in pair.verdicts.items()},
@@ -146,21 +147,23 @@ def take(error: AurocError, rows: NDArray[np.int64]) -> AurocError:
     return AurocError(error.variance[rows], error.degrees_of_freedom[rows], error.smoothed[rows])
 
 
-def _publish_arm(arm: MeasuredArm, prevalence: PublishedEstimate) -> dict[str, PublishedEstimate]:
+def _publish_arm(
+    arm: MeasuredArm, prevalence: PublishedEstimate, left_out: Sequence[str]
+) -> dict[str, PublishedEstimate]:
     published = {}
     for metric in DISCLOSURE_METRICS:
         low, high = (values[metric] for values in arm.metrics)
         defined = np.isfinite(low)
         if not defined.any():
-            published[str(metric)] = PublishedEstimate(reason=_explain(metric, arm, prevalence))
+            published[str(metric)] = PublishedEstimate(reason=_explain(metric, arm, prevalence, left_out))
             continue
         ends = _interval_of_arm(metric, arm, defined, prevalence)
         published[str(metric)] = ranged(float(np.nanmin(low)), float(np.nanmax(high)), ends)
     return published
 
 
-def _explain(metric: Metric, arm: MeasuredArm, prevalence: PublishedEstimate) -> str:
-    return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high)
+def _explain(metric: Metric, arm: MeasuredArm, prevalence: PublishedEstimate, left_out: Sequence[str]) -> str:
+    return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out)
 
 
 def _interval_of_arm(

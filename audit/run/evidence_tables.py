@@ -5,6 +5,7 @@ are written in the order given, without statistics, so that equal rows give equa
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,13 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "reason": "text",
         "unbroken": "bool",
         "cuts": "int",
+    },
+    "labels": {
+        "patient_id": "text",
+        "diagnosis": "text",
+        "present": "bool",
+        "source": "text",
+        "reason": "text",
     },
     "annotations": {
         "patient_id": "text",
@@ -128,6 +136,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "second_spans": "texts",
     },
 }
+#: Rows that are held as Python objects at a time.
+_BATCH_ROWS = 20_000
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
@@ -155,7 +165,12 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         "removals": pl.List(pl.Struct({"substring": pl.String(), "reason": pl.String()})),
     }
     schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
-    frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+    remaining = iter(rows)
+    frames = [pl.DataFrame(schema=schema)]
+    # In batches: of a large corpus the rows as Python objects take ten times the memory of their columns.
+    while batch := list(islice(remaining, _BATCH_ROWS)):
+        frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
+    frame = pl.concat(frames, rechunk=True)
     temporary = directory / f".{name}.parquet.partial"
     frame.write_parquet(temporary, compression="zstd", statistics=False)
     put_in_place(temporary, directory / f"{name}.parquet")

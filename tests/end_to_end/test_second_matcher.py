@@ -37,8 +37,11 @@ def test_one_diagnosis_keeps_the_controls_of_the_whole_panel_by_either_matcher(t
 
     # The other matcher's patients are probed and judged, too.
     again = pl.read_parquet(run / "evidence" / "second_cohorts.parquet")
-    judged = set(pl.read_parquet(run / "evidence" / "generations.parquet")["patient_id"])
-    assert set(cohorts["patient_id"]) | set(again["patient_id"]) == judged
+    generations = pl.read_parquet(run / "evidence" / "generations.parquet")
+    judged = set(generations.filter(pl.col("diagnoses").list.len() > 0)["patient_id"])
+    assert set(cohorts["patient_id"]) | set(again["patient_id"]) >= judged
+    # Whose prompt refers to HIV is probed, but not judged.
+    assert judged
     second = json.loads((run / "evidence" / "results.json").read_text())["second_matcher"]["diagnoses"]["hiv"]
     first = json.loads((run / "evidence" / "results.json").read_text())["cohorts"]["hiv"]
     assert second["sets"] == len(again) // 4

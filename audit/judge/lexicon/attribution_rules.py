@@ -34,7 +34,7 @@ _TURNED_DOWN = (
 #: In order; the first that applies decides.
 RULES: tuple[Rule, ...] = (
     # A drug that the patient must not take is no evidence of a diagnosis.
-    Rule("allergy_section", "ambiguous", section=SectionKind.ALLERGIES),
+    Rule("allergy_section", "ambiguous", section=SectionKind.ALLERGIES, unless_before=r"\b(?:pmhx?|dhx?|meds)\b"),
     Rule(
         "allergy_phrase",
         "ambiguous",
@@ -137,7 +137,12 @@ RULES: tuple[Rule, ...] = (
         rf"|{_RESULT_GAP}(?:\b(?:negative|neg|non-?\s?reactive|not (?:detected|indicated|present|found|reactive)"
         rf"|nr|undetected|absent|unremarkable|denie[sd])\b|(?<=[a-z)]\s)-ve\b)",
     ),
-    Rule("result_none", "negative", after=rf"\s*(?:[:?=]+|\s[-–])\s*(?:no|none|never|n|0|0/10|false|absent)\b{_PAUSE}"),
+    Rule(
+        "result_none",
+        "negative",
+        after=rf"\s*(?:[:?=]+|\s[-–])\s*(?:no|none|never|nil|neg(?:ative)?|n|0|0/10|false|absent)\b{_PAUSE}",
+    ),
+    Rule("result_nil", "negative", after=r"\s+nil\s*(?:$|[.,;)\n])"),
     Rule(
         "result_of_list",
         "negative",

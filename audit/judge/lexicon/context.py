@@ -34,7 +34,7 @@ _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 _CLAUSE_END = re.compile(
     r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
     # A question and its answer are one clause ("Depression? no").
-    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|denie[sd])\b)|;",
+    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
@@ -59,7 +59,7 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
         r"(?:pertinent |relevant )?family (?:(?:medical|health|psychiatric"
         r"|mental health) )?(?:history|hx)",
     ),
-    (SectionKind.FAMILY, r"fhx?|fam hx|family hx"),
+    (SectionKind.FAMILY, r"fhx?|f/hx?|fam\.? (?:hx|history)|family hx"),
     (SectionKind.ALLERGIES, r"(?:drug |medication |food )?(?:allergies|allergy)(?: list)?(?: and intolerances)?"),
     (
         SectionKind.EDUCATION,
@@ -91,10 +91,20 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
         r"|primary diagnosis|diagnos[ei]s"
         r"|orders|impression|visit date|provider|location",
     ),
+    # British notes: presenting complaint and its history, drug, social, psychiatric and obstetric history, on
+    # examination, mental state, impression, investigations.
+    (
+        SectionKind.OTHER,
+        r"p/?c|presenting complaint|h/?o?pc|(?:history of )?presenting complaint|d/?hx?|drug (?:history|hx)|drugs?"
+        r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?"
+        r"|obs(?:tetric)? (?:history|hx)|o/hx?|gynae (?:history|hx)"
+        r"|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
+        r"|meds|investigations?|management|comments?|problem title",
+    ),
 )
 _ANY_NAME = "|".join(f"(?P<{kind.name}_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES))
 _SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
-# In capitals alone on its line (ACI-Bench): no colon.
+# Alone on its line (ACI-Bench, British notes): no colon.
 _BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
 
 
@@ -111,8 +121,9 @@ class SectionMap:
         found: list[tuple[int, SectionKind]] = []
         for pattern in (_SECTION, _BARE_SECTION):
             for match in pattern.finditer(text):
-                if pattern is _SECTION or match.group().isupper():
-                    found.append((match.end(), SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]))
+                kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
+                if pattern is _SECTION or _is_bare_header(match.group().strip(), kind):
+                    found.append((match.end(), kind))
         found.sort()
         self._starts = [start for start, _ in found]
         self._kinds = [kind for _, kind in found]
@@ -121,6 +132,14 @@ class SectionMap:
         """Return the kind of the section around `position`; before any header it is OTHER."""
         index = bisect.bisect_right(self._starts, position) - 1
         return self._kinds[index] if index >= 0 else SectionKind.OTHER
+
+
+def _is_bare_header(name: str, kind: SectionKind) -> bool:
+    """Whether a section's name alone on its line, without a colon, opens that section.
+
+    In capitals it does. So does "Drug History", but not one such word ("Alcohol"), which may be an item of a list.
+    """
+    return name.isupper() or (name[0].isupper() and (" " in name or kind is SectionKind.FAMILY))
 
 
 def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:

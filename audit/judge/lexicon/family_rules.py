@@ -7,11 +7,11 @@ from clinaudit.audit.judge.lexicon.context import SectionKind
 from clinaudit.audit.judge.lexicon.rule import ANSWERS, Rule
 
 _KIN = (
-    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|dad|parent|son|daughter|child|brother"
+    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|mum|mam|dad|parent|son|daughter|child|brother"
     r"|sister)"
     r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
     r"|fianc[eé]e?"
-    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa)(?:s|\(s\))?"
+    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa|gran|grandad)(?:s|\(s\))?"
 )
 _OF_HIS = (
     r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
@@ -25,17 +25,30 @@ _BACK_TO_PATIENT = (
     r"|\band\s+(?:has|is|takes|reports)\b|\bs?he(?:'s| is| has| was)\b|\b(?:reports?|states?|says?|notes?"
     r"|noticed|describes?|concern(?:ed|s)?"
     r"|worried|brings|brought|denies|accompanied)\b|\b(?:his|her|their)\s+own\b"
+    # British notes on one line: "FH nil PMH depression".
+    r"|\b(?:pmhx?|dhx?|o/e|h?pc|mse|imp)\b"
 )
 #: In order; they stand within `RULES`.
 FAMILY_RULES: tuple[Rule, ...] = (
     Rule(
-        "family_section", "ambiguous", section=SectionKind.FAMILY, unless_before=r"\b(?:patient|pt|personal(?:ly)?)\b"
+        "family_section",
+        "ambiguous",
+        section=SectionKind.FAMILY,
+        unless_before=r"\b(?:patient|pt|personal(?:ly)?|pmhx?|dhx?|o/e|h?pc|mse|imp)\b",
     ),
+    # Who tells of a family history is not who has it ("patient reports a family history of"): only what stands after it
+    # turns back to the patient.
     Rule(
         "family_history",
         "ambiguous",
-        before=r"\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx)\b"
-        r"|\bf(?:am)?hx?\b|\bfam hx\b|\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b",
+        before=r"(?:\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx"
+        rf"|h/o)\b|\bf(?:am)?hx?\b|\bf/h\b|\bfam hx\b)(?!.*(?:{_BACK_TO_PATIENT}))",
+        unless_before=r"\bpersonal\b",
+    ),
+    Rule(
+        "family_has",
+        "ambiguous",
+        before=r"\bfamily\b[^.,]{0,20}\b(?:with|has|have|had)\b",
         unless_before=rf"(?:{_BACK_TO_PATIENT})",
     ),
     Rule(

@@ -80,6 +80,21 @@ EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
         "no chance",
         "not just",
         "not ready",
+        "nil of note",
+        "nil acute",
+        "nil new",
+        "nil else",
+        "nil other",
+        "nil further",
+        "nil regular",
+        "nil significant",
+        "nil relevant",
+        "nil by mouth",
+        "nil known",
+        "nil allergies",
+        "nil meds",
+        # What stands before it was denied: "allergies nil, depression stable".
+        "nil,",
     ),
     "preceding_negations": (
         "ruled out for",
@@ -109,6 +124,7 @@ EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
         "isn’t",
         "wasn’t",
         "absent",
+        "nil",
     ),
     "following_negations": (
         "was not present",
@@ -176,6 +192,12 @@ EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
         "with known",
         "with a history of",
         "; ",
+        # British notes on one line: "PMH nil DH sertraline".
+        "pmh",
+        "dh",
+        "dhx",
+        "o/e",
+        "imp",
     ),
 }
 

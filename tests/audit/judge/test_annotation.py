@@ -39,18 +39,29 @@ def test_a_code_alone_makes_present(judge: LexiconJudge) -> None:
 
 
 @pytest.mark.parametrize(
-    "note",
+    ("note", "present"),
     [
-        "patient has crying spells and feels hopeless. current medications: sertraline 50 mg.",
-        "denies depression.",
-        "family history: mother: positive for depression ;",
-        "depression screening offered.",
+        # The patient's own symptom or drug: neither a case nor a control.
+        ("patient has crying spells and feels hopeless.", None),
+        ("current medications: sertraline 50 mg.", None),
+        ("denies depression. current medications: sertraline 50 mg.", None),
+        # Not the patient's.
+        ("denies depression.", False),
+        ("psychiatric: negative for crying spells, anhedonia and depression.", False),
+        ("allergies: sertraline.", False),
+        ("family history: mother: positive for depression, takes sertraline ;", False),
+        ("depression screening offered.", False),
+        ("no complaints.", False),
     ],
 )
-def test_symptoms_drugs_denials_and_relatives_do_not(judge: LexiconJudge, note: str) -> None:
-    row = _annotate(judge, note)["depression"]
-    assert not row.present
+def test_a_drug_or_a_symptom_is_unknown_and_a_denial_or_a_relative_absent(
+    judge: LexiconJudge, note: str, present: bool | None
+) -> None:
+    row = _annotate(judge, "no complaints.", note, "no complaints.")["depression"]
+    assert row.present is present
     assert row.diagnosis_spans == ()
+    # What another note names stands, whatever this one gives.
+    assert _annotate(judge, "major depression.", note)["depression"].present is True
 
 
 def test_symptoms_and_drugs_are_listed_verbatim_and_once(judge: LexiconJudge) -> None:

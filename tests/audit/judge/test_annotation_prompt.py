@@ -63,6 +63,15 @@ def test_an_annotation_holds_what_the_answer_says():
     assert not any(other.present for other in rows if other is not row)
 
 
+@pytest.mark.parametrize(("field", "span"), [("medication_spans", "zoloft"), ("symptom_spans", "hx")])
+def test_what_is_not_stated_but_hinted_at_is_unknown(field: str, span: str) -> None:
+    rows = read_annotations(entries(**{field: [span]}), HISTORY, PANEL)
+    assert not isinstance(rows, str)
+    assert {row.diagnosis: row.present for row in rows} == {
+        item.id: None if item is DEPRESSION else False for item in PANEL
+    }
+
+
 @pytest.mark.parametrize(
     ("entry", "piece", "is_drug"),
     [

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.lexicon.british_sentences import BRITISH_CASES, BRITISH_MISSES
 from support.lexicon.first_sentences import CASES
 from support.lexicon.reading import PANEL, verdict_on
 from support.lexicon.trying_sentences import HARDER_CASES, KNOWN_MISSES, LATER_CASES
@@ -12,7 +13,7 @@ from clinaudit.audit.judge.verdict import invalid_reason
 from clinaudit.priors.diagnoses import Diagnosis
 
 
-@pytest.mark.parametrize(("text", "diagnosis", "status"), CASES + HARDER_CASES + LATER_CASES)
+@pytest.mark.parametrize(("text", "diagnosis", "status"), CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES)
 def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | None) -> None:
     verdict = verdict_on(judge, text, PANEL[diagnosis])
     assert verdict.patient_has_diagnosis == status
@@ -20,7 +21,7 @@ def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | No
     assert invalid_reason(verdict, text) is None
 
 
-@pytest.mark.parametrize(("text", "diagnosis", "status"), KNOWN_MISSES)
+@pytest.mark.parametrize(("text", "diagnosis", "status"), KNOWN_MISSES + BRITISH_MISSES)
 def test_known_misses_are_still_missed(judge: LexiconJudge, text: str, diagnosis: str, status: str) -> None:
     assert verdict_on(judge, text, PANEL[diagnosis]).patient_has_diagnosis != status
 

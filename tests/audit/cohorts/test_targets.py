@@ -1,0 +1,90 @@
+"""Who is probed: the cohorts' members, and a seeded sample where they are few."""
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clinaudit.audit.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, match_cohorts
+from clinaudit.audit.console.progress import Progress
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.schema.record import ARMS
+
+PANEL = load_panel(only=["hiv"])
+
+
+def people_of(sizes: dict[str, int]) -> dict[str, Any]:
+    """Return facts enough for matching, of so many patients in each arm."""
+    return {
+        f"{arm}{i:03d}": SimpleNamespace(
+            patient_id=f"{arm}{i:03d}", arm=arm, age=30 + i % 40, sex="female", note_count=3
+        )
+        for arm in ARMS
+        for i in range(sizes.get(arm, 0))
+    }
+
+
+def targets_of(
+    sizes: dict[str, int], *, labelled: int, cell: int = 8, secret: int = 0, seed: int = 0
+) -> tuple[dict[str, Any], Targets]:
+    """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
+    facts = people_of(sizes)
+    status = {
+        patient_id: {"hiv": number % 2 == 0} if (number := int(patient_id[-3:])) < labelled else {}
+        for patient_id in facts
+    }
+    choice = CohortChoice(
+        patients_per_cell=cell,
+        matcher="optimal",
+        second_matcher=None,
+        controls="any",
+        caliper=None,
+        seed=seed,
+        secret=secret,
+    )
+    return facts, match_cohorts(
+        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    )
+
+
+def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
+    return Counter(
+        facts[patient_id].arm
+        for patient_id, diagnoses in targets.diagnoses.items()
+        if of_cohort is None or bool(diagnoses) is of_cohort
+    )
+
+
+@pytest.mark.parametrize(("secret", "size"), [(0, 200), (9, 200), (30, 197), (99, 191)])
+def test_small_cohorts_are_filled_up_in_both_splits(secret: int, size: int) -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 250}, labelled=40, secret=secret)
+    assert by_arm(facts, targets) == {"train": size, "nontrain": size}
+    members = {member.patient_id for cohort in targets.cohorts for member in cohort.members}
+    assert {patient_id for patient_id, diagnoses in targets.diagnoses.items() if diagnoses} == members
+    assert by_arm(facts, targets, of_cohort=True)["train"] == 2 * (8 - min(secret % 10, secret % 5))
+    assert not targets.sampled
+
+
+def test_a_split_with_fewer_patients_is_taken_whole() -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 50}, labelled=40)
+    assert by_arm(facts, targets) == {"train": SAMPLE_SIZE, "nontrain": 50}
+
+
+def test_cohorts_that_hold_as_many_are_not_filled_up() -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 300}, labelled=300, cell=110)
+    assert by_arm(facts, targets) == {"train": 220, "nontrain": 220}
+    assert by_arm(facts, targets, of_cohort=False) == {}
+
+
+def test_without_a_cohort_all_are_a_sample() -> None:
+    facts, targets = targets_of({"train": 300}, labelled=40)
+    assert (by_arm(facts, targets), targets.sampled) == ({"train": SAMPLE_SIZE}, True)
+    assert set(targets.diagnoses.values()) == {()}
+
+
+def test_the_sample_is_of_the_seed() -> None:
+    sizes = {"train": 300, "nontrain": 300}
+    first, again, other = (targets_of(sizes, labelled=40, seed=seed)[1].diagnoses for seed in (1, 1, 2))
+    assert first == again
+    assert first.keys() != other.keys()
