@@ -20,6 +20,7 @@ from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_readings, measure_all_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
+from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.inputs import load_inputs
@@ -103,8 +104,9 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             revealed=revealed_by_judge(inputs.judge, annotations),
         )
         write_table(run.evidence, "priors", prior_rows(priors))
+        own_repeats = find_own_repeats(targets.diagnoses, inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(priors, inputs.decoding, store, progress, runner=runner)
+            engine = generate(priors, inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner)
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
@@ -115,6 +117,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 match_tokens=settings.ngram,
                 seed=settings.seed,
                 progress=progress,
+                recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
                 runner=runner,
             )
         for table, rows in memorization.tables.items():

@@ -13,6 +13,7 @@ from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.tiers import Fact, Tier
 from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.spans import Span
 
 #: The literal that ends a background prior (Appendix A).
 BACKGROUND_ENDING = "patient note:"
@@ -134,8 +135,7 @@ class PromptWriter:
             for fact in tier.facts
             if fact in facts.values and fact not in facts.in_note
         ]
-        end = held[-1].end if held else 0
-        header = next((item.span_chars for item in facts.headers if item.span_chars.start >= end), None)
+        header = following_header(facts, tier)
         if header is None:
             return "no header follows the last field"
         slices = [facts.note[start:stop] for start, stop in held]
@@ -179,6 +179,15 @@ class PromptWriter:
     @staticmethod
     def _excluded(facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
         return Prior(facts.patient_id, facts.arm, tier.id, tuple(diagnoses), prompt, 0, True, reason)
+
+
+def following_header(facts: PatientFacts, tier: Tier) -> Span | None:
+    """Return the header of the latest note that follows the tier's last field, in characters; None without one.
+
+    A fragment's prompt ends with it, and generation continues the note from there on.
+    """
+    end = max((facts.in_note[fact].span_chars for fact in tier.facts if fact in facts.in_note), default=Span(0, 0)).end
+    return next((item.span_chars for item in facts.headers if item.span_chars.start >= end), None)
 
 
 def write_priors(

@@ -8,8 +8,10 @@ from dataclasses import asdict, dataclass
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.generation.own_repeats import Recitations
+from clinaudit.audit.generation.record import Generation, as_unguarded
 from clinaudit.audit.memorization.evidence_rows import near_verbatim_rows, region_rows, segment_rows
+from clinaudit.audit.memorization.guard_summary import GuardedText, summarize_guard
 from clinaudit.audit.memorization.near_verbatim_summary import (
     NearVerbatimCounts,
     measure_near_verbatim,
@@ -51,29 +53,40 @@ def measure_memorization(
     match_tokens: int,
     seed: int,
     progress: Progress,
+    recitations: Recitations | None = None,
     runner: ShardRunner | None = None,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
-    `seed` is that of the bootstrap over patients.
+    `seed` is that of the bootstrap over patients. Without `recitations` the guard's cuts are not accounted for.
     """
     counts: list[tuple[MeasuredGeneration, NearVerbatimCounts]] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    longer = as_unguarded(generations)
+    if longer:
+        matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
         (item.attributed for item in matched), notes.corpus, progress=progress, runner=runner
     )
+    unguarded: dict[str, GenerationMetrics] = {}
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)
+        if len(counts) == len(generations):
+            unguarded[measured.metrics.generation_id] = measured.metrics
+            continue
         counts.append((measured, measure_near_verbatim(near, measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
     metrics = [item.metrics for item, _ in counts]
+    results = _summarize(counts, match_tokens=match_tokens, seed=seed, progress=progress)
+    if recitations is not None:
+        _add_guard(results, metrics, GuardedText.of(generations, unguarded, recitations), seed=seed)
     return MeasuredMemorization(
-        results=_summarize(counts, match_tokens=match_tokens, seed=seed, progress=progress),
+        results=results,
         metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
@@ -101,3 +114,12 @@ def _summarize(
                     results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
                     advance(1)
     return results
+
+
+def _add_guard(
+    results: MemorizationResults, metrics: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int
+) -> None:
+    for tier, arms in results.items():
+        for arm, summary in arms.items():
+            rows = [row for row in metrics if (row.tier, row.arm) == (tier, arm)]
+            arms[arm] = summary.model_copy(update={"guard": summarize_guard(rows, guarded, seed=seed)})

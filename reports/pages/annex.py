@@ -18,6 +18,7 @@ from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
+    guard_table,
     memorization_table,
     near_verbatim_table,
     paper_view_table,
@@ -87,6 +88,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             shared_table(results),
             sections_table(results),
             near_verbatim_table(results),
+            guard_table(results),
             paper_view_table(content.exact, results),
         ),
     )

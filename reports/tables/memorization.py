@@ -5,6 +5,7 @@ Owns what stands in which column. A number that is not there is given in words; 
 
 from collections.abc import Sequence
 
+from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
@@ -20,6 +21,7 @@ from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
 FEW_PATIENTS = "few patients"
+_FRAGMENT_TIERS = frozenset(tier.id for tier in TIERS if tier.is_fragment)
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
@@ -155,6 +157,42 @@ def near_verbatim_table(results: PublishedResults) -> Table:
             rows.append((numbered_tier_title(tier), arm, windows, *shares, longest))
     heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
+
+
+def guard_table(results: PublishedResults) -> Table:
+    """Return what the repetition guard cut, and what stands in the text without its cuts, by tier and arm."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        guard = summary.guard
+        if guard is None or not is_measured(guard.repeating_share):
+            continue
+        cut = _two_digits(guard.recitation_tokens_cut) if tier in _FRAGMENT_TIERS else "–"
+        shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
+        without = (
+            guard.unguarded_memorized_fraction.mean,
+            guard.unguarded_attributable_fraction.mean,
+            guard.unguarded_hit_rate,
+        )
+        uncut = [estimate_text(share, share=True, interval=True) for share in without]
+        spared = count_text(guard.spared_patients)
+        rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], spared, *uncut))
+    heads = (
+        "Tier",
+        "Arm",
+        "Patients whose notes repeat themselves",
+        "Tokens it would cut off a recitation",
+        "Patients of whom it ended a text",
+        "Of these, patients whose own note explains it",
+        "Without that cut: memorized",
+        "Patient-attributable",
+        "Patients with a match",
+    )
+    about = (
+        "A text is cut where it repeats 20 tokens, as in the paper; every other table counts what is left. A note may"
+        " repeat itself: whoever recites it is cut too. The last three columns do not cut what the patient's own note"
+        " repeats as often."
+    )
+    return Table("What the repetition guard cut", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
 
 
 def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Table:
