@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
@@ -150,11 +150,13 @@ def cut_at_repeats(
     if first is None:
         return StoredGeneration(ids if text is None else (), output.finish_reason, text)
     later = first_repeated_ngram(ids, allowed=allowed)
-    is_longer = later != first
-    if text is None:
-        return StoredGeneration(ids[:first], "repetition", None, ids[:later] if is_longer else None)
-    longer = text if later is None else text[: spans[later].start]
-    return StoredGeneration((), "repetition", text[: spans[first].start], None, longer if is_longer else None)
+    kept, longer = (
+        StoredGeneration(ids[:end], "repetition", None)
+        if text is None
+        else StoredGeneration((), "repetition", text if end is None else text[: spans[end].start])
+        for end in (first, later)
+    )
+    return kept if later == first else replace(kept, unguarded=longer)
 
 
 def load_finished_generations(
@@ -171,8 +173,7 @@ def load_finished_generations(
         if prior.excluded or key not in stored:
             continue
         known = stored[key]
-        read = _read(known.token_ids, known.text, tokenizer)
-        is_longer = known.unguarded_ids is not None or known.unguarded_text is not None
+        read = _read(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -185,12 +186,13 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=_read(known.unguarded_ids or (), known.unguarded_text, tokenizer) if is_longer else None,
+            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
         )
 
 
-def _read(token_ids: tuple[int, ...], text: str | None, tokenizer: ModelTokenizer) -> GeneratedText:
-    """Return a stored text with its ids and each one's characters; `text` where the engine gave no ids."""
+def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+    """Return a stored text with its ids and each one's characters."""
+    token_ids, text = stored.token_ids, stored.text
     if text is None:
         text, spans = tokenizer.decode_with_spans(token_ids)
     else:

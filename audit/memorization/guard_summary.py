@@ -18,9 +18,10 @@ from clinaudit.reports.exact.memorization import Guard, PatientFraction
 class GuardedText:
     """What the guard did to each generation, and would do to perfect recitations."""
 
-    #: Ids of the generations that it ended.
+    #: Ids of the generations that it ended, and of those that the second rule keeps more of.
     ended: frozenset[str]
-    #: Counts of a generation by the second rule, where that keeps more; by id.
+    spared: frozenset[str]
+    #: Counts of a generation by the second rule, where they may differ; by id.
     unguarded: Mapping[str, GenerationMetrics]
     recitations: Recitations
 
@@ -32,8 +33,8 @@ class GuardedText:
         recitations: Recitations,
     ) -> "GuardedText":
         """Return the account of a run's generations."""
-        ended = (item.generation_id for item in generations if item.finish_reason == "repetition")
-        return cls(frozenset(ended), unguarded, recitations)
+        ended = frozenset(item.generation_id for item in generations if item.finish_reason == "repetition")
+        return cls(ended, frozenset(unguarded), unguarded, recitations)
 
 
 def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int) -> Guard:
@@ -46,7 +47,7 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
     recitations = guarded.recitations
     second = [guarded.unguarded.get(row.generation_id, row) for row in rows]
     ended = [row for row in rows if row.generation_id in guarded.ended]
-    spared = {row.patient_id for row in ended if row.generation_id in guarded.unguarded}
+    spared = [row for row in rows if row.generation_id in guarded.spared]
     cuts = {
         row.patient_id: recitations.cuts[row.patient_id, row.tier]
         for row in rows
@@ -55,9 +56,9 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
     return Guard(
         repeating_patients=len({row.patient_id for row in rows} & recitations.repeating),
         ended_generations=len(ended),
-        spared_generations=sum(row.generation_id in guarded.unguarded for row in ended),
+        spared_generations=len(spared),
         ended_patients=len({row.patient_id for row in ended}),
-        spared_patients=len(spared),
+        spared_patients=len({row.patient_id for row in spared}),
         recitation_tokens_cut=ratio_over_patients(((patient, cut, 1) for patient, cut in cuts.items()), seed=seed),
         recitation_cut_patients=sum(cut > 0 for cut in cuts.values()),
         unguarded_memorized_fraction=_mean(second, _memorized, seed=seed),

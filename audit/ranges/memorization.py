@@ -86,6 +86,8 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
 def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
     """Return what the repetition guard cut; `patients` is the size of the arm."""
     ended = add([coarse.ended["spared"], coarse.ended["cut"]])
+    fractions = {name: publish_fraction(fraction, patients) for name, fraction in coarse.fractions.items()}
+    hits = coarse.hits
     return PublishedGuard(
         repeating_patients=coarse.repeating["any"],
         repeating_share=share_range(coarse.repeating["any"], coarse.repeating["none"], total=patients),
@@ -93,10 +95,10 @@ def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
         ended_share=share_range(ended, coarse.ended["none"], total=patients),
         spared_patients=coarse.ended["spared"],
         recitation_tokens_cut=coarse.recitation_tokens_cut,
-        unguarded_memorized_fraction=publish_fraction(coarse.fractions["unguarded_memorized_fraction"], patients),
-        unguarded_attributable_fraction=publish_fraction(coarse.fractions["unguarded_attributable_fraction"], patients),
-        unguarded_hit_patients=coarse.hits["any"],
-        unguarded_hit_rate=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
+        unguarded_memorized_fraction=fractions.get("unguarded_memorized_fraction"),
+        unguarded_attributable_fraction=fractions.get("unguarded_attributable_fraction"),
+        unguarded_hit_patients=hits.get("any"),
+        unguarded_hit_rate=share_range(hits["any"], hits["none"], total=patients) if hits else None,
     )
 
 

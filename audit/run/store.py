@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
@@ -20,9 +20,9 @@ _MAX_ID = 2**31 - 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS generations (
-    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT,
-    unguarded_ids TEXT, unguarded_text TEXT
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
@@ -37,9 +37,8 @@ class StoredGeneration:
     finish_reason: str
     #: Only from engines that give no token ids; else None.
     text: str | None
-    #: The same beyond a cut that the patient's own note explains; both None where there is none.
-    unguarded_ids: tuple[int, ...] | None = None
-    unguarded_text: str | None = None
+    #: The same without a cut that the patient's own note explains; None where there is none.
+    unguarded: "StoredGeneration | None" = None
 
 
 class RunStore:
@@ -71,18 +70,27 @@ class RunStore:
 
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
-        longer = None if generation.unguarded_ids is None else json.dumps(generation.unguarded_ids)
-        ids = json.dumps(generation.token_ids)
-        row = (key, ids, generation.finish_reason, generation.text, longer, generation.unguarded_text)
+        longer = generation.unguarded
         with self._connection:
-            self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._connection.execute(
+                "INSERT INTO generations VALUES (?, ?, ?, ?)",
+                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
+            )
+            if longer is not None:
+                self._connection.execute(
+                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
+                )
 
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
-        rows = self._connection.execute(
-            "SELECT key, token_ids, finish_reason, text, unguarded_ids, unguarded_text FROM generations"
-        )
-        return {key: _generation(*row) for key, *row in rows}
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
+        found = {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
+            if key not in found:
+                raise damaged_state()
+            longer = _generation(ids, found[key].finish_reason, text)
+            found[key] = replace(found[key], unguarded=longer)
+        return found
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""
@@ -121,20 +129,15 @@ def open_store(run: RunDirectory) -> Iterator[RunStore]:
             ) from None
 
 
-def _generation(ids: object, reason: object, text: object, longer: object, longer_text: object) -> StoredGeneration:
-    if not isinstance(reason, str) or not isinstance(text, str | None) or not isinstance(longer_text, str | None):
-        raise damaged_state()
-    return StoredGeneration(_ids(ids), reason, text, None if longer is None else _ids(longer), longer_text)
-
-
-def _ids(stored: object) -> tuple[int, ...]:
+def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
     try:
-        token_ids = json.loads(str(stored))
+        token_ids = json.loads(str(ids))
     except (ValueError, RecursionError):
         raise damaged_state() from None
-    if not isinstance(token_ids, list) or not all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids):
+    whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
+    if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
         raise damaged_state()
-    return tuple(token_ids)
+    return StoredGeneration(tuple(token_ids), reason, text)
 
 
 def damaged_state() -> StorageError:

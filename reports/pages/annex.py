@@ -27,6 +27,7 @@ from clinaudit.reports.tables.memorization import (
     shared_table,
     short_texts_table,
     spread_table,
+    unguarded_table,
 )
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
@@ -89,6 +90,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             sections_table(results),
             near_verbatim_table(results),
             guard_table(results),
+            unguarded_table(results),
             paper_view_table(content.exact, results),
         ),
     )

@@ -92,10 +92,11 @@ class PublishedGuard(Record):
     #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
     #: background tier, and where 1 to 10 patients stand behind it or behind what it leaves out.
     recitation_tokens_cut: float | None
-    unguarded_memorized_fraction: FractionOfText
-    unguarded_attributable_fraction: FractionOfText
-    unguarded_hit_patients: Count
-    unguarded_hit_rate: PublishedEstimate
+    #: Null where the second rule keeps more of 1 to 10 patients, or of all but 1 to 10.
+    unguarded_memorized_fraction: FractionOfText | None
+    unguarded_attributable_fraction: FractionOfText | None
+    unguarded_hit_patients: Count | None
+    unguarded_hit_rate: PublishedEstimate | None
 
 
 class PublishedMemorization(Record):

@@ -23,7 +23,7 @@ from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.suppression.classes import STEP, Interval, exactly
+from clinaudit.reports.suppression.classes import STEP, Interval, exactly, is_enough
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseCohort,
@@ -181,11 +181,12 @@ class _Coarsening:
 
         ended, spared, cut = guard.ended_patients, guard.spared_patients, guard.recitation_cut_patients
         whole = {"spared": spared, "cut": ended - spared, "none": patients - ended}
+        is_shown = self._exact or is_enough(spared, patients - spared)
         return CoarseGuard(
             repeating=cells(guard.repeating_patients),
             ended=self._rules.cells(whole, step=self._arm_step),
-            hits=cells(guard.unguarded_hit_patients),
-            fractions={name: self._fraction(fraction) for name, fraction in guard.by_patient.items()},
+            hits=cells(guard.unguarded_hit_patients) if is_shown else {},
+            fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
             recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
         )
 

@@ -10,9 +10,10 @@ from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
     FractionOfText,
+    PublishedGuard,
     PublishedMemorization,
 )
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
@@ -160,39 +161,51 @@ def near_verbatim_table(results: PublishedResults) -> Table:
 
 
 def guard_table(results: PublishedResults) -> Table:
-    """Return what the repetition guard cut, and what stands in the text without its cuts, by tier and arm."""
+    """Return what the repetition guard cut, and would cut of a note that repeats itself, by tier and arm."""
     rows = []
-    for tier, arm, summary in memorization_summaries(results):
-        guard = summary.guard
-        if guard is None or not is_measured(guard.repeating_share):
-            continue
-        cut = _two_digits(guard.recitation_tokens_cut) if tier in _FRAGMENT_TIERS else "–"
+    for tier, arm, guard in _guards(results):
         shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
-        without = (
-            guard.unguarded_memorized_fraction.mean,
-            guard.unguarded_attributable_fraction.mean,
-            guard.unguarded_hit_rate,
-        )
-        uncut = [estimate_text(share, share=True, interval=True) for share in without]
-        spared = count_text(guard.spared_patients)
-        rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], spared, *uncut))
+        # A background prompt names no note that could be recited.
+        cut = _two_digits(guard.recitation_tokens_cut) if tier in _FRAGMENT_TIERS else "–"
+        rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], count_text(guard.spared_patients)))
     heads = (
         "Tier",
         "Arm",
-        "Patients whose notes repeat themselves",
-        "Tokens it would cut off a recitation",
-        "Patients of whom it ended a text",
-        "Of these, patients whose own note explains it",
-        "Without that cut: memorized",
-        "Patient-attributable",
-        "Patients with a match",
+        "Patients with a note that repeats itself",
+        "Tokens cut off a perfect recitation",
+        "Patients of whom a text was cut",
+        "Of whom their own note explains the repeat",
     )
     about = (
-        "A text is cut where it repeats 20 tokens, as in the paper; every other table counts what is left. A note may"
-        " repeat itself: whoever recites it is cut too. The last three columns do not cut what the patient's own note"
-        " repeats as often."
+        "A generated text ends where 20 tokens of it come again, as in the paper. Where a note repeats itself, whoever"
+        " recites it is cut off too: this says of how many patients, and how much."
     )
-    return Table("What the repetition guard cut", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+
+
+def unguarded_table(results: PublishedResults) -> Table:
+    """Return the figures of text that is not cut where the patient's own note repeats itself, by tier and arm."""
+    rows = []
+    for tier, arm, guard in _guards(results):
+        fractions = (guard.unguarded_memorized_fraction, guard.unguarded_attributable_fraction)
+        means = (*(None if fraction is None else fraction.mean for fraction in fractions), guard.unguarded_hit_rate)
+        cells = [FEW_PATIENTS if one is None else estimate_text(one, share=True, interval=True) for one in means]
+        rows.append((numbered_tier_title(tier), arm, *cells))
+    heads = ("Tier", "Arm", "Memorized", "Patient-attributable", "Patients with a match")
+    about = (
+        "A second count beside the paper's: a text is cut only where it repeats 20 tokens more often than any of the"
+        " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
+    )
+    caption = "Memorization where a note's own repeats are not cut"
+    return Table(caption, heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+
+
+def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
+    return [
+        (tier, arm, summary.guard)
+        for tier, arm, summary in memorization_summaries(results)
+        if summary.guard is not None and is_measured(summary.guard.repeating_share)
+    ]
 
 
 def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Table:
