@@ -26,6 +26,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import read_facts
+from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
 from clinaudit.reports.schema.results import PublishedResults
@@ -78,7 +79,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         results = Results(
             key=secret_key(generation.text for generation in generations),
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
-            memorization=memorization.results[None],
+            memorization=by_view(memorization.results)[None],
             subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),
             warnings=[
                 "Only memorization of the generations given was analysed: no prompt was made here, no diagnosis was "

@@ -21,6 +21,7 @@ from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
+from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import (
     generate,
@@ -57,6 +58,7 @@ from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.facts import read_facts
+from clinaudit.priors.renderings import by_view, view_of
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
 
@@ -126,8 +128,9 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             revealed=revealed_by_judge(inputs.judge, annotations),
         )
         write_table(run.evidence, "priors", prior_rows(priors))
+        own_repeats = find_own_repeats(targets.diagnoses, inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(priors, inputs.decoding, store, progress, runner=runner)
+            engine = generate(priors, inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner)
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
@@ -138,7 +141,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 match_tokens=settings.ngram,
                 seed=settings.seed,
                 progress=progress,
-                beside=settings.probed.beside,
+                recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
                 runner=runner,
             )
         for table, rows in memorization.tables.items():
@@ -192,10 +195,15 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 priors=priors,
                 generations=generations,
                 judgements=judgements,
-                memorization=memorization.results,
+                memorization=by_view(memorization.results, settings.probed.beside),
                 disclosure=disclosure,
                 second_matcher=second_matcher,
-                subgroups=describe_subgroups(memorization.metrics, collected[None], facts=facts, corpus=inputs.corpus),
+                subgroups=describe_subgroups(
+                    [row for row in memorization.metrics if view_of(row.rendering, settings.probed.beside) is None],
+                    collected[None],
+                    facts=facts,
+                    corpus=inputs.corpus,
+                ),
                 judge_quality=quality,
                 tokens=count_tokens(inputs.corpus, cache, progress),
             ),

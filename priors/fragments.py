@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.priors.facts import FollowingHeader, PatientFacts
+from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import Fact, Tier
 from clinaudit.templates.spans import Span
 
@@ -70,6 +71,15 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
     is_beginning = facts.note.startswith(prompt) and _expected(facts, tier) <= facts.in_note.keys()
     return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, cuts=0)
+
+
+def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
+    """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
+    if rendering == "opening":
+        fragment = quote_opening(facts, tier)
+    else:
+        fragment = list_facts(facts, tier, {fact: fact.value for fact in Fact})
+    return "" if isinstance(fragment, str) else fragment.rest
 
 
 def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:

@@ -4,11 +4,13 @@ Owns their names, and which of them an audit asks. A tier's own figures are of t
 stand beside it, and nothing is pooled over them. Knows nothing of how a prompt is written.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
-from clinaudit.priors.tiers import TIERS, Tier
+from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
+
+Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
 #: alone, in the note's words (fragment tiers).
@@ -22,6 +24,16 @@ Fragment = Literal["opening", "facts", "both"]
 def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
     """Return the view that a prompt of this rendering belongs to, where the renderings `beside` stand apart."""
     return rendering if rendering in beside else None
+
+
+def by_view(
+    measured: Mapping[Rendering, Mapping[str, Measured]], beside: Collection[Rendering] = ()
+) -> dict[View, dict[str, Measured]]:
+    """Return what was measured by tier, of each view; `measured` is by rendering and tier."""
+    views: dict[View, dict[str, Measured]] = {None: {}}
+    for rendering, by_tier in measured.items():
+        views.setdefault(view_of(rendering, beside), {}).update(by_tier)
+    return {view: {tier: by_tier[tier] for tier in TIER_IDS if tier in by_tier} for view, by_tier in views.items()}
 
 
 @dataclass(frozen=True, slots=True)

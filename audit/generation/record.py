@@ -1,12 +1,22 @@
 """The record of one generation, as every stage takes it, and its row in the evidence."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """What a model wrote, or part of it."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    #: For each token its characters of `text`.
+    token_chars: Sequence[Span]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,23 @@ class Generation:
     #: For each token its characters of `text`.
     token_chars: Sequence[Span]
     finish_reason: str
+    #: The text without the repetition guard's cut at what the patient's own note repeats; None where there is none.
+    unguarded: GeneratedText | None = None
+
+
+def as_unguarded(generations: Iterable[Generation]) -> list[Generation]:
+    """Return the generations that go on beyond the guard's cut, each as if that cut had not been made."""
+    return [
+        replace(
+            generation,
+            text=generation.unguarded.text,
+            token_ids=generation.unguarded.token_ids,
+            token_chars=generation.unguarded.token_chars,
+            unguarded=None,
+        )
+        for generation in generations
+        if generation.unguarded is not None
+    ]
 
 
 def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
@@ -44,4 +71,5 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "text": generation.text,
             "token_ids": list(generation.token_ids),
             "finish_reason": generation.finish_reason,
+            "unguarded_token_ids": None if generation.unguarded is None else list(generation.unguarded.token_ids),
         }

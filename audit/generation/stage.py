@@ -7,15 +7,16 @@ import hashlib
 import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.generation.own_repeats import OwnRepeats
+from clinaudit.audit.generation.record import GeneratedText, Generation
 from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.model.engines.repetition_guard import Ngram, first_repeated_ngram
 from clinaudit.audit.model.token_spans import TokenSpans
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.evidence_tables import Row
@@ -90,12 +91,14 @@ def generate(
     store: RunStore,
     progress: Progress,
     *,
+    own_repeats: OwnRepeats,
     runner: ShardRunner | None = None,
 ) -> dict[str, str]:
     """Continue every prompt that has no generation yet; return the identity of the engine.
 
-    Each generation is on the disk before the next one counts. Raises `UsageError` where the engine changed since the
-    run began, or differs among the workers of a runner. A served model is asked from this process, runner or not.
+    Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
+    goes on to the budget. Raises `UsageError` where the engine changed since the run began, or differs among the
+    workers of a runner. A served model is asked from this process, runner or not.
     """
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -105,6 +108,7 @@ def generate(
             prompt_ids=decoding.tokenizer.encode_prompt(prior.prompt),
             prompt=prior.prompt,
             max_new_tokens=prior.max_new_tokens,
+            guarded=prior.patient_id not in own_repeats.repeating,
         )
         for key, prior in planned.items()
     ]
@@ -127,7 +131,8 @@ def generate(
                 if engine_identity != identity:
                     store.bind_settings({"engine identity": engine_identity})
                     identity = engine_identity
-                store.add_generation(output.key, _as_stored(output, decoding.tokenizer))
+                allowed = own_repeats.allowed(planned[output.key].patient_id)
+                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
                 advance(1)
     return identity
 
@@ -144,15 +149,30 @@ def _decode_here(
         engine.close()
 
 
-def _as_stored(output: GenerationOutput, tokenizer: ModelTokenizer) -> StoredGeneration:
-    """Return an engine's output as it is stored; a served model's text is cut by the repetition guard here."""
-    if output.text is None:
-        return StoredGeneration(output.token_ids, output.finish_reason, None)
-    token_ids, spans = tokenizer.encode_with_spans(output.text)
-    repeat = first_repeated_ngram(token_ids)
-    if repeat is None:
-        return StoredGeneration((), output.finish_reason, output.text)
-    return StoredGeneration((), "repetition", output.text[: spans[repeat].start])
+def cut_at_repeats(
+    output: GenerationOutput, tokenizer: ModelTokenizer, allowed: Mapping[Ngram, int]
+) -> StoredGeneration:
+    """Return an engine's output as it is stored: cut by the repetition guard, and, where that differs, by its twin.
+
+    The twin cuts where an n-gram occurs more often than in any of the patient's notes; `allowed` says how often. An
+    engine with token ids has guarded the output itself unless there are such n-grams.
+    """
+    ids, text = output.token_ids, output.text
+    if text is not None:
+        ids, spans = tokenizer.encode_with_spans(text)
+    elif not allowed:
+        return StoredGeneration(ids, output.finish_reason, None)
+    first = first_repeated_ngram(ids)
+    if first is None:
+        return StoredGeneration(ids if text is None else (), output.finish_reason, text)
+    later = first_repeated_ngram(ids, allowed=allowed)
+    kept, longer = (
+        StoredGeneration(ids[:end], "repetition", None)
+        if text is None
+        else StoredGeneration((), "repetition", text if end is None else text[: spans[end].start])
+        for end in (first, later)
+    )
+    return kept if later == first else replace(kept, unguarded=longer)
 
 
 def load_finished_generations(
@@ -168,12 +188,7 @@ def load_finished_generations(
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
         key, known = generation_id(prior), stored[_decoding_key(prior)]
-        if known.text is None:
-            token_ids = known.token_ids
-            text, spans = tokenizer.decode_with_spans(token_ids)
-        else:
-            text = known.text
-            token_ids, spans = tokenizer.encode_with_spans(text)
+        read = _read(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -183,11 +198,22 @@ def load_finished_generations(
             diagnoses=prior.diagnoses,
             cohorts=tuple(sorted(cohorts[key])),
             prompt=prior.prompt,
-            text=text,
-            token_ids=token_ids,
-            token_chars=TokenSpans.of(spans),
+            text=read.text,
+            token_ids=read.token_ids,
+            token_chars=read.token_chars,
             finish_reason=known.finish_reason,
+            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
         )
+
+
+def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+    """Return a stored text with its ids and each one's characters."""
+    token_ids, text = stored.token_ids, stored.text
+    if text is None:
+        text, spans = tokenizer.decode_with_spans(token_ids)
+    else:
+        token_ids, spans = tokenizer.encode_with_spans(text)
+    return GeneratedText(text, token_ids, TokenSpans.of(spans))
 
 
 def prior_rows(priors: Iterable[Prior]) -> Iterator[Row]:

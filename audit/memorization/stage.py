@@ -3,13 +3,15 @@
 Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.generation.own_repeats import Recitations
+from clinaudit.audit.generation.record import Generation, as_unguarded
 from clinaudit.audit.memorization.evidence_rows import near_verbatim_rows, region_rows, segment_rows
+from clinaudit.audit.memorization.guard_summary import GuardedText, summarize_guard
 from clinaudit.audit.memorization.near_verbatim_summary import (
     NearVerbatimCounts,
     measure_near_verbatim,
@@ -25,7 +27,7 @@ from clinaudit.audit.memorization.summary import (
 )
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
-from clinaudit.priors.renderings import Rendering, View, view_of
+from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -37,9 +39,9 @@ MemorizationResults = dict[str, dict[Arm, Memorization]]
 class MeasuredMemorization:
     """What the stage measured."""
 
-    #: The summary of each tier and arm; by rendering where that stands beside the tiers' own figures.
-    results: Mapping[View, MemorizationResults]
-    #: Counts of each generation of the tiers' own figures, in the order in which they were matched.
+    #: By rendering, the summary of each tier and arm.
+    results: Mapping[Rendering, MemorizationResults]
+    #: Counts of each generation, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]]
@@ -52,37 +54,50 @@ def measure_memorization(
     match_tokens: int,
     seed: int,
     progress: Progress,
-    beside: Collection[Rendering] = (),
+    recitations: Recitations | None = None,
     runner: ShardRunner | None = None,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
-    `seed` is that of the bootstrap over patients. The renderings `beside` are summarized apart.
+    `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
+    cuts are not accounted for.
     """
     counts: list[tuple[MeasuredGeneration, NearVerbatimCounts]] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    longer = as_unguarded(generations)
+    if longer:
+        matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
         (item.attributed for item in matched), notes.corpus, progress=progress, runner=runner
     )
+    unguarded: dict[str, GenerationMetrics] = {}
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)
+        if len(counts) == len(generations):
+            unguarded[measured.metrics.generation_id] = measured.metrics
+            continue
         counts.append((measured, measure_near_verbatim(near, measured.metrics)))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
     metrics = [item.metrics for item, _ in counts]
-    views: dict[View, list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {None: []}
+    guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
+    renderings: dict[Rendering, list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
     for row in counts:
-        views.setdefault(view_of(row[0].metrics.rendering, beside), []).append(row)
+        renderings.setdefault(row[0].metrics.rendering, []).append(row)
+    results = {
+        rendering: _summarize(rows, match_tokens=match_tokens, seed=seed, progress=progress)
+        for rendering, rows in renderings.items()
+    }
+    if guarded is not None:
+        for rendering, rows in renderings.items():
+            _add_guard(results[rendering], [row.metrics for row, _ in rows], guarded, seed=seed)
     return MeasuredMemorization(
-        results={
-            view: _summarize(of_view, match_tokens=match_tokens, seed=seed, progress=progress)
-            for view, of_view in views.items()
-        },
-        metrics=[row.metrics for row, _ in views[None]],
+        results=results,
+        metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
             "regions": regions,
@@ -109,3 +124,12 @@ def _summarize(
                     results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
                     advance(1)
     return results
+
+
+def _add_guard(
+    results: MemorizationResults, metrics: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int
+) -> None:
+    for tier, arms in results.items():
+        for arm, summary in arms.items():
+            rows = [row for row in metrics if (row.tier, row.arm) == (tier, arm)]
+            arms[arm] = summary.model_copy(update={"guard": summarize_guard(rows, guarded, seed=seed)})

@@ -23,7 +23,8 @@ from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults, from_json, to_json
-from clinaudit.reports.suppression.coarse import coarsen, decision_words
+from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.suppression.decision_words import decision_words
 
 RESULTS = "results.json"
 RUN_RECORD = "run.json"

@@ -12,6 +12,7 @@ from clinaudit.reports.schema.memorization import (
     CopiedPieces,
     FractionBin,
     FractionOfText,
+    PublishedGuard,
     PublishedMemorization,
     PublishedNearVerbatim,
     SectionComposition,
@@ -19,7 +20,12 @@ from clinaudit.reports.schema.memorization import (
     SharedPieces,
 )
 from clinaudit.reports.schema.numbers import CountRange
-from clinaudit.reports.suppression.coarse_table import CoarseFraction, CoarseGroup, CoarseMemorization
+from clinaudit.reports.suppression.coarse_table import (
+    CoarseFraction,
+    CoarseGroup,
+    CoarseGuard,
+    CoarseMemorization,
+)
 
 
 def find_patients(coarse: CoarseMemorization) -> CountRange:
@@ -32,6 +38,9 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
     if near is not None:
         partitions += [near.fraction.bins, near.extra_fraction.bins]
         partitions += [list(cells.values()) for cells in (near.patients, near.extra_patients)]
+    if coarse.guard is not None:
+        partitions += [fraction.bins for fraction in coarse.guard.fractions.values()]
+        partitions += [list(c.values()) for c in (coarse.guard.repeating, coarse.guard.ended, coarse.guard.hits)]
     return common_total(partitions)
 
 
@@ -70,6 +79,26 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
             extra_fraction=publish_fraction(near.extra_fraction, patients),
             longest_region=near.longest_region,
         ),
+        guard=None if coarse.guard is None else publish_guard(coarse.guard, patients),
+    )
+
+
+def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
+    """Return what the repetition guard cut; `patients` is the size of the arm."""
+    ended = add([coarse.ended["spared"], coarse.ended["cut"]])
+    fractions = {name: publish_fraction(fraction, patients) for name, fraction in coarse.fractions.items()}
+    hits = coarse.hits
+    return PublishedGuard(
+        repeating_patients=coarse.repeating["any"],
+        repeating_share=share_range(coarse.repeating["any"], coarse.repeating["none"], total=patients),
+        ended_patients=within(ended, patients),
+        ended_share=share_range(ended, coarse.ended["none"], total=patients),
+        spared_patients=coarse.ended["spared"],
+        recitation_tokens_cut=coarse.recitation_tokens_cut,
+        unguarded_memorized_fraction=fractions.get("unguarded_memorized_fraction"),
+        unguarded_attributable_fraction=fractions.get("unguarded_attributable_fraction"),
+        unguarded_hit_patients=hits.get("any"),
+        unguarded_hit_rate=share_range(hits["any"], hits["none"], total=patients) if hits else None,
     )
 
 

@@ -65,6 +65,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "text": "text",
         "token_ids": "ids",
         "finish_reason": "text",
+        "unguarded_token_ids": "ids",
     },
     "generation_metrics": {
         "generation_id": "text",

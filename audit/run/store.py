@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL
 CREATE TABLE IF NOT EXISTS generations (
     key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
@@ -36,6 +37,8 @@ class StoredGeneration:
     finish_reason: str
     #: Only from engines that give no token ids; else None.
     text: str | None
+    #: The same without a cut that the patient's own note explains; None where there is none.
+    unguarded: "StoredGeneration | None" = None
 
 
 class RunStore:
@@ -67,14 +70,27 @@ class RunStore:
 
     def add_generation(self, key: str, generation: StoredGeneration) -> None:
         """Commit one finished generation."""
-        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text)
+        longer = generation.unguarded
         with self._connection:
-            self._connection.execute("INSERT INTO generations VALUES (?, ?, ?, ?)", row)
+            self._connection.execute(
+                "INSERT INTO generations VALUES (?, ?, ?, ?)",
+                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
+            )
+            if longer is not None:
+                self._connection.execute(
+                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
+                )
 
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
         rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
-        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        found = {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
+            if key not in found:
+                raise damaged_state()
+            longer = _generation(ids, found[key].finish_reason, text)
+            found[key] = replace(found[key], unguarded=longer)
+        return found
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""

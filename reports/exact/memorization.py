@@ -95,6 +95,31 @@ class NearVerbatim(Record):
     extra_patients: int
 
 
+class Guard(Record):
+    """What the repetition guard cut at one tier in one arm; part of no other number (docs/methods.md, section 1).
+
+    The `unguarded_` figures are those of the second rule, which does not cut what the patient's own note repeats.
+    """
+
+    #: Patients of whom some own note holds a 20-gram twice.
+    repeating_patients: int
+    #: Generations that the guard ended, and those of them that the second rule keeps more of.
+    ended_generations: int
+    spared_generations: int
+    #: Patients of whom some generation is such a one.
+    ended_patients: int
+    spared_patients: int
+    #: Tokens that the guard would cut off a perfect recitation; mean over patients, none at a background tier.
+    recitation_tokens_cut: Estimate
+    #: Patients of whom it would cut any.
+    recitation_cut_patients: int
+    unguarded_memorized_fraction: Estimate
+    unguarded_attributable_fraction: Estimate
+    unguarded_hit_rate: Estimate
+    unguarded_hit_patients: int
+    by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
+
+
 class Memorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -138,3 +163,5 @@ class Memorization(Record):
     behind: dict[TextBasis, int]
     #: Counted separately; null where it was not measured.
     near_verbatim: NearVerbatim | None = None
+    #: Null where the program did not generate the text itself.
+    guard: Guard | None = None

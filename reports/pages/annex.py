@@ -19,6 +19,7 @@ from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
+    guard_table,
     memorization_table,
     near_verbatim_table,
     paper_view_table,
@@ -27,6 +28,7 @@ from clinaudit.reports.tables.memorization import (
     shared_table,
     short_texts_table,
     spread_table,
+    unguarded_table,
 )
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.prompts import prompts_table, rendering_tables
@@ -90,6 +92,8 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             shared_table(results),
             sections_table(results),
             near_verbatim_table(results),
+            guard_table(results),
+            unguarded_table(results),
             paper_view_table(content.exact, results),
         ),
     )

@@ -77,6 +77,29 @@ class PublishedNearVerbatim(Record):
     longest_region: float | None
 
 
+class PublishedGuard(Record):
+    """What the repetition guard cut; part of no other number.
+
+    The `unguarded_` figures are those of the second rule, which does not cut what the patient's own note repeats.
+    """
+
+    #: Patients of whom some own note holds a 20-gram twice, and their share.
+    repeating_patients: Count
+    repeating_share: PublishedEstimate
+    #: Patients of whom the guard ended some generation, their share, and those of whom the second rule keeps more.
+    ended_patients: Count
+    ended_share: PublishedEstimate
+    spared_patients: Count
+    #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
+    #: background tier, and where 1 to 10 patients stand behind it or behind what it leaves out.
+    recitation_tokens_cut: float | None
+    #: Null where the second rule keeps more of 1 to 10 patients, or of all but 1 to 10.
+    unguarded_memorized_fraction: FractionOfText | None
+    unguarded_attributable_fraction: FractionOfText | None
+    unguarded_hit_patients: Count | None
+    unguarded_hit_rate: PublishedEstimate | None
+
+
 class PublishedMemorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -106,3 +129,5 @@ class PublishedMemorization(Record):
     copy_forward: list[CopiedPieces]
     #: Null where it was not measured.
     near_verbatim: PublishedNearVerbatim | None = None
+    #: Null where the program did not generate the text itself.
+    guard: PublishedGuard | None = None

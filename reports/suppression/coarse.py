@@ -10,29 +10,27 @@ from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
-from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import JudgeQuality, Outcome
-from clinaudit.reports.exact.memorization import Memorization, NearVerbatim, PatientFraction
+from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, PatientFraction
 from clinaudit.reports.exact.results import PromptSummary, Results, StageCompleteness
 from clinaudit.reports.schema.cohorts import PublishedBalance
-from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.groups import PARTITIONS, Partition
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.suppression.classes import STEP, Interval, exactly
+from clinaudit.reports.suppression.classes import STEP, Interval, exactly, is_enough
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseCohort,
     CoarseCorpus,
-    CoarseDecision,
     CoarseFraction,
     CoarseGroup,
+    CoarseGuard,
     CoarseJudge,
     CoarseMemorization,
     CoarseNearVerbatim,
@@ -43,6 +41,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseSecondMatching,
     CoarseStage,
 )
+from clinaudit.reports.suppression.decision_words import decision_words
 from clinaudit.reports.suppression.rules import Rules, ages_of, has_ages, pool_groups
 
 #: Patients of an arm in one matched set, and in both arms: totals of sets keep their congruence if their steps do.
@@ -156,6 +155,7 @@ class _Coarsening:
             sections=self._sections(summary),
             copy_forward=self._rules.shares({row.notes: (row.pieces, row.patients) for row in summary.copy_forward}),
             near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, patients),
+            guard=None if summary.guard is None else self._guard(summary.guard, patients),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:
@@ -192,6 +192,21 @@ class _Coarsening:
                 {"any": near.extra_patients, "none": patients - near.extra_patients}, step=step
             ),
             longest_region=self._rules.text(near.longest_region.value, near.patients),
+        )
+
+    def _guard(self, guard: Guard, patients: int) -> CoarseGuard:
+        def cells(any_: int) -> dict[str, CountRange]:
+            return self._rules.cells({"any": any_, "none": patients - any_}, step=self._arm_step)
+
+        ended, spared, cut = guard.ended_patients, guard.spared_patients, guard.recitation_cut_patients
+        whole = {"spared": spared, "cut": ended - spared, "none": patients - ended}
+        is_shown = self._exact or is_enough(spared, patients - spared)
+        return CoarseGuard(
+            repeating=cells(guard.repeating_patients),
+            ended=self._rules.cells(whole, step=self._arm_step),
+            hits=cells(guard.unguarded_hit_patients) if is_shown else {},
+            fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
+            recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
         )
 
     # Disclosure
@@ -375,30 +390,6 @@ class _Coarsening:
                 step=STEP * _OF_SET,
             ),
         )
-
-
-def decision_words(decision: Decision) -> CoarseDecision:
-    """Return a verdict without what was observed."""
-    return CoarseDecision(
-        status=decision.status,
-        policy=decision.policy,
-        reason=decision.reason,
-        rules=tuple(
-            PublishedRule(
-                id=rule.id,
-                question=rule.question,
-                metric=rule.metric,
-                tier=rule.tier,
-                diagnosis=rule.diagnosis,
-                rendering=rule.rendering,
-                limit=rule.limit,
-                status=rule.status,
-                observed=PublishedEstimate(reason="not published"),
-                reason=rule.reason,
-            )
-            for rule in decision.rules
-        ),
-    )
 
 
 def _as_it_is(estimate: Estimate) -> PublishedEstimate:

@@ -46,6 +46,22 @@ class CoarseNearVerbatim:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseGuard:
+    """What the repetition guard cut at one tier and arm."""
+
+    #: Patients whose own notes repeat a 20-gram, and the others.
+    repeating: Cells
+    #: Patients of whom the second rule keeps more (`spared`), of whom the guard ended something all the same, and the
+    #: others.
+    ended: Cells
+    #: Patients with a match by the second rule, and without, and its fractions. Empty where the second rule keeps more
+    #: of 1 to 10 patients, or of all but 1 to 10: beside the first rule's, a mean would tell how many these are.
+    hits: Cells
+    fractions: Mapping[str, CoarseFraction]
+    recitation_tokens_cut: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseMemorization:
     """Memorization of one tier and arm."""
 
@@ -61,6 +77,7 @@ class CoarseMemorization:
     sections: tuple[tuple[str, Mapping[SectionKind, float | None]], ...]
     copy_forward: tuple[tuple[str, float | None], ...]
     near_verbatim: CoarseNearVerbatim | None
+    guard: CoarseGuard | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,15 @@ Owns what stands in which column. A number that is not there is given in words; 
 
 from collections.abc import Sequence
 
+from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
     FractionOfText,
+    PublishedGuard,
     PublishedMemorization,
 )
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
@@ -20,6 +22,7 @@ from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
 FEW_PATIENTS = "few patients"
+_FRAGMENT_TIERS = frozenset(tier.id for tier in TIERS if tier.is_fragment)
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
@@ -155,6 +158,54 @@ def near_verbatim_table(results: PublishedResults) -> Table:
             rows.append((numbered_tier_title(tier), arm, windows, *shares, longest))
     heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
+
+
+def guard_table(results: PublishedResults) -> Table:
+    """Return what the repetition guard cut, and would cut of a note that repeats itself, by tier and arm."""
+    rows = []
+    for tier, arm, guard in _guards(results):
+        shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
+        # A background prompt names no note that could be recited.
+        cut = _two_digits(guard.recitation_tokens_cut) if tier in _FRAGMENT_TIERS else "–"
+        rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], count_text(guard.spared_patients)))
+    heads = (
+        "Tier",
+        "Arm",
+        "Patients with a note that repeats itself",
+        "Tokens cut off a perfect recitation",
+        "Patients of whom a text was cut",
+        "Of whom their own note explains the repeat",
+    )
+    about = (
+        "A generated text ends where 20 tokens of it come again, as in the paper. Where a note repeats itself, whoever"
+        " recites it is cut off too: this says of how many patients, and how much."
+    )
+    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+
+
+def unguarded_table(results: PublishedResults) -> Table:
+    """Return the figures of text that is not cut where the patient's own note repeats itself, by tier and arm."""
+    rows = []
+    for tier, arm, guard in _guards(results):
+        fractions = (guard.unguarded_memorized_fraction, guard.unguarded_attributable_fraction)
+        means = (*(None if fraction is None else fraction.mean for fraction in fractions), guard.unguarded_hit_rate)
+        cells = [FEW_PATIENTS if one is None else estimate_text(one, share=True, interval=True) for one in means]
+        rows.append((numbered_tier_title(tier), arm, *cells))
+    heads = ("Tier", "Arm", "Memorized", "Patient-attributable", "Patients with a match")
+    about = (
+        "A second count beside the paper's: a text is cut only where it repeats 20 tokens more often than any of the"
+        " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
+    )
+    caption = "Memorization where a note's own repeats are not cut"
+    return Table(caption, heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+
+
+def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
+    return [
+        (tier, arm, summary.guard)
+        for tier, arm, summary in memorization_summaries(results)
+        if summary.guard is not None and is_measured(summary.guard.repeating_share)
+    ]
 
 
 def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Table:

@@ -1,7 +1,8 @@
 """Greedy decoding by a served model that speaks the OpenAI completions protocol.
 
 Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
-them. The server gives no token ids, so outputs carry text, before any repetition guard.
+them. The server gives no token ids, so outputs carry text, before any repetition guard: of a request, guarded or not,
+the server decodes as much.
 
 A server whose context is shorter than the audit was told refuses long prompts, or cuts them in silence, or ends answers
 early: each would make a model look as if it leaked less. All three end the audit with the cause; no answer of the

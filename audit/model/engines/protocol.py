@@ -20,6 +20,8 @@ class GenerationRequest:
     prompt: str
     #: At most this many tokens are decoded; at least 1.
     max_new_tokens: int
+    #: Whether the repetition guard ends the generation; if not, it ends at its end of sequence or budget alone.
+    guarded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class GenerationOutput:
     """One finished generation."""
 
     key: str
-    #: After the guard, end-of-sequence removed; empty where `text` is given.
+    #: After the guard, where the request is guarded; end-of-sequence removed; empty where `text` is given.
     token_ids: tuple[int, ...]
     finish_reason: FinishReason
     #: Only from engines that give no token ids (served models), before any guard; None otherwise.

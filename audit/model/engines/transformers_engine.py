@@ -25,8 +25,11 @@ class _Row:
     """One request in a batch."""
 
     request: GenerationRequest
-    guard: RepetitionGuard = field(default_factory=RepetitionGuard)
+    guard: RepetitionGuard = field(init=False)
     decoded: int = 0
+
+    def __post_init__(self) -> None:
+        self.guard = RepetitionGuard(active=self.request.guarded)
 
     def take(self, token: int, stop_token_ids: frozenset[int]) -> FinishReason | None:
         """Take the next token; return why the row is finished, None where it is not."""

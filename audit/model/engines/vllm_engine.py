@@ -1,7 +1,8 @@
 """Greedy decoding with vLLM, in this process (real vLLM; on CPU machines its CPU build).
 
 The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
-that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A).
+that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A), unless
+it is not guarded.
 """
 
 import json
@@ -125,7 +126,7 @@ class VllmEngine:
         """
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
-        guards = {str(position): RepetitionGuard() for position in range(len(requests))}
+        guards = {str(position): RepetitionGuard(active=request.guarded) for position, request in enumerate(requests)}
         added: dict[str, str] = {}
         try:
             with _incomplete_on_error():

@@ -17,6 +17,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import PromptWriter
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.record import ARMS
 
 MISSING = {"hiv": frozenset({"encounter_cc"})}
@@ -154,7 +155,7 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
         read_facts(corpus, PROFILE, corpus.patients),
         status=status,
         panel=panel,
-        tiers=["public_name", "encounter_cc", "encounter_cc_hpi"],
+        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi"), "facts"),
         writer=writer,
         progress=Progress(quiet=True),
     )

@@ -30,6 +30,18 @@ def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
         store.add_generation("g1", StoredGeneration((), "stop", None))
 
 
+def test_a_text_and_its_longer_twin_are_kept_together(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    by_ids = StoredGeneration((1,), "repetition", None, StoredGeneration((1, 2), "repetition", None))
+    by_text = StoredGeneration((), "repetition", "a", StoredGeneration((), "repetition", "a b"))
+    with open_store(run) as store:
+        store.add_generation("g1", by_ids)
+        store.add_generation("g2", by_text)
+        store.add_generation("g3", StoredGeneration((), "stop", None))
+    with open_store(run) as store:
+        assert store.generations() == {"g1": by_ids, "g2": by_text, "g3": StoredGeneration((), "stop", None)}
+
+
 def test_a_killed_process_loses_nothing_it_committed(tmp_path: Path) -> None:
     program = (
         "import os, sys\nfrom pathlib import Path\n"
@@ -92,6 +104,7 @@ def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
         "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL)",
         "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL)",
         "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL)",
+        "INSERT INTO unguarded VALUES ('g', '[1]', NULL)",
         "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
         "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
         "INSERT INTO settings VALUES ('--seed', 'garbage')",

@@ -23,6 +23,7 @@ from clinaudit.reports.tables.judge import (
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
+    guard_table,
     memorization_table,
     near_verbatim_table,
     paper_view_table,
@@ -30,6 +31,7 @@ from clinaudit.reports.tables.memorization import (
     sections_table,
     shared_table,
     spread_table,
+    unguarded_table,
 )
 from clinaudit.reports.tables.table import Table
 
@@ -46,6 +48,8 @@ def every_table(results: PublishedResults) -> list[Table]:
         shared_table(results),
         sections_table(results),
         near_verbatim_table(results),
+        guard_table(results),
+        unguarded_table(results),
         *metric_tables(results),
         verdicts_table(results),
         *subgroup_tables(results),
@@ -66,7 +70,8 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
-    for table in (*metric_tables(unmeasured()), near_verbatim_table(unmeasured()), corrected_table(unmeasured())):
+    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table, unguarded_table)]
+    for table in (*metric_tables(unmeasured()), *texts, corrected_table(unmeasured())):
         assert table.rows == ()
     assert subgroup_tables(PublishedResults()) == []
 
@@ -192,3 +197,14 @@ def test_texts_without_a_rating_have_a_column_only_where_there_are_any() -> None
     table = judge_matrix_table(RESULTS.model_copy(update={"judge_quality": changed}))
     assert table.columns[-1] == "Not rated"
     assert table.rows[0][-1] == "2"
+
+
+def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
+    cut, uncut = guard_table(RESULTS), unguarded_table(RESULTS)
+    background, fragment = cut.rows[0], next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "train")
+    assert background[3] == "–"
+    assert fragment[3] == "41"
+    assert "few patients" in uncut.rows[0]
+    shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "train")
+    assert shown[2].startswith("99% (")
+    assert "1 to 10 patients stand behind" in uncut.note

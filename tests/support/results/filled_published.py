@@ -327,7 +327,7 @@ def _unmeasured_text(text: PublishedMemorization, nothing: PublishedEstimate) ->
             **dict.fromkeys(("memorized_fraction", "memorized_fraction_without_echo", "attributable_fraction"), empty),
             **dict.fromkeys(("hit_rate", "short_share"), nothing),
             **dict.fromkeys(("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")),
-            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim")),
+            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "guard")),
             **{name: [] for name in ("k_distribution", "sections", "copy_forward")},
         }
     )

@@ -183,6 +183,7 @@ def all_null() -> Results:
                 patients=0,
                 extra_patients=0,
             ),
+            "guard": None,
         }
     )
     nobody = outcomes_of(((0,) * 5, (0,) * 5))

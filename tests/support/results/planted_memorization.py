@@ -10,6 +10,7 @@ from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import PatientDistribution
 from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
+    Guard,
     KBin,
     LengthSummary,
     Memorization,
@@ -124,5 +125,22 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
             },
             patients=hits,
             extra_patients=hits,
+        ),
+        guard=Guard(
+            repeating_patients=n // 2,
+            ended_generations=n // 3,
+            spared_generations=n // 4,
+            ended_patients=n // 3,
+            spared_patients=n // 4,
+            recitation_tokens_cut=Estimate(value=41.5, low=30.5, high=52.5, n=n),
+            recitation_cut_patients=n // 3,
+            unguarded_memorized_fraction=mean_of(memorized),
+            unguarded_attributable_fraction=mean_of(attributable),
+            unguarded_hit_rate=wilson(hits, n),
+            unguarded_hit_patients=hits,
+            by_patient={
+                "unguarded_memorized_fraction": fraction_of(n, hits, memorized),
+                "unguarded_attributable_fraction": fraction_of(n, hits, attributable),
+            },
         ),
     )

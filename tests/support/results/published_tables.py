@@ -8,6 +8,7 @@ from clinaudit.reports.schema.memorization import (
     CopiedPieces,
     FractionBin,
     FractionOfText,
+    PublishedGuard,
     PublishedMemorization,
     PublishedNearVerbatim,
     SectionComposition,
@@ -81,6 +82,18 @@ def memorization(form: Notation, *, leaks: bool, short: int, patients: int) -> P
             fraction=fraction(form, 0.99 if leaks else 0.02, most),
             extra_fraction=fraction(form, 0.01, (patients - 12, 12, 0, 0, 0)),
             longest_region=210.0 if leaks else None,
+        ),
+        guard=PublishedGuard(
+            repeating_patients=form.count(patients // 2),
+            repeating_share=form.rate(patients // 2, patients - patients // 2),
+            ended_patients=form.count(some),
+            ended_share=form.rate(some, patients - some),
+            spared_patients=form.count(some // 2),
+            recitation_tokens_cut=41.0 if leaks else None,
+            unguarded_memorized_fraction=fraction(form, 0.99, most) if leaks else None,
+            unguarded_attributable_fraction=fraction(form, 0.71, most) if leaks else None,
+            unguarded_hit_patients=form.count(some) if leaks else None,
+            unguarded_hit_rate=form.rate(some, patients - some) if leaks else None,
         ),
     )
 

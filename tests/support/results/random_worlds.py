@@ -47,10 +47,18 @@ AGES = {"<18": (5, 17), "18-34": (18, 34), "35-49": (35, 49), "50-64": (50, 64),
 CORPUS_PARTITIONS = ("sex", "race", "age")
 #: Tokens of a generation that is not short.
 TOKENS = 200
+#: The same fractions of the text that the repetition guard's second rule leaves.
+UNGUARDED = ("unguarded_attributable", "unguarded_memorized")
 #: Fractions of a generation's tokens, by patient; in each the next is at most the one before (but `near`, the most).
-FRACTIONS = ("near", "memorized", "unechoed", "attributable", "extra")
+FRACTIONS = ("near", "memorized", "unechoed", "attributable", "extra", *UNGUARDED)
 #: Of each pair, the second is part of the first.
-NESTED = (("near", "memorized"), ("memorized", "unechoed"), ("unechoed", "attributable"), ("near", "extra"))
+NESTED = (
+    ("near", "memorized"),
+    ("memorized", "unechoed"),
+    ("unechoed", "attributable"),
+    ("near", "extra"),
+    UNGUARDED[::-1],
+)
 _ENDS = (*(round(TOKENS * threshold) for threshold in THRESHOLDS), TOKENS)
 #: Bins of a fraction above zero, in tokens: above the first, at most the second.
 FRACTION_BINS = tuple(itertools.pairwise(_ENDS))

@@ -12,12 +12,12 @@ from support.results.random_worlds import (
     CONTENTS,
     COPY_BINS,
     FRACTION_BINS,
-    FRACTIONS,
     GROUPS,
     K_BINS,
     KINDS,
     SECTIONS,
     TOKENS,
+    UNGUARDED,
     World,
 )
 
@@ -53,7 +53,7 @@ def spread_evenly(total: int, among: int) -> list[int]:
 
 
 def measure_memorization(world: World, tier: str, arm: Arm) -> Memorization:
-    """Return the summary of one tier and arm, near-verbatim text among it."""
+    """Return the summary of one tier and arm, near-verbatim text among it, without what the guard cut."""
     generations = list_generations(world, tier, arm)
     near = _list_near_verbatim(world, tier, arm)
     return summarize_memorization(generations, match_tokens=MATCH_TOKENS, seed=0).model_copy(
@@ -65,7 +65,7 @@ def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
     """Return the metrics of each generation of one tier and arm."""
     patients = world.value(world.patients(tier, arm))
     hit = world.value(world.above(tier, arm, "memorized"))
-    fractions = _tokens_of_fractions(world, tier, arm)
+    fractions = tokens_of_fractions(world, tier, arm)
     place = f"mem/{tier}/{arm}/{{}}".format
     counts = world.counts
     stitched = _laid_out(counts, place("stitched"), patients)
@@ -141,12 +141,17 @@ def repeat_groups(groups: Sequence[str], counts: Sequence[int]) -> list[str]:
     return [group for group, count in zip(groups, counts, strict=True) for _ in range(count)]
 
 
-def _tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int]]:
+def tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int]]:
     """Return each fraction's tokens by rank, each at least the next where the sums allow it."""
     patients = world.value(world.patients(tier, arm))
     found: dict[str, list[int]] = {}
     below = [0] * patients
-    for fraction in ("attributable", "unechoed", "memorized", "near", "extra"):
+    for fraction in ("attributable", "unechoed", "memorized", "near", "extra", *UNGUARDED):
+        if f"mem/{tier}/{arm}/{fraction}/sum" not in world.counts:
+            # Drawn last, from the others.
+            continue
+        if fraction == UNGUARDED[0]:
+            below = [0] * patients
         ends = [
             FRACTION_BINS[k]
             for k in reversed(range(len(FRACTION_BINS)))
@@ -165,7 +170,7 @@ def _tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[in
             found[fraction] = [*rest, *tokens, *beyond]
         else:
             found[fraction] = below = [*tokens, *rest]
-    return {fraction: found[fraction] for fraction in FRACTIONS}
+    return found
 
 
 def _list_lengths(world: World, tier: str, arm: Arm, patients: int) -> list[int]:
@@ -175,7 +180,7 @@ def _list_lengths(world: World, tier: str, arm: Arm, patients: int) -> list[int]
 
 
 def _list_near_verbatim(world: World, tier: str, arm: Arm) -> list[NearVerbatimCounts]:
-    fractions = _tokens_of_fractions(world, tier, arm)
+    fractions = tokens_of_fractions(world, tier, arm)
     near = world.value(world.above(tier, arm, "near"))
     longest = spread_evenly(world.counts[f"mem/{tier}/{arm}/longest/sum"], near)
     patients = world.value(world.patients(tier, arm))

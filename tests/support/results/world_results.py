@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS, VERDICTS, World
+from support.results.world_guard import measure_guard
 from support.results.world_memorization import measure_memorization
 from support.results.world_people import (
     measure_cohort,
@@ -99,7 +100,11 @@ def _measure(world: World) -> Results:
         ),
         memorization={
             tier: {
-                arm: measure_memorization(world, tier, arm) for arm in ARMS if world.value(world.patients(tier, arm))
+                arm: measure_memorization(world, tier, arm).model_copy(
+                    update={"guard": measure_guard(world, tier, arm)}
+                )
+                for arm in ARMS
+                if world.value(world.patients(tier, arm))
             }
             for tier in world.tiers
         },

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, minus
+from support.results.world_guard import guard_cells
 from support.results.world_laws import laws
 from support.results.world_results import measure
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
@@ -197,6 +198,9 @@ def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]
         any_ = world.above(tier, arm, fraction)
         yield f"mem/{tier}/{arm}/{fraction}/any", any_
         yield f"mem/{tier}/{arm}/{fraction}/none", minus(patients, any_)
+    for partition, cells in guard_cells(world, tier, arm).items():
+        for cell, sum_ in cells.items():
+            yield f"mem/{tier}/{arm}/guard/{partition}/{cell}", sum_
     short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
     yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)
     for partition, groups in GROUPS.items():

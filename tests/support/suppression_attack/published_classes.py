@@ -29,11 +29,18 @@ from support.results.random_worlds import (
     add,
     minus,
 )
+from support.results.world_guard import guard_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.classes import OTHERS, MeanClass
-from clinaudit.reports.suppression.coarse_table import Coarse, CoarseFraction, CoarseGroup, CoarseMemorization
+from clinaudit.reports.suppression.coarse_table import (
+    Coarse,
+    CoarseFraction,
+    CoarseGroup,
+    CoarseGuard,
+    CoarseMemorization,
+)
 
 #: Patients behind a figure of text must be more than this, or nobody.
 _FEW = 10
@@ -178,6 +185,9 @@ class Reader:
         assert near is not None
         fractions = {_FRACTIONS[name]: fraction for name, fraction in coarse.fractions.items()}
         fractions |= {"near": near.fraction, "extra": near.extra_fraction}
+        if coarse.guard is not None:
+            fractions |= {name.removesuffix("_fraction"): shown for name, shown in coarse.guard.fractions.items()}
+            yield from self._guard(tier, arm, coarse.guard)
         for fraction, shown in fractions.items():
             yield from self._fraction(tier, arm, fraction, shown)
         for fraction, cells in (
@@ -227,6 +237,18 @@ class Reader:
         yield from self._shares(cells, shares)
         any_near = world.above(tier, arm, "near")
         yield from self._text(near.longest_region, add(place("longest/sum")), any_near, any_near)
+
+    def _guard(self, tier: str, arm: str, coarse: CoarseGuard) -> Iterator[Law]:
+        world, place = self._world, f"mem/{tier}/{arm}/guard/{{}}".format
+        for name, cells in guard_cells(world, tier, arm).items():
+            shown = getattr(coarse, name)
+            if shown:
+                yield from self._partition(cells, shown)
+        patients, cut = world.patients(tier, arm), add(place("recitation/patients"))
+        spared = add(place("spared"))
+        lost, others = add(place("recitation/sum")), minus(patients, cut)
+        yield from self._text(coarse.recitation_tokens_cut, lost, patients, cut, others)
+        yield from (self._few(part) for part in (spared, minus(patients, spared)))
 
     def _fraction(self, tier: str, arm: str, fraction: str, shown: CoarseFraction) -> Iterator[Law]:
         world = self._world

@@ -49,7 +49,7 @@ for turn in job["turns"]:
     except ClinauditError as error:
         print(json.dumps({"error": error.render(), "status": error.status}))
         sys.exit()
-    requests = [GenerationRequest(key, tuple(ids), "", budget) for key, ids, budget in turn["requests"]]
+    requests = [GenerationRequest(key, tuple(ids), "", *rest) for key, ids, *rest in turn["requests"]]
     if turn["abandon"]:
         stream = engine.generate(requests)
         next(stream)
@@ -168,6 +168,35 @@ def test_equals_plain_greedy_decoding(model, requests, outputs):
         assert (output.token_ids, output.finish_reason) == plain_greedy(model, request, {0})
 
 
+@pytest.fixture(scope="module")
+def partly_guarded(requests):
+    """The same requests, every third of which the guard leaves alone."""
+    return [dataclasses.replace(request, guarded=place % 3 > 0) for place, request in enumerate(requests)]
+
+
+def check_partly_guarded(partly_guarded, decoded, outputs):
+    """What is not guarded goes on; cut afterwards, it is what the guard leaves. The others are as ever."""
+    longer = 0
+    for request in partly_guarded:
+        whole, guarded = decoded[request.key], outputs[request.key]
+        if request.guarded:
+            assert whole == guarded
+            continue
+        assert whole.finish_reason in ("stop", "length")
+        if whole.finish_reason == "length":
+            assert len(whole.token_ids) == request.max_new_tokens
+        start = first_repeated_ngram(whole.token_ids)
+        assert whole.token_ids[:start] == guarded.token_ids
+        assert (guarded.finish_reason == "repetition") == (start is not None)
+        longer += start is not None
+    assert longer > 1
+
+
+def test_what_is_not_guarded_goes_on_and_its_cut_is_the_guards(model, partly_guarded, outputs):
+    for batch_size in (16, 1):
+        check_partly_guarded(partly_guarded, decode(model, partly_guarded, batch_size=batch_size), outputs)
+
+
 def test_budgets_are_kept(outputs, requests):
     for request in requests:
         output = outputs[request.key]
@@ -280,7 +309,9 @@ def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False):
         "batch_size": batch_size,
         "abandon": abandon,
         "ignore_stop_ids": ignore_stop_ids,
-        "requests": [(request.key, request.prompt_ids, request.max_new_tokens) for request in requests],
+        "requests": [
+            (request.key, request.prompt_ids, request.max_new_tokens, request.guarded) for request in requests
+        ],
     }
 
 
@@ -301,9 +332,13 @@ def run_vllm(model, *turns, torch_first=False):
 
 
 @pytest.fixture(scope="module")
-def from_vllm(model, requests):
-    """All requests in one batch, all one by one, and some that no id stops: in one process, which is slow to start."""
-    return run_vllm(model, *whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True))
+def from_vllm(model, requests, partly_guarded):
+    """All requests in one batch, all one by one, some that no id stops, and all with every third not guarded.
+
+    In one process, which is slow to start.
+    """
+    turns = [*whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True), turn(partly_guarded)]
+    return run_vllm(model, *turns)
 
 
 @pytest.mark.slow
@@ -321,6 +356,13 @@ def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, o
         assert result["identity"]["engine"] == "vllm"
         assert result["identity"]["dtype"] == "float32"
         assert result["identity"]["threads"] == "1"
+
+
+@pytest.mark.slow
+@needs_vllm
+def test_vllm_leaves_alone_what_is_not_guarded(partly_guarded, outputs, from_vllm):
+    decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in from_vllm[3]["outputs"]}
+    check_partly_guarded(partly_guarded, decoded, outputs)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The served-model engine against a real HTTP server on loopback that misbehaves on demand."""
 
+import dataclasses
 import json
 import logging
 import threading
@@ -117,6 +118,17 @@ def test_yields_text_and_asks_greedily(server, engine):
     for _, body in server.seen:
         assert (body["model"], body["temperature"], body["max_tokens"], body["n"]) == ("tiny", 0.0, 9, 1)
     assert list(engine.generate([])) == []
+
+
+def test_guarded_or_not_a_server_is_asked_the_same(server, engine):
+    loop = " ".join(["no change"] * 30)
+    whole, unguarded = (
+        next(engine.generate([dataclasses.replace(request("a", loop), guarded=guarded)])) for guarded in (True, False)
+    )
+    assert whole == unguarded
+    assert whole.text == loop.upper()
+    (_, first), (_, second) = server.seen
+    assert first == second
 
 
 def test_keeps_the_servers_finish_reason(server, engine):

@@ -1,0 +1,91 @@
+"""What the repetition guard cut, over the generations of one tier and arm (docs/methods.md, section 1).
+
+Owns the account of its cuts, and the figures by the second rule, under which what the patient's own note repeats is not
+cut. They stand in a block of their own: no other metric, rule or limit is made from them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.generation.own_repeats import Recitations
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.summary import GenerationMetrics, fraction_by_patient, ratio_over_patients
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.memorization import Guard, PatientFraction
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedText:
+    """What the guard did to each generation, and would do to perfect recitations."""
+
+    #: Ids of the generations that it ended, and of those that the second rule keeps more of.
+    ended: frozenset[str]
+    spared: frozenset[str]
+    #: Counts of a generation by the second rule, where they may differ; by id.
+    unguarded: Mapping[str, GenerationMetrics]
+    recitations: Recitations
+
+    @classmethod
+    def of(
+        cls,
+        generations: Sequence[Generation],
+        unguarded: Mapping[str, GenerationMetrics],
+        recitations: Recitations,
+    ) -> "GuardedText":
+        """Return the account of a run's generations."""
+        ended = frozenset(item.generation_id for item in generations if item.finish_reason == "repetition")
+        return cls(ended, frozenset(unguarded), unguarded, recitations)
+
+
+def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int) -> Guard:
+    """Return the account of one tier and arm; raises `ValueError` without a generation.
+
+    `rows` are the generations as the guard left them; `seed` is that of the bootstrap over patients.
+    """
+    if not rows:
+        raise ValueError("no generation to summarize")
+    recitations = guarded.recitations
+    second = [guarded.unguarded.get(row.generation_id, row) for row in rows]
+    ended = [row for row in rows if row.generation_id in guarded.ended]
+    spared = [row for row in rows if row.generation_id in guarded.spared]
+    cuts = {
+        row.patient_id: recitations.cuts[row.patient_id, row.tier]
+        for row in rows
+        if (row.patient_id, row.tier) in recitations.cuts
+    }
+    return Guard(
+        repeating_patients=len({row.patient_id for row in rows} & recitations.repeating),
+        ended_generations=len(ended),
+        spared_generations=len(spared),
+        ended_patients=len({row.patient_id for row in ended}),
+        spared_patients=len({row.patient_id for row in spared}),
+        recitation_tokens_cut=ratio_over_patients(((patient, cut, 1) for patient, cut in cuts.items()), seed=seed),
+        recitation_cut_patients=sum(cut > 0 for cut in cuts.values()),
+        unguarded_memorized_fraction=_mean(second, _memorized, seed=seed),
+        unguarded_attributable_fraction=_mean(second, _attributable, seed=seed),
+        unguarded_hit_rate=_mean(second, lambda row: float(row.memorized_tokens > 0), seed=seed),
+        unguarded_hit_patients=len({row.patient_id for row in second if row.memorized_tokens}),
+        by_patient={
+            "unguarded_memorized_fraction": _by_patient(second, _memorized),
+            "unguarded_attributable_fraction": _by_patient(second, _attributable),
+        },
+    )
+
+
+def _memorized(row: GenerationMetrics) -> float:
+    return row.memorized_tokens / row.tokens if row.tokens else 0.0
+
+
+def _attributable(row: GenerationMetrics) -> float:
+    return row.attributable_tokens / row.tokens if row.tokens else 0.0
+
+
+def _mean(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float], *, seed: int) -> Estimate:
+    return ratio_over_patients(((row.patient_id, value(row), 1) for row in rows), seed=seed)
+
+
+def _by_patient(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> PatientFraction:
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row.patient_id, []).append(value(row))
+    return fraction_by_patient(values)

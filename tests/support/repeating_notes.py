@@ -1,0 +1,56 @@
+"""Notes that repeat themselves, their corpus, and prompts of them."""
+
+from pathlib import Path
+
+from support.patient_facts import PROFILE, corpus_of
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.stage import Decoding, plan_priors
+from clinaudit.audit.model.audited_model import AuditedModel
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.prompts import Prior
+
+QUIET = Progress(quiet=True)
+HEAD = "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\ncc: cough\n"
+LINE = "left knee: no swelling, no warmth, full range of motion, no tenderness at rest.\n"
+OTHER = "right hip: pain on rotation since Monday, gait slow, uses a stick outdoors.\n"
+#: A note that says one line twice.
+REPEATING = f"{HEAD}hpi:\n{LINE}{OTHER}{LINE}plan: rest\n"
+PLAIN = f"{HEAD}hpi:\n{LINE}{OTHER}plan: rest\n"
+
+
+def corpus_with(directory: Path, notes: dict[str, list[str]]) -> Corpus:
+    return corpus_of(
+        directory,
+        [
+            {"patient_id": patient, "note_id": f"{patient}{at}", "text": text}
+            for patient, texts in notes.items()
+            for at, text in enumerate(texts)
+        ],
+    )
+
+
+def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[list[Prior], Decoding]:
+    """Return the prompts of all patients that end before the history of present illness."""
+    model = AuditedModel(
+        engine="transformers",
+        digest="",
+        tokenizer_directory=tokenizer.directory,
+        tokenizer_digest="",
+        context_length=4000,
+        files=None,
+        served=None,
+        approved_hosts=(),
+    )
+    decoding = Decoding(model, tokenizer, max_new_tokens=1000)
+    priors = plan_priors(
+        dict.fromkeys(corpus.patients, ()),
+        facts=read_facts(corpus, PROFILE, corpus.patients),
+        profile=PROFILE,
+        panel=(),
+        tiers=("encounter_cc",),
+        decoding=decoding,
+    )
+    return priors, decoding
