@@ -84,6 +84,7 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
             patient_id="p",
             arm="train",
             tier="encounter",
+            rendering="opening",
             diagnoses=(),
             cohorts=(),
             prompt="",
@@ -105,7 +106,7 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
             )
             for longer, recitations in ((None, account), (whole, account), (None, None))
         )
-    first, second, third = (run.results["encounter"]["train"] for run in (alone, beside, given))
+    first, second, third = (run.results["opening"]["encounter"]["train"] for run in (alone, beside, given))
     # `analyze` has no account.
     assert third.guard is None
     assert first.guard is not None
