@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from clinaudit.templates.headings import Heading, HeadingReader
 from clinaudit.templates.names import NO_LAYOUT
-from clinaudit.templates.note_fields import FieldFinder, FoundField
+from clinaudit.templates.note_fields import FieldFinder, FoundField, NoteFields
 from clinaudit.templates.profile import Layout, NoteProfile
 
 
@@ -21,8 +21,12 @@ class LaidOutNote:
     #: Whether the note fits the layout; one that fits none is read under the last.
     fits: bool
     headings: tuple[Heading, ...]
-    #: Facts by id, with where they stand.
-    fields: Mapping[str, FoundField]
+    found: NoteFields
+
+    @property
+    def fields(self) -> Mapping[str, FoundField]:
+        """All facts by id, with where they stand."""
+        return {**self.found.in_prose, **self.found.placed}
 
     @property
     def layout_name(self) -> str:
@@ -56,6 +60,7 @@ class LayoutReader:
 
 def _read(text: str, layout: Layout, reader: HeadingReader, finder: FieldFinder) -> LaidOutNote:
     headings = reader.read(text)
-    fields = finder.find(text, headings)
+    found = finder.find(text, headings)
     signed = layout.signature is None or layout.signature.found_in(text)
-    return LaidOutNote(layout, signed and all(fact in fields for fact in layout.required), tuple(headings), fields)
+    fits = signed and found.placed.keys() | found.in_prose.keys() >= set(layout.required)
+    return LaidOutNote(layout, fits, tuple(headings), found)
