@@ -67,7 +67,10 @@ class PatientFacts:
     patient_id: str
     arm: Split
     latest: Note
+    #: Facts in the latest note's structure: in its banner, or under their headers.
     in_note: Mapping[Fact, NoteField]
+    #: Facts that only a pattern found, in the prose below the banner ("Ada Lund is a 46-year-old …").
+    in_prose: Mapping[Fact, NoteField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
     #: One entry for each medication of the latest note.
@@ -79,7 +82,7 @@ class PatientFacts:
     note_count: int
     #: The layout of the profile under which the latest note was read; `NO_LAYOUT` where it fits none.
     layout: str
-    #: Facts that this layout says where to find in a note.
+    #: Facts that this layout says where to find in a note's structure: its openings should hold them.
     placed: frozenset[Fact]
     #: Where the banner of the latest note ends: at the first header that holds none of who, when and where.
     banner_end: int
@@ -111,6 +114,10 @@ class FactReader:
         note = self._layouts.read(text)
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
+        in_note, in_prose = (
+            {Fact(fact): _in_note(note, fact, field, offsets) for fact, field in part.items()}
+            for part in (note.found.placed, note.found.in_prose)
+        )
         stated = {fact: field.value for fact, field in fields.items()}
         values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
@@ -123,7 +130,8 @@ class FactReader:
             patient_id=patient_id,
             arm=patient.split,
             latest=latest,
-            in_note={fact: _in_note(note, fact, field, offsets) for fact, field in fields.items()},
+            in_note=in_note,
+            in_prose=in_prose,
             values=values,
             medications=self._medications(text, fields.get(Fact.MEDICATIONS)),
             headers=tuple(
@@ -134,7 +142,7 @@ class FactReader:
             note_count=len(notes),
             layout=note.layout_name,
             placed=frozenset(map(Fact, note.layout.placed)),
-            banner_end=offsets[note.banner_end],
+            banner_end=offsets[note.found.banner_end],
         )
 
     def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
@@ -151,7 +159,7 @@ class FactReader:
         return tuple(found)
 
 
-def _in_note(note: LaidOutNote, fact: Fact, field: FoundField, offsets: Sequence[int]) -> NoteField:
+def _in_note(note: LaidOutNote, fact: str, field: FoundField, offsets: Sequence[int]) -> NoteField:
     """Return a field in characters of the note as it stands (`offsets` of each character with line feeds only)."""
     return NoteField(
         value=field.value,

@@ -49,7 +49,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     )
     kept = [0, *(edge for cut in cuts for edge in cut), end]
     prompt = "".join(note[start:stop] for start, stop in zip(kept[::2], kept[1::2], strict=True))
-    return NoteFragment(prompt, note[end:], unbroken=_expected(facts, tier) <= facts.in_note.keys(), cuts=len(cuts))
+    return NoteFragment(prompt, note[end:], unbroken=_is_complete(facts, tier), cuts=len(cuts))
 
 
 def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
@@ -69,7 +69,7 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
-    is_beginning = facts.note.startswith(prompt) and _expected(facts, tier) <= facts.in_note.keys()
+    is_beginning = facts.note.startswith(prompt) and _is_complete(facts, tier)
     return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, cuts=0)
 
 
@@ -88,8 +88,9 @@ def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
     return field is not None and (fact in _BELOW_BANNER or field.span_chars.start < facts.banner_end)
 
 
-def _expected(facts: PatientFacts, tier: Tier) -> frozenset[Fact]:
-    return facts.placed.intersection(tier.facts)
+def _is_complete(facts: PatientFacts, tier: Tier) -> bool:
+    """Whether every fact of the tier that the layout places was found in the note."""
+    return facts.placed.intersection(tier.facts) <= facts.in_note.keys() | facts.in_prose.keys()
 
 
 def _following_header(facts: PatientFacts, held: Sequence[Span]) -> FollowingHeader | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from clinaudit.priors.facts import PatientFacts, read_age, read_sex
+from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.names import NO_LAYOUT
@@ -160,7 +160,7 @@ def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts]) -> LayoutF
     facts: dict[Fact, FactFit] = {}
     for fact_id, sources in placed_sources(layout).items():
         fact = Fact(fact_id)
-        fields = [known.in_note[fact] for known in patients if fact in known.in_note]
+        fields = [field for known in patients if (field := _field(known, fact)) is not None]
         is_read = _reader_of(fact, layout)
         facts[fact] = FactFit(
             patients=len(patients),
@@ -169,6 +169,10 @@ def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts]) -> LayoutF
             sources={**dict.fromkeys(sources, 0), **Counter(field.source for field in fields)},
         )
     return LayoutFit(name, len(patients), facts, sum(bool(known.headers) for known in patients))
+
+
+def _field(known: PatientFacts, fact: Fact) -> NoteField | None:
+    return known.in_note.get(fact) or known.in_prose.get(fact)
 
 
 def _reader_of(fact: Fact, layout: Layout) -> Callable[[str], bool]:
@@ -229,7 +233,7 @@ def _fact_findings(layout: str, fact: Fact, fit: FactFit) -> Iterator[Finding]:
 
 
 def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    values = Counter(known.in_note[fact].value for known in patients if fact in known.in_note)
+    values = Counter(field.value for known in patients if (field := _field(known, fact)) is not None)
     total = values.total()
     if total < _ENOUGH:
         return
@@ -247,9 +251,10 @@ def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> 
     as_said = exchanged = either = 0
     others = [other for form in layout.date_formats if (other := other_order(form)) is not None]
     for known in patients:
-        if fact not in known.in_note:
+        field = _field(known, fact)
+        if field is None:
             continue
-        value = known.in_note[fact].value
+        value = field.value
         said = next((form for form in layout.date_formats if read_date(value, (form,)) is not None), None)
         other = other_order(said) if said is not None else None
         if said is None:
@@ -279,7 +284,8 @@ def _order_findings(layout: str, fact: Fact, order: DateOrder) -> Iterator[Findi
 
 
 def _format_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    values = [known.in_note[fact].value for known in patients for fact in _DATES if fact in known.in_note]
+    found = [_field(known, fact) for known in patients for fact in _DATES]
+    values = [field.value for field in found if field is not None]
     unused = [form for form in layout.date_formats if not any(read_date(value, (form,)) for value in values)]
     if unused and values:
         text = f"layout {layout_name}: of {len(values)} dates in the notes none is written as {', '.join(unused)}"
@@ -292,10 +298,11 @@ def _format_findings(layout_name: str, layout: Layout, patients: Sequence[Patien
 def _birth_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     wrong = total = 0
     for known in patients:
-        if Fact.DOB not in known.in_note or Fact.VISIT_DATE not in known.in_note:
+        birth, visit = _field(known, Fact.DOB), _field(known, Fact.VISIT_DATE)
+        if birth is None or visit is None:
             continue
-        seen = read_date(known.in_note[Fact.VISIT_DATE].value, layout.date_formats)
-        born = read_birth_date(known.in_note[Fact.DOB].value, layout.date_formats, before=seen)
+        seen = read_date(visit.value, layout.date_formats)
+        born = read_birth_date(birth.value, layout.date_formats, before=seen)
         if born is not None and seen is not None:
             total += 1
             wrong += born > seen

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from clinaudit.templates.headings import Heading, HeadingReader
 from clinaudit.templates.names import NO_LAYOUT
-from clinaudit.templates.note_fields import FieldFinder, FoundField
+from clinaudit.templates.note_fields import FieldFinder, FoundField, NoteFields
 from clinaudit.templates.profile import Layout, NoteProfile
 
 
@@ -21,11 +21,12 @@ class LaidOutNote:
     #: Whether the note fits the layout; one that fits none is read under the last.
     fits: bool
     headings: tuple[Heading, ...]
-    #: Facts by id, with where they stand.
-    fields: Mapping[str, FoundField]
+    found: NoteFields
 
-    #: Where the banner ends, in characters: at the first header that holds none of who, when and where.
-    banner_end: int
+    @property
+    def fields(self) -> Mapping[str, FoundField]:
+        """All facts by id, with where they stand."""
+        return {**self.found.in_prose, **self.found.placed}
 
     @property
     def layout_name(self) -> str:
@@ -59,7 +60,7 @@ class LayoutReader:
 
 def _read(text: str, layout: Layout, reader: HeadingReader, finder: FieldFinder) -> LaidOutNote:
     headings = reader.read(text)
-    fields = finder.find(text, headings)
+    found = finder.find(text, headings)
     signed = layout.signature is None or layout.signature.found_in(text)
-    fits = signed and all(fact in fields for fact in layout.required)
-    return LaidOutNote(layout, fits, tuple(headings), fields, finder.banner_end(text, headings))
+    fits = signed and found.placed.keys() | found.in_prose.keys() >= set(layout.required)
+    return LaidOutNote(layout, fits, tuple(headings), found)

@@ -39,6 +39,18 @@ class FoundField:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteFields:
+    """The facts found in a note, by id."""
+
+    #: Facts in the note's structure: in its banner, or under their headers.
+    placed: Mapping[str, FoundField]
+    #: Facts that only a pattern found, below the banner: known, but of no use in telling where an opening ends.
+    in_prose: Mapping[str, FoundField]
+    #: Where the banner ends: at the first header that is not of visit date, provider or practice.
+    banner_end: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Label:
     """A known label in a line of the banner."""
 
@@ -62,17 +74,16 @@ class FieldFinder:
         self._label = _label_regex(self._known, layout.header_styles)
         self._lead = " \t" + "".join(_LEADS.get(style, "") for style in layout.header_styles)
 
-    def banner_end(self, text: str, headings: Sequence[Heading]) -> int:
-        """Return where the banner ends, in characters: at the first header that holds none of who, when and where."""
-        return next((item.span_chars.start for item in headings if item.header not in self._banner_headers), len(text))
-
-    def find(self, text: str, headings: Sequence[Heading]) -> dict[str, FoundField]:
-        """Return the facts that stand in `text`, by fact id; the first place that holds a value counts."""
-        # Labels are searched in the note's banner only: further down they may be about others.
-        banner = self.banner_end(text, headings)
+    def find(self, text: str, headings: Sequence[Heading]) -> NoteFields:
+        """Return the facts that stand in `text`; the first place that holds a value counts."""
+        # Labels are searched in the note's opening only: further down they may be about others.
+        banner = next(
+            (item.span_chars.start for item in headings if item.header not in self._banner_headers), len(text)
+        )
         found: dict[str, FoundField] = {}
+        in_prose: dict[str, FoundField] = {}
         for fact, field in self._by_pattern(text, banner):
-            found.setdefault(fact, field)
+            (found if field.span_chars.start < banner else in_prose).setdefault(fact, field)
         by_label: dict[str, FoundField] = {}
         for fact, field in self._by_label(text, banner):
             by_label.setdefault(fact, field)
@@ -94,7 +105,7 @@ class FieldFinder:
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
-        return found
+        return NoteFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
         for number, item in enumerate(self._layout.patterns, start=1):

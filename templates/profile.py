@@ -81,9 +81,12 @@ class Layout:
 
     @property
     def placed(self) -> frozenset[str]:
-        """Facts that this layout says where to find in a note."""
+        """Facts that this layout says where to find in a note's structure: in its banner, or under a header.
+
+        A fact that only a pattern looks for in the whole note stands in its prose; an opening need not hold it.
+        """
         by_field = {fact for fact, at in self.fields.items() if at.headers or at.labels or at.position}
-        return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns)))
+        return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns if not item.in_whole_note)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ def load_profile(path: Path | None = None) -> NoteProfile:
             f"note template {source.name} is not valid; mend what is listed",
             [f"line {line}: {problem}" for line, problem in found],
         )
-    return _profile(document)
+    return parse_profile(document)
 
 
 def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) -> list[str]:
@@ -177,7 +180,8 @@ def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) ->
     return [source.name if line is None else f"{source.name} line {line}" for line in found]
 
 
-def _profile(document: dict[str, Any]) -> NoteProfile:
+def parse_profile(document: dict[str, Any]) -> NoteProfile:
+    """Return the profile that a table holds in which `profile_problems` finds nothing."""
     section_of: dict[str, str] = {}
     parent_of: dict[str, str] = {}
     lexicon: set[str] = set()

@@ -118,6 +118,11 @@ def test_a_pattern_may_look_in_the_whole_note(tmp_path: Path) -> None:
     fields = LABELS + "[[patterns]]\nwhere = \"note\"\nregex = '(?P<age>\\d+)-year-old (?P<sex>\\w+)'\n"
     found = find(tmp_path, "cc: a 46-year-old male, brother of a 50-year-old\n", fields=fields)
     assert (found["age"], found["sex"]) == ("46", "male")
+    # In prose it tells nothing of where an opening ends; in the banner it does.
+    reader = LayoutReader(load_profile(tmp_path / "t.toml"))
+    assert reader.read("cc: a 46-year-old male\n").found.placed.keys() == {"chief_complaint"}
+    assert reader.read("a 46-year-old male\ncc: x\n").found.placed.keys() == {"age", "sex", "chief_complaint"}
+    assert "age" not in load_profile(tmp_path / "t.toml").layouts[0].placed
 
 
 BANNER = "\nElm Clinic, North Road\n\n  Lund, Ada | 1/2/1980 | F \nseen by Jo Ek\n\ncc: cough\nprovider: Ann\n"

@@ -1,11 +1,18 @@
 """Profiles that cannot work: each is refused with file, line and cause (docs/note-templates.md)."""
 
+import copy
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.profile import SHIPPED, load_profile
+from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
+from clinaudit.templates.profile_problems import profile_problems
 
 RIGHT = r"""name = "ours"
 date_formats = ["%m/%d/%Y"]
@@ -155,3 +162,23 @@ def test_a_name_that_means_nothing_or_two_things_is_refused(tmp_path: Path, monk
     with pytest.raises(BadInputError, match="ships, and a file here has that name too"):
         load_profile(Path("capitals"))
     assert load_profile(Path("./capitals").resolve()).name == "ours"
+
+
+def paths_of(entry: object, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    inner = entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, list) else ()
+    for key, value in inner:
+        yield (*at, key)
+        yield from paths_of(value, (*at, key))
+
+
+@pytest.mark.parametrize("value", [3, True, "", "x", [], [3], ["x"], [{}], {}, {"line": 1}], ids=repr)
+def test_any_entry_of_any_kind_is_refused_or_can_be_used(value: object) -> None:
+    document = tomllib.loads(THREE_LAYOUTS)
+    for path in paths_of(document):
+        wrong: Any = copy.deepcopy(document)
+        table = wrong
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]] = value
+        if not profile_problems(wrong):
+            LayoutReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
