@@ -124,6 +124,11 @@ class FactReader:
             note_count=len(notes),
         )
 
+    def fields_of(self, text: str) -> dict[Fact, NoteField]:
+        """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
+        plain = normalize_newlines(text)
+        return self._fields(plain, self._resolver.headings(plain))
+
     def _fields(self, text: str, headings: list[Heading]) -> dict[Fact, NoteField]:
         # Lines such as "patient: …" are searched in the note's opening only: further down they may be about others.
         opening = next(

@@ -17,6 +17,7 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 )
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
+from clinaudit.audit.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
@@ -63,7 +64,10 @@ def measure_memorization(
     near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
-        (item.attributed for item in matched), notes.corpus, progress=progress, runner=runner
+        (item.attributed for item in matched),
+        NoteMasker(notes.corpus, notes.profile),
+        progress=progress,
+        runner=runner,
     )
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
         measured = measure_generation(analyzed)

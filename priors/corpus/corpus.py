@@ -58,6 +58,11 @@ class Corpus:
         self._texts = parts.texts
 
     @property
+    def scratch(self) -> Path | None:
+        """The directory for nameless files that hold text of notes; None where that stays in memory."""
+        return self._texts.scratch
+
+    @property
     def has_counterfactual(self) -> bool:
         """Whether any patient is held out from training."""
         return any(patient.split == "nontrain" for patient in self.patients.values())

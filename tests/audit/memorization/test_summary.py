@@ -1,5 +1,7 @@
 """Figures of one tier from hand-made generations, with values worked out by hand (docs/methods.md, section 2)."""
 
+from dataclasses import replace
+
 import pytest
 
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
@@ -17,18 +19,18 @@ def figures(
     stitched: int = 0,
     cohorts: tuple[str, ...] = (),
 ) -> MeasuredGeneration:
-    attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
-    metrics = GenerationMetrics(
-        "g", patient, "train", "public", tokens, len(flags), echo, attributable, regions, stitched, min(regions, 2)
-    )
+    unmasked = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
+    own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
+    counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
+    metrics = GenerationMetrics("g", patient, "train", "public", *counts)
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
     return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
-REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)
-ECHO = TokenFlags("Plan", revealing=True, single_patient=True, echo=True)
-SHARED = TokenFlags("Plan", revealing=True, single_patient=False, echo=False)
-TEMPLATED = TokenFlags("Review of Systems", revealing=False, single_patient=True, echo=False)
+REVEALING = TokenFlags("Plan", True, single_patient=True, patient_specific=True, echo=False, from_prompt=False)
+ECHO = replace(REVEALING, echo=True)
+SHARED = replace(REVEALING, single_patient=False, patient_specific=False)
+TEMPLATED = replace(REVEALING, section="Review of Systems", revealing=False)
 
 
 def test_hand_computed_figures() -> None:

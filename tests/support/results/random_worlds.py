@@ -48,9 +48,15 @@ CORPUS_PARTITIONS = ("sex", "race", "age")
 #: Tokens of a generation that is not short.
 TOKENS = 200
 #: Fractions of a generation's tokens, by patient; in each the next is at most the one before (but `near`, the most).
-FRACTIONS = ("near", "memorized", "unechoed", "attributable", "extra")
+FRACTIONS = ("near", "memorized", "unechoed", "unmasked", "attributable", "extra")
 #: Of each pair, the second is part of the first.
-NESTED = (("near", "memorized"), ("memorized", "unechoed"), ("unechoed", "attributable"), ("near", "extra"))
+NESTED = (
+    ("near", "memorized"),
+    ("memorized", "unechoed"),
+    ("unechoed", "unmasked"),
+    ("unmasked", "attributable"),
+    ("near", "extra"),
+)
 _ENDS = (*(round(TOKENS * threshold) for threshold in THRESHOLDS), TOKENS)
 #: Bins of a fraction above zero, in tokens: above the first, at most the second.
 FRACTION_BINS = tuple(itertools.pairwise(_ENDS))
