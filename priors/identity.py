@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.facts import FactReader, NoteField
 from clinaudit.priors.tiers import Fact
 from clinaudit.priors.written_dates import WrittenDates
@@ -40,6 +39,21 @@ class Identity:
     practices: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class VisitNote:
+    """A note with what the tables say of its visit; for its reader it does not matter where the text comes from."""
+
+    text: str
+    visit_date: date | None
+    provider: str | None
+    practice: str | None
+
+
+def visit_note(note: Note, text: str) -> VisitNote:
+    """Return a note of the corpus with its text."""
+    return VisitNote(text, note.visit_date, note.provider, note.practice)
+
+
 class IdentityReader:
     """Reads the identity of each note of a patient, under one note template."""
 
@@ -47,9 +61,8 @@ class IdentityReader:
         self._facts = FactReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, corpus: Corpus, patient_id: str) -> list[Identity]:
-        """Return the identity of each of a patient's notes, in the order of `notes_of`."""
-        patient, notes = corpus.patients[patient_id], corpus.notes_of(patient_id)
+    def read(self, patient: Patient, notes: Sequence[VisitNote]) -> list[Identity]:
+        """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
         fields = [self._facts.fields_of(note.text) for note in notes]
         names = _texts([patient.name, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])

@@ -1,77 +1,65 @@
-"""Calendar days as a note template writes them: found in a value, and as a pattern that finds one day again in a text.
+"""Calendar days as a note template writes them, in any of its profile's `date_formats` (strptime).
 
-Owns what each strptime directive of a profile's `date_formats` can look like. Knows nothing of patients or notes.
+Owns what each directive of a format can look like in a text. Knows nothing of patients or notes.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 
-#: What a directive can look like, as strptime reads it, where the day says nothing of it: times, weekdays, weeks.
-_ANY: dict[str, str] = {
-    "a": r"[^\W\d_]+",
-    "A": r"[^\W\d_]+",
+#: What a directive can look like; the others are numbers of one or two digits.
+_LOOKS: dict[str, str] = {
+    **dict.fromkeys("aAbB", r"[^\W\d_]+"),
     "p": r"[ap]\.?m\.?",
     "Z": r"\w+",
     "z": r"[+-]?\d[\d:.]*",
-    "b": r"[^\W\d_]+",
-    "B": r"[^\W\d_]+",
     "Y": r"\d{4}",
     "j": r"\d{1,3}",
     "f": r"\d{1,6}",
     "%": "%",
 }
 _TWO_DIGITS = r"\d{1,2}"
-#: The same for one day.
-_OF_DAY: dict[str, Callable[[date], str]] = {
-    "d": lambda day: rf"0?{day.day}",
-    "m": lambda day: rf"0?{day.month}",
-    "Y": lambda day: f"{day.year:04}",
-    "y": lambda day: f"{day.year % 100:02}",
-    "b": lambda day: re.escape(day.strftime("%b")),
-    "B": lambda day: re.escape(day.strftime("%B")),
-    "j": lambda day: f"0{{0,2}}{day.timetuple().tm_yday}",
-}
-_DIRECTIVE = re.compile(r"%(?P<letter>.)|(?P<space>\s+)|(?P<literal>.)", re.DOTALL)
+_PART = re.compile(r"%(?P<letter>.)|(?P<space>\s+)|(?P<literal>.)", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_LEADING_ZERO = re.compile(r"\b0+(?=\d)")
 
 
 class WrittenDates:
-    """The days that texts of one template write, in any of its formats."""
+    """Reads days in texts of one template."""
 
     def __init__(self, formats: Sequence[str]) -> None:
-        self._formats = tuple(formats)
-        self._regexes = [
-            (form, re.compile(rf"(?<!\w){_pattern(form, None)}(?!\w)", re.IGNORECASE)) for form in self._formats
+        self._formats = [
+            (form, re.compile(rf"(?<!\w){_pattern(form)}(?!\w)", re.IGNORECASE)) for form in dict.fromkeys(formats)
         ]
 
     def find(self, text: str) -> frozenset[date]:
         """Return every day that a text holds by any format; two formats may read one place as two days."""
-        days: set[date] = set()
-        for form, regex in self._regexes:
-            for match in regex.finditer(text):
-                try:
-                    days.add(datetime.strptime(match[0], form).date())  # noqa: DTZ007 (a calendar day has no zone)
-                except ValueError:
-                    continue
-        return frozenset(days)
+        places = {match.start() for _, regex in self._formats for match in regex.finditer(text)}
+        return frozenset(day for place in places for _, day in self.at(text, place))
 
-    def pattern(self, day: date) -> str:
-        """Return a regular expression, without groups, for one day in every format that strptime would read as it."""
-        ways = dict.fromkeys(_pattern(form, day) for form in self._formats)
-        # The longest first: "06/13/2022 10:30" must win over "06/13/2022".
-        return "|".join(sorted(ways, key=len, reverse=True))
+    def at(self, text: str, start: int) -> Iterator[tuple[int, date]]:
+        """Yield each day that a text writes from a place on, with the place where it ends."""
+        for form, regex in self._formats:
+            match = regex.match(text, start)
+            if match is None:
+                continue
+            try:
+                yield match.end(), datetime.strptime(match[0], form).date()  # noqa: DTZ007 (a day has no zone)
+            except ValueError:
+                continue
+
+    def first_words(self, day: date) -> set[str]:
+        """Return the words or numbers, in lower case, with which a day can begin in a text."""
+        padded = [day.strftime(form).lower() for form, _ in self._formats]
+        words = (_WORD.search(text) for text in [*padded, *(_LEADING_ZERO.sub("", text) for text in padded)])
+        return {word[0] for word in words if word is not None}
 
 
-def _pattern(form: str, day: date | None) -> str:
+def _pattern(form: str) -> str:
     parts: list[str] = []
-    for match in _DIRECTIVE.finditer(form):
-        letter = match["letter"]
-        if match["space"]:
-            parts.append(r"\s+")
-        elif match["literal"]:
-            parts.append(re.escape(match["literal"]))
-        elif day is not None and letter in _OF_DAY:
-            parts.append(_OF_DAY[letter](day))
+    for match in _PART.finditer(form):
+        if match["letter"]:
+            parts.append(_LOOKS.get(match["letter"], _TWO_DIGITS))
         else:
-            parts.append(_ANY.get(letter, _TWO_DIGITS))
+            parts.append(r"\s+" if match["space"] else re.escape(match["literal"]))
     return "".join(parts)

@@ -10,6 +10,9 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.source_attribution import Piece, cut_region_text
 from clinaudit.audit.memorization.specificity.masked_notes import MaskableNote, NoteMasker
 from clinaudit.audit.memorization.specificity.value_mask import MaskedValue, holds_value, mask_text
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.identity import visit_note
+from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
 
@@ -26,16 +29,18 @@ class MaskedPiece:
 class PieceMasker:
     """Masks pieces patient by patient: the notes of one patient are kept."""
 
-    def __init__(self, notes: NoteMasker) -> None:
-        self._notes = notes
+    def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
+        self._corpus = corpus
+        self._masker = NoteMasker(profile)
         self._patient_id: str | None = None
         self._own: list[MaskableNote] = []
 
     def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
         """Return one piece of a generation as its source note masks it."""
         if generation.patient_id != self._patient_id:
-            self._own = self._notes.notes_of(generation.patient_id)
             self._patient_id = generation.patient_id
+            notes = [visit_note(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
+            self._own = self._masker.read(self._corpus.patients[generation.patient_id], notes)
         note = self._own[piece.note]
         start = piece.note_start_chars
         place = Span(start, start + len(piece.text))

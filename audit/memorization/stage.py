@@ -17,7 +17,6 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 )
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
@@ -65,7 +64,8 @@ def measure_memorization(
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
         (item.attributed for item in matched),
-        NoteMasker(notes.corpus, notes.profile),
+        notes.corpus,
+        notes.profile,
         progress=progress,
         runner=runner,
     )

@@ -4,7 +4,7 @@ Owns the order match → region → attribution → composition → K for genera
 over many generations (summary.py).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,11 +15,13 @@ from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.source_attribution import AttributedRegion, Piece, attribute_region, cut_region_text
-from clinaudit.audit.memorization.specificity.masked_notes import NoteMasker, pack_masked_notes
+from clinaudit.audit.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.memorization.token_sections import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
 
@@ -179,48 +181,34 @@ def label_tokens(
 
 def analyze_attributed(
     attributed: Iterable[AttributedGeneration],
-    masker: NoteMasker,
+    corpus: Corpus,
+    profile: NoteProfile,
     *,
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> Iterator[AnalyzedGeneration]:
     """Count the patients whose notes hold each piece, as it stands (K) and masked (masked K), and label the tokens.
 
-    K counts distinct patients among the train split and the target. All generations wait in memory until K is known,
-    since one scan of the corpus serves them all, and one of its masked copy.
+    Both count distinct patients among the train split and the target. All generations wait in memory until the counts
+    are known, since one scan of the corpus serves them all, and one of it masked.
     """
     attributed = list(attributed)
-    pieces = PieceMasker(masker)
+    texts = {piece.piece.text for item in attributed for piece in item.pieces}
+    notes = corpus.packed("train")
+    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
+        counts = count_patients(texts, notes, runner=runner, advance=advance)
+    masker = PieceMasker(corpus, profile)
     masked: list[list[MaskedPiece]] = []
-    with progress.stage("masking pieces", total=len(attributed), unit="generations") as advance:
+    with progress.stage("masking repeated text", total=len(attributed), unit="generations") as advance:
         for item in attributed:
-            masked.append([pieces.mask(piece.piece, item.generation) for piece in item.pieces])
+            masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
             advance(1)
-    counts = _train_counts({piece.piece.text for item in attributed for piece in item.pieces}, masker, runner, progress)
-    masked_counts = _masked_counts({piece.text for own in masked for piece in own}, masker, runner, progress)
+    masked_texts = {piece.text for own in masked for piece in own}
+    with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
+        masked_counts = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
     for item, own in zip(attributed, masked, strict=True):
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
         masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in own)
         tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), own)
         yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens)
-
-
-def _train_counts(
-    texts: Set[str], masker: NoteMasker, runner: ShardRunner | None, progress: Progress
-) -> Mapping[str, int]:
-    notes = masker.corpus.packed("train")
-    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
-        return count_patients(texts, notes, runner=runner, advance=advance)
-
-
-def _masked_counts(
-    texts: Set[str], masker: NoteMasker, runner: ShardRunner | None, progress: Progress
-) -> Mapping[str, int]:
-    if not texts:
-        return {}
-    size = masker.corpus.packed("train").size
-    with progress.stage("masking names and dates", total=size, unit="bytes of notes") as advance:
-        notes = pack_masked_notes(masker, advance=advance)
-    with progress.stage("counting patients, masked", total=notes.size, unit="bytes of notes") as advance:
-        return count_patients(texts, notes, runner=runner, advance=advance)

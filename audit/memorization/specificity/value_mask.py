@@ -1,12 +1,14 @@
 """Placeholders for the values that tell who a note is about and which visit (docs/methods.md, section 2, "Masked K").
 
 Owns where the values of one note's identity occur in a text, and the text with placeholders in their stead. Knows
-nothing of corpora or models. Case does not count, and a value is found as whole words only.
+nothing of corpora or models. Case does not count, and a value is found as whole words only. No pattern is compiled for
+a note: each of its words is looked up among the first words of the values, and the rest is compared there.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 from clinaudit.priors.identity import Identity
@@ -28,16 +30,23 @@ _TAKEN = str.maketrans(dict.fromkeys(PLACEHOLDERS.values(), "\ufffd"))
 
 #: Words and letter of each sex [choice]; pronouns are none, or the same clinical text about a man and about a woman
 #: would be one text.
-_SEXES: Final[dict[str, tuple[tuple[str, ...], str]]] = {
-    "female": (("female", "woman", "lady", "girl"), "f"),
-    "male": (("male", "man", "gentleman", "boy"), "m"),
-}
-#: The kind of value by its name.
-_KINDS: Final[dict[str, ValueKind]] = {kind: kind for kind in PLACEHOLDERS}
-#: A value ends where no word goes on; an age may have its unit or the letter of a sex after it: "46yo", "46F".
-_END: Final = r"(?!\w)"
-_AGE_END: Final = r"(?=(?:y|yo|yrs?|[fm])?(?!\w))"
-_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SEXES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("female", "woman", "lady", "girl"), "f"),
+    (("male", "man", "gentleman", "boy"), "m"),
+)
+_LETTERS: Final = frozenset(letter for _, letter in _SEXES)
+#: What an age is written together with: "46yo".
+_AGE_UNITS: Final = ("", "y", "yo", "yr", "yrs")
+_WORD = re.compile(r"\w+")
+_WORD_END = re.compile(r"(?!\w)")
+_SPACE = re.compile(r"\s+")
+#: A part of a name: letters, "O'Brien" as one.
+_NAME_PART = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+#: What may stand between two parts of one name; a full stop ends a sentence.
+_BETWEEN_NAMES = re.compile(r"[^\w\n.;:!?]{1,3}")
+#: After the letter of a sex, and before it: it stands for nothing in "f/u", "I'm" or "98.6 F".
+_LETTER_END = re.compile(r"(?![\w/'’])")
+_BEFORE_LETTER = re.compile(r"(?<![/'’°.])(?<!\d )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,40 +59,103 @@ class MaskedValue:
     says: frozenset[str]
 
 
+#: Returns where a value ends that begins at a place of a text in lower case, and what it says; None where none does.
+_Way = Callable[[str, int], tuple[int, Iterable[str]] | None]
+
+
 class ValueMask:
     """Finds the values of one identity in texts."""
 
     def __init__(self, identity: Identity, dates: WrittenDates) -> None:
-        days = sorted(identity.birth_dates | identity.visit_dates)
-        #: By group of the pattern.
-        self._days = {f"date{place}": day.isoformat() for place, day in enumerate(days)}
-        # Groups are named by kind, with a number where a kind has several. Values of many words come first.
-        ways = {
-            "provider": _literal(identity.providers),
-            "practice": _literal(identity.practices),
-            **{name: rf"(?:{dates.pattern(day)}){_END}" for name, day in zip(self._days, days, strict=True)},
-            "name": _name(identity.names),
-            "age": "|".join(str(age) + _AGE_END for age in sorted(identity.ages, reverse=True)),
-            "sex": _sex(identity.sexes),
-        }
-        whole_words = "|".join(f"(?P<{name}>{way})" for name, way in ways.items() if way)
-        letter = _sex_letter(identity.sexes, identity.ages)
-        found = [rf"(?<!\w)(?:{whole_words})" if whole_words else "", f"(?P<sex1>{letter})" if letter else ""]
-        self._regex = re.compile("|".join(filter(None, found)) or "(?!)", re.IGNORECASE)
+        #: By the first word: the ways in which a value can go on. The first one that does counts.
+        self._ways: dict[str, list[tuple[ValueKind, _Way]]] = {}
+        self._dates = dates
+        self._days = identity.birth_dates | identity.visit_dates
+        names = {part for name in identity.names for part in _NAME_PART.findall(_lower(name))}
+        self._name_parts = _longest_first(part for part in names if len(part) > 1)
+        self._initials = {part for part in names if len(part) == 1}
+        written = {_lower(value).rstrip(".") for value in identity.sexes}
+        sexes = [sex for sex in _SEXES if written & {*sex[0], sex[1]}]
+        self._sex_letters = {letter for _, letter in sexes}
+
+        # Values of many words come first: a provider's name may hold the patient's.
+        self._add_texts("provider", identity.providers)
+        self._add_texts("practice", identity.practices)
+        for word in {word for day in self._days for word in dates.first_words(day)}:
+            self._add("date", word, self._date)
+        for word in {_first_word(part) for part in self._name_parts}:
+            self._add("name", word, self._name)
+        for age in map(str, identity.ages):
+            for unit in (*_AGE_UNITS, *self._sex_letters):
+                self._add("age", age + unit, partial(self._age, len(age)))
+        self._add_texts("sex", [*(word for words, _ in sexes for word in words), *(written - _LETTERS)])
+        for letter in self._sex_letters:
+            self._add("sex", letter, _letter)
 
     def find(self, text: str) -> list[MaskedValue]:
         """Return the occurrences in a text, in order; they do not overlap."""
-        return [self._value(match) for match in self._regex.finditer(text)]
+        return list(self._find(_lower(text)))
 
-    def _value(self, match: re.Match[str]) -> MaskedValue:
-        group = match.lastgroup or ""
-        kind = _KINDS[group.rstrip("0123456789")]
-        says: Iterable[str] = ()
-        if kind == "date":
-            says = [self._days[group]]
-        elif kind == "name":
-            says = [word.casefold() for word in _LETTERS.findall(match[0])]
-        return MaskedValue(Span(*match.span()), kind, frozenset(says))
+    def _find(self, text: str) -> Iterator[MaskedValue]:
+        ways, end = self._ways, 0
+        for word in _WORD.finditer(text):
+            known = ways.get(word[0])
+            if known is None or word.start() < end:
+                continue
+            for kind, way in known:
+                found = way(text, word.start())
+                if found is not None:
+                    end = found[0]
+                    yield MaskedValue(Span(word.start(), end), kind, frozenset(found[1]))
+                    break
+
+    def _add(self, kind: ValueKind, word: str, way: _Way) -> None:
+        self._ways.setdefault(word, []).append((kind, way))
+
+    def _add_texts(self, kind: ValueKind, values: Iterable[str]) -> None:
+        for value in _longest_first(map(_lower, values)):
+            first = _WORD.search(value)
+            if first is not None:
+                words = value[first.start() :].split()
+                self._add(kind, first[0], partial(_go_on, words))
+
+    def _date(self, text: str, start: int) -> tuple[int, Iterable[str]] | None:
+        found = [(end, [day.isoformat()]) for end, day in self._dates.at(text, start) if day in self._days]
+        return max(found, default=None)
+
+    def _name(self, text: str, start: int) -> tuple[int, Iterable[str]] | None:
+        """Follow a name from one of its parts through its neighbours: "Green, Brandon J." is one name."""
+        end = self._part(text, start)
+        if end is None:
+            return None
+        while (between := _BETWEEN_NAMES.match(text, end)) is not None:
+            further = self._part(text, between.end()) or self._initial(text, between.end())
+            if further is None:
+                break
+            end = further
+        return end, _NAME_PART.findall(text[start:end])
+
+    def _part(self, text: str, start: int) -> int | None:
+        for part in self._name_parts:
+            if text.startswith(part, start) and _WORD_END.match(text, start + len(part)):
+                return start + len(part)
+        return None
+
+    def _initial(self, text: str, start: int) -> int | None:
+        """Return the end of an initial: with its point, or before a part; "a" alone is mostly a word."""
+        if text[start : start + 1] not in self._initials:
+            return None
+        if text.startswith(".", start + 1):
+            return start + 2
+        between = _BETWEEN_NAMES.match(text, start + 1)
+        return start + 1 if between is not None and self._part(text, between.end()) is not None else None
+
+    def _age(self, digits: int, text: str, start: int) -> tuple[int, Iterable[str]]:
+        """Return the end of an age: with the letter of the sex where that follows ("46F", "46 F")."""
+        end = start + digits
+        letter = end + text.startswith(" ", end)
+        has_letter = text[letter : letter + 1] in self._sex_letters and _LETTER_END.match(text, letter + 1)
+        return (letter + 1 if has_letter else end), ()
 
 
 def mask_text(text: str, values: Sequence[MaskedValue], span_chars: Span | None = None) -> str:
@@ -109,46 +181,36 @@ def holds_value(held: Iterable[MaskedValue], value: MaskedValue) -> bool:
     return bool(same) and value.says <= frozenset().union(*same)
 
 
-def _literal(values: Iterable[str]) -> str:
-    """Return a pattern for whole values, the longest first; what is between words may be any white space."""
-    ways = sorted(set(values), key=lambda value: (-len(value), value))
-    return "|".join(r"\s+".join(map(re.escape, value.split())) + _END for value in ways)
+def _lower(text: str) -> str:
+    """Return a text in lower case, character by character: some have two characters then, and are kept."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _name(names: Iterable[str]) -> str:
-    """Return a pattern for a name, in full or by some of its parts of two letters or more: neighbours are one name.
-
-    So "Green, Brandon J." and "Mary Ann Smith" are one placeholder each, however many words they have.
-    """
-    words = {word for name in names for word in _LETTERS.findall(name)}
-    parts = sorted((word for word in words if len(word) > 1), key=lambda word: (-len(word), word))
-    if not parts:
-        return _literal(names)
-    part = rf"(?:{'|'.join(map(re.escape, parts))}){_END}"
-    initials = "".join(sorted(word for word in words if len(word) == 1))
-    # An initial counts beside a part alone, and with its point or before the next part: "a" is mostly a word.
-    initial = rf"|[{initials}](?:\.|(?=[ \t]+{part}))" if initials else ""
-    return rf"{_literal(names)}|{part}(?:(?:[ \t]*,[ \t]*|[ \t]+|-)(?:{part}{initial}))*"
+def _longest_first(values: Iterable[str]) -> list[str]:
+    return sorted(set(values), key=lambda value: (-len(value), value))
 
 
-def _sexes(written: Iterable[str]) -> list[str]:
-    """Return the sexes that some values name."""
-    values = {value.casefold().rstrip(".") for value in written}
-    return [sex for sex, (words, letter) in _SEXES.items() if values & {*words, letter}]
+def _first_word(value: str) -> str:
+    word = _WORD.match(value)
+    return value if word is None else word[0]
 
 
-def _sex(written: Iterable[str]) -> str:
-    """Return a pattern for the words of a sex, and for other words that the sources have for it."""
-    words = [word for sex in _sexes(written) for word in _SEXES[sex][0]]
-    letters = {letter for _, letter in _SEXES.values()}
-    return _literal([*words, *(value for value in written if value.casefold().rstrip(".") not in letters)])
+def _go_on(words: Sequence[str], text: str, start: int) -> tuple[int, Iterable[str]] | None:
+    """Compare a value of some words; what is between them may be any white space."""
+    end = start
+    for place, word in enumerate(words):
+        if place:
+            space = _SPACE.match(text, end)
+            if space is None:
+                return None
+            end = space.end()
+        if not text.startswith(word, end):
+            return None
+        end += len(word)
+    return (end, ()) if _WORD_END.match(text, end) else None
 
 
-def _sex_letter(written: Iterable[str], ages: Iterable[int]) -> str:
-    """Return a pattern for the letter of a sex where it stands for it: in "46F" and "46 F" if 46 is the age.
-
-    Nowhere in "f/u", "I'm" or "98.6 F".
-    """
-    after_age = "".join(rf"|(?<=(?<!\d){age})|(?<=(?<!\d){age} )" for age in sorted(ages))
-    letters = "".join(_SEXES[sex][1] for sex in _sexes(written))
-    return rf"(?:(?<![\w/'’°.])(?<!\d ){after_age})[{letters}](?![\w/'’])" if letters else ""
+def _letter(text: str, start: int) -> tuple[int, Iterable[str]] | None:
+    is_sex = _BEFORE_LETTER.match(text, start) and _LETTER_END.match(text, start + 1)
+    return (start + 1, ()) if is_sex else None

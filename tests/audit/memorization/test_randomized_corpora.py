@@ -22,7 +22,6 @@ from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.specificity import patient_count as specificity
 from clinaudit.audit.memorization.specificity import window_index
-from clinaudit.audit.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
 from clinaudit.audit.memorization.summary import measure_generation
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, analyze_attributed
@@ -133,8 +132,7 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
         )
     notes, progress = read_back(corpus, folder), Progress(quiet=True)
     matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
-    masker = NoteMasker(notes, PROFILE)
-    found = analyze_attributed((item.attributed for item in matched), masker, progress=progress)
+    found = analyze_attributed((item.attributed for item in matched), notes, PROFILE, progress=progress)
     by_number = {int(item.attributed.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 
