@@ -2,7 +2,7 @@
 
 Owns where the values of one note's identity occur in a text, and the text with placeholders in their stead. Knows
 nothing of corpora or models. Case does not count, and a value is found as whole words only. No pattern is compiled for
-a note: each of its words is looked up among the first words of the values, and the rest is compared there.
+a note, which would take longer than reading it: the first word of each value is sought, and the rest compared there.
 """
 
 import re
@@ -97,16 +97,15 @@ class ValueMask:
         return list(self._find(_lower(text)))
 
     def _find(self, text: str) -> Iterator[MaskedValue]:
-        ways, end = self._ways, 0
-        for word in _WORD.finditer(text):
-            known = ways.get(word[0])
-            if known is None or word.start() < end:
+        end = 0
+        for start, word in sorted((place, first) for first in self._ways for place in _places(text, first)):
+            if start < end:
                 continue
-            for kind, way in known:
-                found = way(text, word.start())
+            for kind, way in self._ways[word]:
+                found = way(text, start)
                 if found is not None:
                     end = found[0]
-                    yield MaskedValue(Span(word.start(), end), kind, frozenset(found[1]))
+                    yield MaskedValue(Span(start, end), kind, frozenset(found[1]))
                     break
 
     def _add(self, kind: ValueKind, word: str, way: _Way) -> None:
@@ -189,6 +188,21 @@ def _lower(text: str) -> str:
 
 def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yield where a whole word begins; some times faster than a pattern that goes over all words."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (start and _is_word(text[start - 1])) and not (end < len(text) and _is_word(text[end])):
+            yield start
+        start = text.find(word, start + 1)
+
+
+def _is_word(char: str) -> bool:
+    r"""Whether a character is one of `\w`."""
+    return char.isalnum() or char == "_"
 
 
 def _first_word(value: str) -> str:
