@@ -108,3 +108,16 @@ def test_intervals_are_over_patients_and_reproducible() -> None:
     copied = [row for row in rows for _ in range(10)]
     wide = summarize_memorization(copied, match_tokens=5, seed=1).memorized_fraction
     assert (wide.low, wide.high) == pytest.approx((first.low, first.high))
+
+
+def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
+    house_style = replace(REVEALING, patient_specific=False)
+    fact = replace(REVEALING, from_prompt=True)
+    row = figures("a", tokens=100, flags=[REVEALING] * 10 + [house_style] * 20 + [fact] * 5 + [ECHO] * 4, regions=1)
+    summary = summarize_memorization([row], match_tokens=30, seed=0)
+    assert summary.attributable_fraction.value == pytest.approx(0.1)
+    assert summary.attributable_fraction_unmasked.value == pytest.approx(0.35)
+    assert summary.attributable_fraction_bounds.value == pytest.approx(0.1)
+    assert summary.by_patient["attributable_fraction_unmasked"].mean.value == pytest.approx(0.35)
+    # The paper's Figure 4 is by K as it stands.
+    assert summary.sections[0].revealing_single == 39
