@@ -145,6 +145,13 @@ class FactReader:
             banner_end=offsets[note.found.banner_end],
         )
 
+    def fields_of(self, text: str) -> dict[Fact, NoteField]:
+        """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
+        plain = normalize_newlines(text)
+        note = self._layouts.read(plain)
+        places = range(len(plain) + 1)
+        return {Fact(fact): _in_note(note, fact, field, places) for fact, field in note.fields.items()}
+
     def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
         if field is None:
             return ()

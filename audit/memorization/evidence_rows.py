@@ -13,7 +13,8 @@ from clinaudit.audit.run.evidence_tables import Row
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
     """Yield the rows of `regions.parquet` of one generation, one for each piece."""
     generation = analyzed.attributed.generation
-    for number, attributed, count in _numbered(analyzed):
+    numbered = zip(_numbered(analyzed), analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)
+    for (number, attributed), count, masked_count in numbered:
         start, end = attributed.piece.span_tokens
         yield {
             "generation_id": generation.generation_id,
@@ -28,13 +29,14 @@ def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
             "source_note_id": attributed.note_id,
             "copy_forward_count": attributed.piece.copy_forward_count,
             "patient_count": count,
+            "masked_patient_count": masked_count,
         }
 
 
 def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
     """Yield the rows of `segments.parquet` of one generation."""
     attributed_generation = analyzed.attributed
-    for number, attributed, _ in _numbered(analyzed):
+    for number, attributed in _numbered(analyzed):
         first = attributed.piece.span_tokens.start
         for segment in attributed.segments:
             yield {
@@ -61,9 +63,9 @@ def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[R
         }
 
 
-def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece, int]]:
-    """Yield each piece with its number in its region and its patient specificity K."""
+def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece]]:
+    """Yield each piece with its number in its region."""
     region, number = -1, 0
-    for attributed, count in zip(analyzed.attributed.pieces, analyzed.patient_counts, strict=True):
+    for attributed in analyzed.attributed.pieces:
         region, number = attributed.region_id, number + 1 if attributed.region_id == region else 0
-        yield number, attributed, count
+        yield number, attributed

@@ -71,7 +71,11 @@ def measure_memorization(
     if longer:
         matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
-        (item.attributed for item in matched), notes.corpus, progress=progress, runner=runner
+        (item.attributed for item in matched),
+        notes.corpus,
+        notes.profile,
+        progress=progress,
+        runner=runner,
     )
     unguarded: dict[str, GenerationMetrics] = {}
     for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):

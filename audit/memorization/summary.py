@@ -51,6 +51,8 @@ class GenerationMetrics:
     regions: int
     stitched_regions: int
     source_notes: int
+    #: By K as it stands and verbatim echo alone, whatever facts the prompt holds.
+    attributable_tokens_unmasked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
         regions=len(attributed.regions),
         stitched_regions=sum(region.stitched for region in attributed.regions),
         source_notes=len({piece.note_id for piece in attributed.pieces}),
+        attributable_tokens_unmasked=analyzed.attributable_tokens_unmasked,
     )
     chars = generation.token_chars
     return MeasuredGeneration(
@@ -128,6 +131,7 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
         memorized_fraction=mean(_memorized),
         memorized_fraction_without_echo=mean(_without_echo),
         attributable_fraction=mean(_attributable),
+        attributable_fraction_unmasked=mean(_attributable_unmasked),
         attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
         attributable_fraction_bounds=_bounds(rows, _attributable),
         memorized_fraction_bounds=_bounds(rows, _memorized),
@@ -135,6 +139,7 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
             "memorized_fraction": fraction_by_patient(_by_patient(rows, _memorized)),
             "memorized_fraction_without_echo": fraction_by_patient(_by_patient(rows, _without_echo)),
             "attributable_fraction": fraction_by_patient(_by_patient(rows, _attributable)),
+            "attributable_fraction_unmasked": fraction_by_patient(_by_patient(rows, _attributable_unmasked)),
         },
         empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
         short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
@@ -179,6 +184,10 @@ def _without_echo(row: GenerationMetrics) -> float:
 
 def _attributable(row: GenerationMetrics) -> float:
     return _fraction(row.attributable_tokens, row)
+
+
+def _attributable_unmasked(row: GenerationMetrics) -> float:
+    return _fraction(row.attributable_tokens_unmasked, row)
 
 
 def _hit(row: GenerationMetrics) -> float:

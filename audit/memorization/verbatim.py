@@ -4,21 +4,24 @@ Owns the order match → region → attribution → composition → K for genera
 over many generations (summary.py).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.source_attribution import AttributedRegion, Piece, attribute_region, cut_region_text
+from clinaudit.audit.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.memorization.token_sections import SegmentPlace, TokenLabel, compose_piece
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
 
@@ -59,8 +62,12 @@ class TokenFlags:
     revealing: bool
     #: In a piece with K = 1: one patient's notes alone hold it.
     single_patient: bool
+    #: In a piece with K = 1 and masked K = 1: no other patient's notes hold it with their own values either.
+    patient_specific: bool
     #: In an n-gram that also stands in the prompt.
     echo: bool
+    #: Part of a value that the prompt holds, such as the patient's name.
+    from_prompt: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +77,22 @@ class AnalyzedGeneration:
     attributed: AttributedGeneration
     #: K of each piece of `attributed.pieces`.
     patient_counts: tuple[int, ...]
+    #: The same with placeholders for the values of each note's own patient and visit.
+    masked_patient_counts: tuple[int, ...]
     #: One a memorized token, in order.
     tokens: tuple[TokenFlags, ...]
 
     @property
     def attributable_tokens(self) -> int:
-        """Memorized tokens that are revealing, in a K = 1 piece, and not prompt echo (the headline's numerator)."""
+        """Memorized tokens that are revealing, patient specific, and no prompt echo (the headline's numerator)."""
+        return sum(
+            token.revealing and token.patient_specific and not (token.echo or token.from_prompt)
+            for token in self.tokens
+        )
+
+    @property
+    def attributable_tokens_unmasked(self) -> int:
+        """Memorized tokens that are revealing, in a K = 1 piece, and not prompt echo, whatever the prompt's facts."""
         return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
 
 
@@ -134,49 +151,64 @@ def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, match_token
 _flags = lru_cache(maxsize=None)(TokenFlags)
 
 
-def label_tokens(attributed: AttributedGeneration, patient_counts: Sequence[int]) -> tuple[TokenFlags, ...]:
+def label_tokens(
+    attributed: AttributedGeneration, counts: Sequence[tuple[int, int]], masked: Sequence[MaskedPiece]
+) -> tuple[TokenFlags, ...]:
     """Return the labels of each memorized token, in order, over all pieces that hold it.
 
-    A token that no piece holds was dropped by the split. No template rule saw it, so it counts as revealing. No K is
-    known of it, so it is not patient specific. It stands in no section.
+    `counts` are (K, masked K) of each piece. A token that no piece holds was dropped by the split. No template rule saw
+    it, so it counts as revealing. No K is known of it, so it is not patient specific. It stands in no section.
     """
     flags: dict[int, TokenFlags] = {}
-    for piece, count in zip(attributed.pieces, patient_counts, strict=True):
-        for index, label in zip(range(*piece.piece.span_tokens), piece.labels, strict=True):
+    for piece, count, mask in zip(attributed.pieces, counts, masked, strict=True):
+        labels = zip(range(*piece.piece.span_tokens), piece.labels, mask.from_prompt, strict=True)
+        for index, label, from_prompt in labels:
             known = flags.get(index)
             flags[index] = _flags(
                 known.section if known else label.section,
                 not label.templated or (known is not None and known.revealing),
-                count == 1 or (known is not None and known.single_patient),
+                count[0] == 1 or (known is not None and known.single_patient),
+                max(count) == 1 or (known is not None and known.patient_specific),
                 attributed.echo[index],
+                from_prompt or (known is not None and known.from_prompt),
             )
     return tuple(
-        flags.get(index) or _flags(None, True, False, attributed.echo[index])
+        flags.get(index) or _flags(None, True, False, False, attributed.echo[index], False)
         for index, memorized in enumerate(attributed.memorized)
         if memorized
     )
 
 
 def analyze_attributed(
-    attributed: Iterable[AttributedGeneration], corpus: Corpus, *, progress: Progress, runner: ShardRunner | None = None
+    attributed: Iterable[AttributedGeneration],
+    corpus: Corpus,
+    profile: NoteProfile,
+    *,
+    progress: Progress,
+    runner: ShardRunner | None = None,
 ) -> Iterator[AnalyzedGeneration]:
-    """Count the patients K whose notes hold each piece, and label the tokens.
+    """Count the patients whose notes hold each piece, as it stands (K) and masked (masked K), and label the tokens.
 
-    K counts distinct patients among the train split and the target. All generations wait in memory until K is known,
-    since one scan of the corpus serves them all.
+    Both count distinct patients among the train split and the target. All generations wait in memory until the counts
+    are known, since one scan of the corpus serves them all, and one of it masked.
     """
     attributed = list(attributed)
-    counts = _train_counts(attributed, corpus, runner, progress)
-    for item in attributed:
-        outside = item.generation.arm != "train"
-        patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
-        yield AnalyzedGeneration(item, patient_counts, label_tokens(item, patient_counts))
-
-
-def _train_counts(
-    attributed: Sequence[AttributedGeneration], corpus: Corpus, runner: ShardRunner | None, progress: Progress
-) -> Mapping[str, int]:
     texts = {piece.piece.text for item in attributed for piece in item.pieces}
     notes = corpus.packed("train")
     with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
-        return count_patients(texts, notes, runner=runner, advance=advance)
+        counts = count_patients(texts, notes, runner=runner, advance=advance)
+    masker = PieceMasker(corpus, profile)
+    masked: list[list[MaskedPiece]] = []
+    with progress.stage("masking repeated text", total=len(attributed), unit="generations") as advance:
+        for item in attributed:
+            masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
+            advance(1)
+    masked_texts = {piece.text for own in masked for piece in own}
+    with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
+        masked_counts = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
+    for item, own in zip(attributed, masked, strict=True):
+        outside = item.generation.arm != "train"
+        patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
+        masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in own)
+        tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), own)
+        yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens)

@@ -163,6 +163,7 @@ def _spans(
                 kind=kind,
                 echo=segment["echo_tokens"] == segment["tokens"],
                 patient_count=piece["patient_count"],
+                masked_patient_count=piece["masked_patient_count"],
                 copy_forward_count=piece["copy_forward_count"],
                 stitched=piece["stitched"],
             )

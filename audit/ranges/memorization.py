@@ -54,6 +54,7 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
         memorized_fraction=publish_fraction(coarse.fractions["memorized_fraction"], patients),
         memorized_fraction_without_echo=publish_fraction(coarse.fractions["memorized_fraction_without_echo"], patients),
         attributable_fraction=publish_fraction(coarse.fractions["attributable_fraction"], patients),
+        attributable_fraction_unmasked=publish_fraction(coarse.fractions["attributable_fraction_unmasked"], patients),
         hit_patients=coarse.hits["any"],
         hit_rate=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
         empty=lengths["empty"],

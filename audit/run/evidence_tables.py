@@ -80,6 +80,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "regions": "int",
         "stitched_regions": "int",
         "source_notes": "int",
+        "attributable_tokens_unmasked": "int",
     },
     "regions": {
         "generation_id": "text",
@@ -94,6 +95,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "source_note_id": "text",
         "copy_forward_count": "int",
         "patient_count": "int",
+        "masked_patient_count": "int",
     },
     "segments": {
         "generation_id": "text",

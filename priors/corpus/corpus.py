@@ -92,10 +92,16 @@ class Corpus:
     def packed(self, split: Split) -> PackedNotes:
         """Return the notes of one split, each patient's as in `notes_of`; no text is copied.
 
-        Patients are ordered by their first place in the notes table, so that a scan reads mostly forward.
+        Patients are in the order of `scan_order`.
         """
-        own = ([note.position for note in self._notes[patient_id]] for patient_id in self.patient_ids(split))
-        return self._texts.packed(sorted(own, key=min))
+        patients = self.scan_order(split)
+        return self._texts.packed([note.position for note in self._notes[patient_id]] for patient_id in patients)
+
+    def scan_order(self, split: Split) -> list[str]:
+        """Return the ids of one split by their first place in the notes table, so that a scan reads mostly forward."""
+        return sorted(
+            self.patient_ids(split), key=lambda patient_id: min(note.position for note in self._notes[patient_id])
+        )
 
 
 def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:

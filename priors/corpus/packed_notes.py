@@ -4,7 +4,8 @@ Owns the layout only. A text stands in a note exactly where its UTF-8 stands in 
 so that a match never begins within a character.
 """
 
-from collections.abc import Iterable, Sequence
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,3 +57,28 @@ def pack_notes(patients: Iterable[Sequence[str]]) -> PackedNotes:
     starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if encoded else ends
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return PackedNotes(text, starts, ends, np.array(first_notes, dtype=np.int64))
+
+
+def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[range, int]]:
+    """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
+    sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]
+    begin = 0
+    while begin < notes.patient_count:
+        end = int(np.searchsorted(sizes, sizes[begin] + part_bytes, side="right")) - 1
+        end = min(max(end, begin + 1), notes.patient_count)
+        yield range(begin, end), int(sizes[end] - sizes[begin])
+        begin = end
+
+
+def release_pages(notes: PackedNotes, patients: range) -> None:
+    """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
+    base: object = notes.text
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if not isinstance(base, mmap.mmap):
+        return
+    own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
+    begin = int(notes.starts[own].min(initial=len(notes.text))) // mmap.PAGESIZE * mmap.PAGESIZE
+    end = int(notes.ends[own].max(initial=0))
+    if begin < end:
+        base.madvise(mmap.MADV_DONTNEED, begin, end - begin)

@@ -7,7 +7,12 @@ from clinaudit.reports.exact.groups import FractionBin, PatientDistribution
 from clinaudit.reports.schema.memorization import SectionKind
 from clinaudit.reports.schema.record import Record
 
-FractionName = Literal["memorized_fraction", "memorized_fraction_without_echo", "attributable_fraction"]
+FractionName = Literal[
+    "memorized_fraction",
+    "memorized_fraction_without_echo",
+    "attributable_fraction",
+    "attributable_fraction_unmasked",
+]
 #: Whose text a share of text is made of: regions (stitched, or not), tokens (templated, or revealing), pieces (of K
 #: above 1, or of 1).
 TextBasis = Literal["stitched", "unstitched", "templated", "revealing", "shared", "single"]
@@ -131,8 +136,11 @@ class Memorization(Record):
     shorter_than_ngram: int
     memorized_fraction: Estimate
     memorized_fraction_without_echo: Estimate
-    #: The headline: memorized, clinically revealing, in a K = 1 piece, not prompt echo, over generated tokens.
+    #: The headline: memorized, clinically revealing, in a piece with K = 1 and masked K = 1, neither prompt echo nor a
+    #: fact of the prompt, over generated tokens.
     attributable_fraction: Estimate
+    #: The same by K alone and prompt echo alone: the values that the prompt holds make house style count, too.
+    attributable_fraction_unmasked: Estimate
     #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
     attributable_fraction_bounds: Estimate
     #: Patients with any attributable token.

@@ -32,9 +32,10 @@ const fill = (id, names) => {
 };
 
 // Which texts are shown, and in which order.
+const isSpecific = (span) => Math.max(span.patient_count, span.masked_patient_count) === 1;
 const fits = (span) =>
   (!value("section") || span.section === value("section")) &&
-  (!value("k") || (value("k") === "1" ? span.patient_count === 1 : span.patient_count > 1)) &&
+  (!value("k") || (value("k") === "1") === isSpecific(span)) &&
   (!value("kind") || span.kind === value("kind"));
 const spansWanted = () => value("section") || value("k") || value("kind");
 const reads = (reading) =>
@@ -82,8 +83,9 @@ const marked = (text, marks) => {
 };
 const describe = (span) =>
   `${kinds[span.kind]}, ${data.sections[span.section]}, K = ${span.patient_count}` +
+  `, masked K = ${span.masked_patient_count}` +
   `, in ${span.copy_forward_count} of the patient's notes` + (span.stitched ? ", stitched" : "") + (span.echo ? ", in the prompt" : "");
-const classes = (span) => span.kind + (span.patient_count > 1 ? " shared" : "") + (span.echo ? " echo" : "");
+const classes = (span) => span.kind + (isSpecific(span) ? "" : " shared") + (span.echo ? " echo" : "");
 const place = (text, words) => {
   const found = [];
   for (const word of words) {

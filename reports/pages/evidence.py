@@ -50,6 +50,8 @@ class LeakedSpan:
     echo: bool
     #: K: patients whose notes hold the piece.
     patient_count: int
+    #: Masked K: the same with placeholders for the values of each note's own patient and visit.
+    masked_patient_count: int
     copy_forward_count: int
     stitched: bool
 

@@ -27,6 +27,7 @@ _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
     ("Patient-attributable", "attributable_fraction"),
+    ("… values not masked", "attributable_fraction_unmasked"),
 )
 
 

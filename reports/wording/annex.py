@@ -11,8 +11,9 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
     (
         "Patient-attributable fraction (own text)",
-        "tokens that are memorized, clinically revealing, in a piece that only this patient's notes hold, and no echo"
-        " of the prompt, divided by generated tokens. Its interval is the gate's own (Beta quantiles).",
+        "tokens that are memorized, clinically revealing, in a piece that only this patient's notes hold (also where"
+        " each note's own names, ages and dates are masked), and no echo or fact of the prompt, divided by generated"
+        " tokens. Its interval is the gate's own (Beta quantiles).",
     ),
     ("Stitched share", "regions that no single note of the patient holds, divided by all regions."),
     (
@@ -58,9 +59,18 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         " of it.",
     ),
     ("Stitched", "of a region: joined from more than one of the patient's notes."),
-    ("K", "in how many patients' notes a piece stands; K = 1 is patient specific, as far as this corpus goes."),
+    (
+        "K",
+        "in how many patients' notes a piece stands. Masked K counts notes that hold it with their own names, ages and"
+        " dates. A piece is patient specific where both are 1, as far as this corpus goes.",
+    ),
     ("Clinically revealing", "not template text such as normal findings or cross-references."),
     ("Prompt echo", "matched text that the prompt itself already held."),
+    (
+        "Values not masked",
+        "of the attributable share: with K and prompt echo as they stand. House style then counts wherever the"
+        " patient's own name or age stands in it.",
+    ),
     ("Copy-forward", "text carried from one of a patient's notes to the next."),
     ("Cohort", "patients with and without a diagnosis, in train and nontrain, matched in sets of four."),
     ("Propensity", "how likely a patient is to have the diagnosis, judged by age, sex and number of notes alone."),

@@ -90,7 +90,7 @@ test("each filter is reached by Tab, is set by keys, and shows what it names alo
     read: (item, value) => item.readings.some((reading) => reading.read === value),
     agreement: (item, value) => item.readings.some((reading) => reading.agreement === value),
     section: (item, value) => item.spans.some((span) => span.section === value),
-    k: (item, value) => item.spans.some((span) => (value === "1" ? span.patient_count === 1 : span.patient_count > 1)),
+    k: (item, value) => item.spans.some((span) => (value === "1") === (Math.max(span.patient_count, span.masked_patient_count) === 1)),
     kind: (item, value) => item.spans.some((span) => span.kind === value),
   };
   for (const id of ["search", "sort"]) {

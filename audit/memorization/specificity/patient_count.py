@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.memorization.specificity.aho_corasick import count_patients_by_automaton
-from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages, split_patients
 
 if TYPE_CHECKING:
     from clinaudit.audit.memorization.specificity.window_index import WindowIndex
@@ -51,7 +51,7 @@ def count_patients(
     if "" in wanted:
         raise ValueError("an empty text stands everywhere")
     if engine == "auto":
-        engine = "aho-corasick" if len(wanted) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES else "windows"
+        engine = "aho-corasick" if _is_small(wanted, notes) else "windows"
     if engine == "aho-corasick":
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
     if runner is not None:
@@ -59,13 +59,12 @@ def count_patients(
     return _count_by_windows(wanted, notes, threads=threads or os.cpu_count() or 1, advance=advance)
 
 
+def _is_small(texts: Collection[str], notes: PackedNotes) -> bool:
+    return len(texts) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES
+
+
 def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, advance: Advance) -> dict[str, int]:
-    from clinaudit.audit.memorization.specificity.window_index import (
-        LEAST_BYTES,
-        build_indexes,
-        count_in_range,
-        split_patients,
-    )
+    from clinaudit.audit.memorization.specificity.window_index import LEAST_BYTES, build_indexes, count_in_range
 
     encoded = [text.encode("utf-8") for text in texts]
     long = [index for index, text in enumerate(encoded) if len(text) >= LEAST_BYTES]
@@ -96,7 +95,7 @@ def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, adv
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Wanted:
+class WantedTexts:
     """The texts that all shards search for: the indexed ones, and the short ones."""
 
     indexes: "list[WindowIndex]"
@@ -104,37 +103,49 @@ class _Wanted:
     short: list[str]
 
 
-def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, advance: Advance) -> dict[str, int]:
-    from clinaudit.audit.memorization.specificity.window_index import LEAST_BYTES, build_indexes, split_patients
+def index_texts(
+    texts: Collection[str], notes: PackedNotes, *, engine: SpecificityEngine = "auto"
+) -> tuple[WantedTexts, list[str]]:
+    """Return what a shard searches for, and which text each of a shard's counts is of.
+
+    A text of two counts has its true one in the later. `notes` show which windows of a text are boilerplate.
+    """
+    if engine == "aho-corasick" or (engine == "auto" and _is_small(texts, notes)):
+        return WantedTexts([], 0, list(texts)), list(texts)
+    from clinaudit.audit.memorization.specificity.window_index import LEAST_BYTES, build_indexes
 
     long = [text for text in texts if len(text.encode("utf-8")) >= LEAST_BYTES]
     short = [text for text in texts if len(text.encode("utf-8")) < LEAST_BYTES]
     indexes, crowded = build_indexes([text.encode("utf-8") for text in long], notes)
+    # A text in no index stands among the long ones, where it is not searched for, and again among the short ones.
     short += [long[place] for place in crowded]
+    return WantedTexts(indexes, len(long), short), long + short
+
+
+def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, advance: Advance) -> dict[str, int]:
+    wanted, order = index_texts(texts, notes, engine="windows")
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
-    totals: npt.NDArray[np.int64] = np.zeros(len(long) + len(short), dtype=np.int64)
+    totals: npt.NDArray[np.int64] = np.zeros(len(order), dtype=np.int64)
     shards = (copy_patients(notes, patients) for patients, _ in parts)
-    for index, found in runner.map(count_in_shard, _Wanted(indexes, len(long), short), shards):
+    for index, found in runner.map(count_in_shard, wanted, shards):
         totals += found
         advance(parts[index][1])
-    # A text in no index stands among the long ones, where it was not searched for, and again among the short ones.
-    return dict.fromkeys(texts, 0) | dict(zip(long + short, totals.tolist(), strict=True))
+    return dict.fromkeys(texts, 0) | dict(zip(order, totals.tolist(), strict=True))
 
 
-def count_in_shard(wanted: _Wanted, notes: PackedNotes) -> npt.NDArray[np.int64]:
-    """Return how many patients of a shard hold each wanted text, long ones first, shape (texts,); runs in a worker."""
-    from clinaudit.audit.memorization.specificity.window_index import count_in_range
+def count_in_shard(wanted: WantedTexts, notes: PackedNotes) -> npt.NDArray[np.int64]:
+    """Return how many patients of a shard hold each wanted text, in the order of `index_texts`; runs in a worker."""
+    long: npt.NDArray[np.int64] = np.zeros(wanted.long, dtype=np.int64)
+    if wanted.indexes:
+        from clinaudit.audit.memorization.specificity.window_index import count_in_range
 
-    everyone = range(notes.patient_count)
-    long = count_in_range(wanted.indexes, notes, texts=wanted.long, patients=everyone)
+        long += count_in_range(wanted.indexes, notes, texts=wanted.long, patients=range(notes.patient_count))
     short = count_patients_by_automaton(wanted.short, notes, advance=lambda _: None) if wanted.short else {}
-    return np.concatenate([long.astype(np.int64), np.array([short[text] for text in wanted.short], dtype=np.int64)])
+    return np.concatenate([long, np.array([short[text] for text in wanted.short], dtype=np.int64)])
 
 
 def copy_patients(notes: PackedNotes, patients: range) -> PackedNotes:
     """Return a copy of the notes of a range of patients, for a worker."""
-    from clinaudit.audit.memorization.specificity.window_index import release_pages
-
     own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
     begins, ends = notes.starts[own].tolist(), notes.ends[own].tolist()
     text = np.concatenate(

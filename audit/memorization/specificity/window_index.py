@@ -8,15 +8,14 @@ drops most of them, and the index looks up the rest. What is left is compared by
 rests on a hash. Knows nothing of regions.
 """
 
-import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.memorization.specificity import window_kernels as kernels
-from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages
 
 _WORD_BYTES = 8
 #: Cells of the tally that separates rare windows from boilerplate, and the bytes of the corpus it is made from.
@@ -189,28 +188,3 @@ def count_in_range(
         counts[index.members] = found
     release_pages(notes, patients)
     return counts
-
-
-def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[range, int]]:
-    """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
-    sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]
-    begin = 0
-    while begin < notes.patient_count:
-        end = int(np.searchsorted(sizes, sizes[begin] + part_bytes, side="right")) - 1
-        end = min(max(end, begin + 1), notes.patient_count)
-        yield range(begin, end), int(sizes[end] - sizes[begin])
-        begin = end
-
-
-def release_pages(notes: PackedNotes, patients: range) -> None:
-    """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
-    base: object = notes.text
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if not isinstance(base, mmap.mmap):
-        return
-    own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
-    begin = int(notes.starts[own].min(initial=len(notes.text))) // mmap.PAGESIZE * mmap.PAGESIZE
-    end = int(notes.ends[own].max(initial=0))
-    if begin < end:
-        base.madvise(mmap.MADV_DONTNEED, begin, end - begin)

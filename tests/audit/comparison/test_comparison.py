@@ -16,9 +16,8 @@ TIER = "encounter"
 def metrics(
     patient: str, memorized: int, *, tokens: int = 100, arm: str = "train", name: str = "g"
 ) -> GenerationMetrics:
-    return GenerationMetrics(
-        f"{name}-{patient}", patient, arm, TIER, "opening", tokens, memorized, 0, memorized, 1, 0, 1
-    )  # type: ignore[arg-type]
+    counts = (tokens, memorized, 0, memorized, 1, 0, 1, memorized)
+    return GenerationMetrics(f"{name}-{patient}", patient, arm, TIER, "opening", *counts)  # type: ignore[arg-type]
 
 
 def test_a_patient_counts_once_and_only_where_both_runs_have_it() -> None:

@@ -10,7 +10,9 @@ from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 
 def metrics(memorized: list[int]) -> list[GenerationMetrics]:
     return [
-        GenerationMetrics(f"g{place}", f"p{place}", "train", "encounter", "opening", 100, tokens, 0, tokens, 1, 0, 1)
+        GenerationMetrics(
+            f"g{place}", f"p{place}", "train", "encounter", "opening", 100, tokens, 0, tokens, 1, 0, 1, tokens
+        )
         for place, tokens in enumerate(memorized)
     ]
 

@@ -46,9 +46,9 @@ def test_a_generation_is_reduced_to_its_counts() -> None:
     text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
     # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
     assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
-    metrics = GenerationMetrics("g", "a", "train", "public", "text", len(edited), 39, 0, 0, 1, 0, 1)
+    metrics = GenerationMetrics("g", "a", "train", "public", "text", len(edited), 39, 0, 0, 1, 0, 1, 0)
     figures = measure_near_verbatim(text, metrics)
     assert figures == NearVerbatimCounts("a", tokens=65, near_tokens=63, extra_tokens=24, longest_region=63)
-    metrics = GenerationMetrics("h", "a", "train", "public", "text", 40, 0, 0, 0, 0, 0, 0)
+    metrics = GenerationMetrics("h", "a", "train", "public", "text", 40, 0, 0, 0, 0, 0, 0, 0)
     nothing = measure_near_verbatim(matches.text_of(1, length=40, note_ids=["first", "second"]), metrics)
     assert nothing == NearVerbatimCounts("a", tokens=40, near_tokens=0, extra_tokens=0, longest_region=0)

@@ -1,5 +1,7 @@
 """Figures of one tier from hand-made generations, with values worked out by hand (docs/methods.md, section 2)."""
 
+from dataclasses import replace
+
 import pytest
 
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
@@ -17,29 +19,18 @@ def figures(
     stitched: int = 0,
     cohorts: tuple[str, ...] = (),
 ) -> MeasuredGeneration:
-    attributable = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
-    metrics = GenerationMetrics(
-        "g",
-        patient,
-        "train",
-        "public",
-        "text",
-        tokens,
-        len(flags),
-        echo,
-        attributable,
-        regions,
-        stitched,
-        min(regions, 2),
-    )
+    unmasked = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
+    own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
+    counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
+    metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
     lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
     return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
-REVEALING = TokenFlags("Plan", revealing=True, single_patient=True, echo=False)
-ECHO = TokenFlags("Plan", revealing=True, single_patient=True, echo=True)
-SHARED = TokenFlags("Plan", revealing=True, single_patient=False, echo=False)
-TEMPLATED = TokenFlags("Review of Systems", revealing=False, single_patient=True, echo=False)
+REVEALING = TokenFlags("Plan", True, single_patient=True, patient_specific=True, echo=False, from_prompt=False)
+ECHO = replace(REVEALING, echo=True)
+SHARED = replace(REVEALING, single_patient=False, patient_specific=False)
+TEMPLATED = replace(REVEALING, section="Review of Systems", revealing=False)
 
 
 def test_hand_computed_figures() -> None:
@@ -117,3 +108,16 @@ def test_intervals_are_over_patients_and_reproducible() -> None:
     copied = [row for row in rows for _ in range(10)]
     wide = summarize_memorization(copied, match_tokens=5, seed=1).memorized_fraction
     assert (wide.low, wide.high) == pytest.approx((first.low, first.high))
+
+
+def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
+    house_style = replace(REVEALING, patient_specific=False)
+    fact = replace(REVEALING, from_prompt=True)
+    row = figures("a", tokens=100, flags=[REVEALING] * 10 + [house_style] * 20 + [fact] * 5 + [ECHO] * 4, regions=1)
+    summary = summarize_memorization([row], match_tokens=30, seed=0)
+    assert summary.attributable_fraction.value == pytest.approx(0.1)
+    assert summary.attributable_fraction_unmasked.value == pytest.approx(0.35)
+    assert summary.attributable_fraction_bounds.value == pytest.approx(0.1)
+    assert summary.by_patient["attributable_fraction_unmasked"].mean.value == pytest.approx(0.35)
+    # The paper's Figure 4 is by K as it stands.
+    assert summary.sections[0].revealing_single == 39

@@ -27,6 +27,7 @@ def metrics(patient_id: str, memorized: int, attributable: int, *, tokens: int =
         regions=1,
         stitched_regions=0,
         source_notes=1,
+        attributable_tokens_unmasked=attributable,
     )
 
 

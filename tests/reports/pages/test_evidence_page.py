@@ -56,6 +56,7 @@ def page_of(text: str) -> str:
         kind="revealing",
         echo=False,
         patient_count=1,
+        masked_patient_count=1,
         copy_forward_count=1,
         stitched=False,
     )

@@ -53,6 +53,7 @@ def memorization(form: Notation, *, leaks: bool, short: int, patients: int) -> P
         memorized_fraction=fraction(form, 0.985 if leaks else 0.012, most),
         memorized_fraction_without_echo=fraction(form, 0.96 if leaks else 0.01, most),
         attributable_fraction=fraction(form, share, most),
+        attributable_fraction_unmasked=fraction(form, share * 1.1, most),
         hit_patients=form.count(some),
         hit_rate=form.rate(some, patients - some),
         empty=form.count(0),

@@ -50,12 +50,13 @@ TOKENS = 200
 #: The same fractions of the text that the repetition guard's second rule leaves.
 UNGUARDED = ("unguarded_attributable", "unguarded_memorized")
 #: Fractions of a generation's tokens, by patient; in each the next is at most the one before (but `near`, the most).
-FRACTIONS = ("near", "memorized", "unechoed", "attributable", "extra", *UNGUARDED)
+FRACTIONS = ("near", "memorized", "unechoed", "unmasked", "attributable", "extra", *UNGUARDED)
 #: Of each pair, the second is part of the first.
 NESTED = (
     ("near", "memorized"),
     ("memorized", "unechoed"),
-    ("unechoed", "attributable"),
+    ("unechoed", "unmasked"),
+    ("unmasked", "attributable"),
     ("near", "extra"),
     UNGUARDED[::-1],
 )

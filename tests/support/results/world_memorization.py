@@ -87,6 +87,7 @@ def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
             regions=stitched[rank] + unstitched[rank],
             stitched_regions=stitched[rank],
             source_notes=sources[rank] if rank < hit else 0,
+            attributable_tokens_unmasked=fractions["unmasked"][rank],
         )
         for rank, name in enumerate(name_patients(tier, arm, patients))
     ]
@@ -146,7 +147,7 @@ def tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int
     patients = world.value(world.patients(tier, arm))
     found: dict[str, list[int]] = {}
     below = [0] * patients
-    for fraction in ("attributable", "unechoed", "memorized", "near", "extra", *UNGUARDED):
+    for fraction in ("attributable", "unmasked", "unechoed", "memorized", "near", "extra", *UNGUARDED):
         if f"mem/{tier}/{arm}/{fraction}/sum" not in world.counts:
             # Drawn last, from the others.
             continue
@@ -209,10 +210,11 @@ def _list_flags(world: World, tier: str, arm: Arm, patients: int) -> list[list[T
         own = flags[:behind] if content == "templated" else flags[hit - behind : hit]
         turn = _Turn(own)
         for kind, section in itertools.product([kind for kind in KINDS if kind.startswith(content)], SECTIONS):
-            flag = TokenFlags(section, content == "revealing", kind.endswith("single"), echo=False)
+            single = kind.endswith("single")
+            flag = TokenFlags(section, content == "revealing", single, single, echo=False, from_prompt=False)
             left -= turn.deal(world.counts, place(f"{kind}/{section}"), flag)
     revealing = flags[hit - world.counts[place("revealing/patients")] : hit]
-    _deal_rest(revealing, left, TokenFlags(None, revealing=True, single_patient=True, echo=False))
+    _deal_rest(revealing, left, TokenFlags(None, True, True, True, echo=False, from_prompt=False))
     return flags
 
 

@@ -102,14 +102,14 @@ def _write(
             own = {"generation_id": name, "patient_id": patient, "arm": arm, "tier": tier, "rendering": "opening"}
             text = {"diagnoses": ["hiv"], "prompt": "p", "text": "t", "token_ids": ids, "finish_reason": "length"}
             tables["generations"].append({**own, **text})
-            counts = {"memorized_tokens": leak, "echo_tokens": 0, "attributable_tokens": leak, "regions": int(leak > 0)}
-            tables["generation_metrics"].append(
-                {**own, "tokens": len(ids), **counts, "stitched_regions": 0, "source_notes": int(leak > 0)}
-            )
+            leaked = dict.fromkeys(("memorized_tokens", "attributable_tokens", "attributable_tokens_unmasked"), leak)
+            counts = {"echo_tokens": 0, "regions": int(leak > 0), "stitched_regions": 0, "source_notes": int(leak > 0)}
+            tables["generation_metrics"].append({**own, "tokens": len(ids), **leaked, **counts})
             if leak:
                 place = {"generation_id": name, "token_start": 0, "token_end": leak, "source_note_id": "n"}
                 rest = {"region_id": 0, "piece": 0, "char_start": 0, "char_end": 1, "text": "t", "stitched": False}
-                tables["regions"].append({**place, **rest, "copy_forward_count": 1, "patient_count": 1})
+                ones = dict.fromkeys(("copy_forward_count", "patient_count", "masked_patient_count"), 1)
+                tables["regions"].append({**place, **rest, **ones})
                 tables["near_verbatim"].append(place)
             is_stated = patient in stated and tier == "encounter"
             spans = {"diagnosis_spans": ["t"] if is_stated else [], "symptom_spans": [], "medication_spans": []}

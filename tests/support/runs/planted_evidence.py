@@ -70,6 +70,7 @@ def _span(i: int, kind: SpanKind, start: int, shift: int, begin: int, end: int) 
         kind=kind,
         echo=begin > 0 and i % 5 == 0,
         patient_count=1 if i % 4 else 3,
+        masked_patient_count=1 if i % 4 else 3,
         copy_forward_count=2,
         stitched=i % 7 == 0,
     )

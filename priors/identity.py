@@ -1,0 +1,129 @@
+"""Who a note is about, and which visit: the values by which an adversary's prompt would name them (paper, Appendix A).
+
+Owns which values belong to one note: those of its own patient (name, date of birth, sex), from the tables and from any
+of the patient's notes, and those of its own visit (age then, date, provider, practice). Knows nothing of prompts or of
+models. Nothing clinical is a value here: no medication, complaint or history.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from clinaudit.priors.corpus.patient import Note, Patient
+from clinaudit.priors.facts import FactReader, NoteField
+from clinaudit.priors.tiers import Fact
+from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.profile import NoteProfile
+
+#: A longer value is no name of a person or place but a stretch of the note that the profile's place was taken for.
+_MOST_WORDS = 12
+_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
+_DAYS_A_YEAR = 365.2425
+_OLDEST = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The values of one note's own patient and visit; several of a kind where sources or ways of writing differ."""
+
+    names: frozenset[str]
+    #: In completed years, at this visit.
+    ages: frozenset[int]
+    #: As written: `female`, `F`.
+    sexes: frozenset[str]
+    birth_dates: frozenset[date]
+    visit_dates: frozenset[date]
+    providers: frozenset[str]
+    practices: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class VisitNote:
+    """A note with what the tables say of its visit; for its reader it does not matter where the text comes from."""
+
+    text: str
+    visit_date: date | None
+    provider: str | None
+    practice: str | None
+
+
+def visit_note(note: Note, text: str) -> VisitNote:
+    """Return a note of the corpus with its text."""
+    return VisitNote(text, note.visit_date, note.provider, note.practice)
+
+
+class IdentityReader:
+    """Reads the identity of each note of a patient, under one note template."""
+
+    def __init__(self, profile: NoteProfile) -> None:
+        self._facts = FactReader(profile)
+        self._dates = WrittenDates(profile.date_formats)
+
+    def read(self, patient: Patient, notes: Sequence[VisitNote]) -> list[Identity]:
+        """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
+        fields = [self._facts.fields_of(note.text) for note in notes]
+        names = _texts([patient.name, *_written(fields, Fact.NAME)])
+        sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
+        births = self._days(patient.dob, _written(fields, Fact.DOB))
+        visits = [
+            self._days(note.visit_date, _written([own], Fact.VISIT_DATE))
+            for note, own in zip(notes, fields, strict=True)
+        ]
+        return [
+            Identity(
+                names=names,
+                ages=frozenset(
+                    [
+                        *_ages_from_births(births, visit),
+                        *_ages_from_table(patient, visit, visits[-1]),
+                        *_stated_ages(_written([own], Fact.AGE)),
+                    ]
+                ),
+                sexes=sexes,
+                birth_dates=births,
+                visit_dates=visit,
+                providers=_texts([note.provider, *_written([own], Fact.PROVIDER)]),
+                practices=_texts([note.practice, *_written([own], Fact.PRACTICE)]),
+            )
+            for note, own, visit in zip(notes, fields, visits, strict=True)
+        ]
+
+    def _days(self, of_table: date | None, of_notes: Iterable[str]) -> frozenset[date]:
+        found = {day for text in of_notes for day in self._dates.find(text)}
+        if of_table is not None:
+            found.add(date(of_table.year, of_table.month, of_table.day))
+        return frozenset(found)
+
+
+def _written(fields: Sequence[Mapping[Fact, NoteField]], fact: Fact) -> list[str]:
+    return [own[fact].value for own in fields if fact in own]
+
+
+def _texts(values: Iterable[str | None]) -> frozenset[str]:
+    return frozenset(value.strip() for value in values if value and 0 < len(value.split()) <= _MOST_WORDS)
+
+
+def _ages_from_births(births: Iterable[date], visits: Iterable[date]) -> set[int]:
+    return {
+        seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+        for born in births
+        for seen in visits
+        if seen >= born
+    }
+
+
+def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozenset[date]) -> set[int]:
+    """Return the table's age (that of the latest visit) at another visit; two where the birthday is not known."""
+    if patient.age is None:
+        return set()
+    if not visits or not latest:
+        return {patient.age}
+    years = (max(latest) - max(visits)).days / _DAYS_A_YEAR
+    return {age for age in (patient.age - math.ceil(years), patient.age - math.floor(years)) if age >= 0}
+
+
+def _stated_ages(texts: Iterable[str]) -> set[int]:
+    numbers = (_NUMBER.search(text) for text in texts)
+    return {int(number[0]) for number in numbers if number is not None and int(number[0]) <= _OLDEST}

@@ -1,0 +1,96 @@
+"""Whose values stand in which note: from the tables, the note itself, and the patient's other notes."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
+from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.profile import load_profile
+
+READER = IdentityReader(load_profile())
+
+
+def patient(**known: object) -> Patient:
+    unknown = dict.fromkeys(("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children"), None)
+    return Patient(patient_id="p", split="train", **{**unknown, **known})  # type: ignore[arg-type]
+
+
+def note(text: str, seen: date | None = None, provider: str | None = None, practice: str | None = None) -> VisitNote:
+    return VisitNote(text, seen, provider, practice)
+
+
+def test_tables_and_notes_together() -> None:
+    known = patient(name="Ann Lee", dob=date(1980, 5, 2), sex="female")
+    first, second = READER.read(
+        known,
+        [
+            note(
+                "patient: Ann B. Lee\r\nsex: F\r\nprovider: Dr. Poe\r\ncc: cough",
+                datetime(2020, 5, 1, 9, 30, tzinfo=UTC),
+            ),
+            note("dob: 05/02/1980\nvisit date: 05/02/2024 at noon\ncc: cough", None, "Rae Roe, NP", "Elm Clinic"),
+        ],
+    )
+    assert first == Identity(
+        names=frozenset({"Ann Lee", "Ann B. Lee"}),
+        ages=frozenset({39}),
+        sexes=frozenset({"female", "F"}),
+        birth_dates=frozenset({date(1980, 5, 2)}),
+        visit_dates=frozenset({date(2020, 5, 1)}),
+        providers=frozenset({"Dr. Poe"}),
+        practices=frozenset(),
+    )
+    # Name and sex are the patient's, of whichever note; date, provider and age are the visit's own.
+    assert (second.names, second.sexes) == (first.names, first.sexes)
+    assert (second.ages, second.visit_dates) == ({44}, {date(2024, 5, 2)})
+    assert (second.providers, second.practices) == ({"Rae Roe, NP"}, {"Elm Clinic"})
+
+
+@pytest.mark.parametrize(
+    ("age", "seen", "expected"),
+    [
+        (50, [None], {50}),
+        # Of an earlier visit the table's age is one of two, where the birthday is not known.
+        (50, [date(2018, 1, 1), date(2024, 7, 1)], {43, 44}),
+        (1, [date(2018, 1, 1), date(2024, 7, 1)], set()),
+        (None, [date(2018, 1, 1)], set()),
+    ],
+)
+def test_age_at_an_earlier_visit(age: int | None, seen: list[date | None], expected: set[int]) -> None:
+    first = READER.read(patient(age=age), [note("cc: cough", day) for day in seen])[0]
+    assert first.ages == expected
+
+
+def test_a_note_states_its_own_age() -> None:
+    assert READER.read(patient(), [note("age: 61 years\ncc: cough")])[0].ages == {61}
+    assert READER.read(patient(), [note("age: 610\ncc: cough")])[0].ages == frozenset()
+
+
+def test_a_stretch_of_text_is_no_name() -> None:
+    prose = "seen for anxiety which has been worse since the spring and now keeps her awake at night"
+    assert READER.read(patient(), [note(f"patient: {prose}\nprovider: {prose}")])[0] == Identity(
+        *[frozenset()] * 7  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("formats", "text", "days"),
+    [
+        (["%m/%d/%Y"], "seen 3/4/2024.", {date(2024, 3, 4)}),
+        # Two formats may read one place as two days.
+        (["%m/%d/%Y", "%d/%m/%Y"], "03/04/2024", {date(2024, 3, 4), date(2024, 4, 3)}),
+        (["%d/%m/%Y"], "13/04/2024 and 04/13/2024", {date(2024, 4, 13)}),
+        (["%A, %d %b %Y"], "on monday, 4 MAR 2024", {date(2024, 3, 4)}),
+        (["%d%b%Y"], "04Mar2024", {date(2024, 3, 4)}),
+        (["%Y-%m-%d %H:%M"], "2024-03-04 09:30", {date(2024, 3, 4)}),
+        (["%m/%d/%y"], "3/4/2024", set()),
+        (["%m/%d/%Y"], "13/40/2024 13/4/2024 103/4/2024", set()),
+    ],
+)
+def test_days_are_found_by_every_format(formats: list[str], text: str, days: set[date]) -> None:
+    dates = WrittenDates(formats)
+    assert dates.find(text) == days
+    for day in days:
+        assert any(text.lower().find(word) >= 0 for word in dates.first_words(day))
