@@ -11,6 +11,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import ProbedTiers
 
 QUIET = Progress(quiet=True)
 HEAD = "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\ncc: cough\n"
@@ -50,7 +51,7 @@ def plan(corpus: Corpus, tokenizer: ModelTokenizer) -> tuple[list[Prior], Decodi
         facts=read_facts(corpus, PROFILE, corpus.patients),
         profile=PROFILE,
         panel=(),
-        tiers=("encounter_cc",),
+        probed=ProbedTiers(("encounter_cc",), "opening"),
         decoding=decoding,
     )
     return priors, decoding

@@ -18,9 +18,8 @@ from clinaudit.audit.run.directory import RunDirectory
 
 
 def metrics(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> GenerationMetrics:
-    return GenerationMetrics(
-        generation_id, patient_id, "train", "encounter", tokens, memorized, 0, attributable, 0, 0, 0
-    )
+    counts = tokens, memorized, 0, attributable, 0, 0, 0, attributable
+    return GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
 
 
 def test_hand_computed_account() -> None:
