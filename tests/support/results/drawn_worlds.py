@@ -203,16 +203,16 @@ def _draw_fractions(rng: np.random.Generator, patients: int) -> dict[str, np.nda
     memorized = np.zeros(patients, dtype=int)
     memorized[:hit] = np.minimum(TOKENS, rng.integers(1, TOKENS + 1, hit) // int(rng.choice([1, 1, 5, 40])) + 1)
     unechoed = memorized.copy() if rng.random() < 0.5 else part_of(memorized)
-    unmasked = unechoed.copy() if rng.random() < 0.5 else part_of(unechoed)
     added = np.zeros(patients, dtype=int)
     added[rng.permutation(patients)[:extra]] = int(rng.integers(1, 40))
     added = np.minimum(added, TOKENS - memorized)
+    attributable = part_of(unechoed)
     return {
         "near": memorized + added,
         "memorized": memorized,
         "unechoed": unechoed,
-        "unmasked": unmasked,
-        "attributable": part_of(unmasked),
+        "unmasked": np.where(np.arange(patients) % 3, attributable, unechoed),
+        "attributable": attributable,
         "extra": added,
     }
 
