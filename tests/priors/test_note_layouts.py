@@ -89,9 +89,7 @@ def test_a_note_that_fits_no_layout_is_counted_as_such(tmp_path: Path, profile: 
 
 
 def test_what_stands_in_prose_is_known_but_not_placed(tmp_path: Path) -> None:
-    note = (
-        "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nx"
-    )
+    note = "CHIEF COMPLAINT\n\nCough.\n\nHISTORY OF PRESENT ILLNESS\n\nAda Lund is a 46-year-old female.\n\nPLAN\n\nx"
     known = read(tmp_path, [Person("p", "capitals", note, {})], load_profile(Path("capitals")))["p"]
     assert known.in_note.keys() == {Fact.CHIEF_COMPLAINT, Fact.HPI}
     assert {fact: note[slice(*field.value_chars)] for fact, field in known.in_prose.items()} == {
