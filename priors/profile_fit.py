@@ -99,6 +99,8 @@ class LayoutFit:
     facts: Mapping[Fact, FactFit]
     #: Patients whose latest note has a header.
     with_header: int
+    #: Patients by section of the profile that a header of their latest note opens; all sections, in their order.
+    sections: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,11 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
         # A note that fits no layout is read under the last one.
         layout = rules.get(name, profile.layouts[-1])
         if patients:
-            fit = _fit(name, layout, patients)
+            fit = _fit(name, layout, patients, profile)
             fits.append(fit)
             findings += _layout_findings(fit, layout, patients)
     findings += _choice_findings(by_layout, len(facts))
-    findings += _section_findings(profile, list(facts.values()))
+    findings += _section_findings(_count_sections(list(facts.values()), profile))
     return ProfileFit(tuple(fits), tuple(sorted(findings, key=lambda finding: finding.level != "problem")))
 
 
@@ -156,7 +158,7 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
     return [*entries, ("layouts",)]
 
 
-def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts]) -> LayoutFit:
+def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> LayoutFit:
     facts: dict[Fact, FactFit] = {}
     for fact_id, sources in placed_sources(layout).items():
         fact = Fact(fact_id)
@@ -168,7 +170,21 @@ def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts]) -> LayoutF
             read=sum(is_read(field.value) for field in fields),
             sources={**dict.fromkeys(sources, 0), **Counter(field.source for field in fields)},
         )
-    return LayoutFit(name, len(patients), facts, sum(bool(known.headers) for known in patients))
+    return LayoutFit(
+        layout=name,
+        patients=len(patients),
+        facts=facts,
+        with_header=sum(bool(known.headers) for known in patients),
+        sections=_count_sections(patients, profile),
+    )
+
+
+def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> dict[str, int]:
+    opened: Counter[str] = Counter()
+    for known in patients:
+        headers = {item.header for item in known.headers}
+        opened.update({profile.section_of[header] for header in headers if header in profile.section_of})
+    return {section: opened[section] for section in profile.section_of.values()}
 
 
 def _field(known: PatientFacts, fact: Fact) -> NoteField | None:
@@ -325,11 +341,8 @@ def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: 
             yield Finding(Kind.LAYOUT_UNUSED, "problem", name, name, 0, patients, text)
 
 
-def _section_findings(profile: NoteProfile, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    seen = {item.header for known in patients for item in known.headers}
-    found = {profile.section_of[header] for header in seen if header in profile.section_of}
-    sections = dict.fromkeys(profile.section_of.values())
-    unused = [section for section in sections if section not in found]
+def _section_findings(opened: Mapping[str, int]) -> Iterator[Finding]:
+    unused = [section for section, patients in opened.items() if not patients]
     if unused:
         text = f"sections none of whose headers stands in a latest note: {', '.join(unused)}"
-        yield Finding(Kind.SECTION_UNUSED, "note", None, "sections", len(found), len(sections), text)
+        yield Finding(Kind.SECTION_UNUSED, "note", None, "sections", len(opened) - len(unused), len(opened), text)

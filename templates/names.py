@@ -23,8 +23,8 @@ DEFAULT_LABELS = {
     "medications": "current medications",
 }
 FACTS = frozenset(DEFAULT_LABELS)
-#: Facts that stand with the encounter at the top of a note: their headers do not end the banner.
-BANNER_FACTS = ("visit_date", "provider", "practice")
+#: Facts that stand at the top of a note, who, when and where: their headers do not end the banner.
+BANNER_FACTS = ("name", "dob", "age", "sex", "visit_date", "provider", "practice")
 
 
 def bare(name: str) -> str:

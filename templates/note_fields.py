@@ -46,7 +46,7 @@ class NoteFields:
     placed: Mapping[str, FoundField]
     #: Facts that only a pattern found, below the banner: known, but of no use in telling where an opening ends.
     in_prose: Mapping[str, FoundField]
-    #: Where the banner ends: at the first header that is not of visit date, provider or practice.
+    #: Where the banner ends: at the first header that holds none of who, when and where.
     banner_end: int
 
 

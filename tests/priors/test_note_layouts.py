@@ -56,6 +56,8 @@ def test_the_three_layouts_fit_without_a_problem(tmp_path: Path, profile: NotePr
     ]
     assert [finding.text for finding in fit.findings if finding.level == "problem"] == []
     assert fit.layouts[2].facts[Fact.DOB].read == 25
+    assert [item.sections["Past Medical History"] for item in fit.layouts] == [0, 0, 25]
+    assert [item.sections["Plan"] for item in fit.layouts] == [25, 25, 25]
 
 
 def test_spans_run_from_a_label_to_the_next_label_of_the_line(tmp_path: Path, profile: NoteProfile) -> None:

@@ -95,6 +95,37 @@ def test_bold_and_dashed_labels_where_the_header_styles_say_so(tmp_path: Path) -
     assert {fact: field.value for fact, field in found.items()} == {"name": "Ada Lund-Ode", "dob": "1/2/60"}
 
 
+def test_facts_under_headings_of_their_own_are_in_the_banner(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(
+        """name = "t"
+date_formats = "day_first"
+header_styles = ["markdown"]
+not_in_notes = ["age", "sex", "practice", "hpi", "marital_status", "occupation", "children", "medications", "provider"]
+[[sections]]
+name = "Encounter"
+headers = ["patient", "born", "seen"]
+[[sections]]
+name = "Complaint"
+headers = ["cc"]
+[fields]
+name.headers = ["patient"]
+dob.headers = ["born"]
+visit_date.headers = ["seen"]
+chief_complaint.headers = ["cc"]
+""",
+        encoding="utf-8",
+    )
+    note = "## Patient\n\nAda Lund\n## Born\n1/2/1980\nin Elm\n## Seen\n3/4/2024\n## CC\ncough\nfever\n"
+    found = LayoutReader(load_profile(tmp_path / "t.toml")).read(note).found
+    assert {fact: field.value for fact, field in found.placed.items()} == {
+        "name": "Ada Lund",
+        "dob": "1/2/1980",
+        "visit_date": "3/4/2024",
+        "chief_complaint": "cough\nfever",
+    }
+    assert note[: found.banner_end].endswith("3/4/2024\n")
+
+
 PATTERN = """
 [[patterns]]
 regex = '^(?P<name>[^(\\n]+) \\(DOB (?P<dob>[^)]+)\\), MRN \\d+(?: (?P<age>\\d+)(?P<sex>[MF]))?$'
