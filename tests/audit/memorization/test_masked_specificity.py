@@ -96,7 +96,9 @@ def generation(
     cache: TokenCache, patient: str, text: str, *, prompt: str = "", arm: Arm = "train", name: str = "g"
 ) -> Generation:
     ids, spans = cache.tokenizer.encode_with_spans(text)
-    return Generation(name, patient, arm, "encounter", "opening", (), (), prompt, text, tuple(ids), tuple(spans), "stop")
+    return Generation(
+        name, patient, arm, "encounter", "opening", (), (), prompt, text, tuple(ids), tuple(spans), "stop"
+    )
 
 
 def analyze(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:

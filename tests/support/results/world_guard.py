@@ -4,6 +4,7 @@ One prompt stands for a patient and tier. Text by the guard's second rule is mea
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from support.results.random_worlds import (
@@ -125,19 +126,8 @@ def measure_guard(world: World, tier: str, arm: Arm) -> Guard:
 
 
 def _second(row: GenerationMetrics, memorized: int, attributable: int) -> GenerationMetrics:
-    return GenerationMetrics(
-        row.generation_id,
-        row.patient_id,
-        row.arm,
-        row.tier,
-        tokens=TOKENS,
-        memorized_tokens=memorized,
-        echo_tokens=0,
-        attributable_tokens=attributable,
-        regions=0,
-        stitched_regions=0,
-        source_notes=0,
-    )
+    # Of this text only what is memorized and what is the patient's own count.
+    return replace(row, tokens=TOKENS, memorized_tokens=memorized, attributable_tokens=attributable)
 
 
 def guard_cells(world: World, tier: str, arm: str) -> dict[str, dict[str, Sum]]:
