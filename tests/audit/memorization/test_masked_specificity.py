@@ -179,7 +179,7 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, cache: Tok
         generations.append(generation(cache, surname, style, prompt=head, arm=arm, name=surname))
     found = measure(read_back(tmp_path / "corpus", notes, train), cache, generations)
     for arm in ("train", "nontrain"):
-        summary = found.results["encounter"][arm]
+        summary = found.results["opening"]["encounter"][arm]
         assert summary.memorized_fraction.value == 1
         assert summary.attributable_fraction.value == 0
         assert summary.attributable_fraction_unmasked.value == 1
