@@ -12,8 +12,8 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -25,7 +25,8 @@ from clinaudit.errors import BadInputError, StorageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-Format = Literal["parquet", "csv", "jsonl"]
+#: The last two come in exports alone (`clinaudit.priors.importers`).
+Format = Literal["parquet", "csv", "jsonl", "json", "xlsx"]
 Compression = Literal["gz", "zst"]
 #: File name endings and their formats; Parquet compresses internally.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
@@ -83,17 +84,19 @@ def unreadable(name: str, error: OSError) -> StorageError:
     return StorageError(f"cannot read {name}: {reason}; check its permissions and its disk, then try again")
 
 
-def find_file(path: Path, name: str) -> DataFile:
+def find_file(
+    path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS
+) -> DataFile:
     """Return the data file at `path` without opening it; raises `BadInputError` (what is wrong alone) if it is none."""
     status = stat_input(path, name)
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError("is not a regular file")
-    endings = [ending for ending in FILE_ENDINGS if path.name.endswith(ending)]
-    if not endings:
-        raise BadInputError(f"its name must end in one of {', '.join(FILE_ENDINGS)}")
+    found = [ending for ending in endings if path.name.endswith(ending)]
+    if not found:
+        raise BadInputError(f"its name must end in one of {', '.join(endings)}")
     if status.st_size == 0:
         raise BadInputError("is empty")
-    data_format, compression = FILE_ENDINGS[endings[0]]
+    data_format, compression = endings[found[0]]
     return DataFile(path, name, data_format, compression, _identity(status))
 
 
@@ -123,14 +126,17 @@ def digest_file(file: DataFile) -> str:
             raise unreadable(file.name, error) from None
 
 
-def iter_lines(file: DataFile) -> Iterator[bytes]:
+def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    Raises `BadInputError` on damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    `at` is told after each line at which byte of the file on the disk the reader stands. Raises `BadInputError` on
+    damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
         while line := _next_line(stream, file):
+            if at is not None:
+                at(handle.tell())
             if first:
                 if line.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise BadInputError("is UTF-16; save it as UTF-8")
@@ -139,13 +145,34 @@ def iter_lines(file: DataFile) -> Iterator[bytes]:
             yield line
 
 
-def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
+@contextmanager
+def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[Callable[[int], bytes]]:
+    """Yield a function that reads up to so many decompressed bytes, as `iter_lines` reads lines."""
+    with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
+
+        def read(size: int) -> bytes:
+            with _faults_named(file):
+                block = stream.read(size)
+            if at is not None:
+                at(handle.tell())
+            return block
+
+        yield read
+
+
+@contextmanager
+def _faults_named(file: DataFile) -> Iterator[None]:
     try:
-        line = stream.readline(MAX_LINE_BYTES + 1)
+        yield
     except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError):
         raise BadInputError(f"is damaged, cut off, or not {file.compression} data") from None
     except OSError as error:
         raise unreadable(file.name, error) from None
+
+
+def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
+    with _faults_named(file):
+        line = stream.readline(MAX_LINE_BYTES + 1)
     if len(line) > MAX_LINE_BYTES:
         raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
     return line
