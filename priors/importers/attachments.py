@@ -10,8 +10,12 @@ import binascii
 import codecs
 import re
 from email.message import Message
+from typing import TYPE_CHECKING
 
 from clinaudit.priors.importers.ledger import RecordError
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 #: Longest attachment in bytes; no note comes near it.
 MAX_ATTACHMENT_BYTES = 32 << 20
@@ -19,6 +23,8 @@ MAX_ATTACHMENT_BYTES = 32 << 20
 _MAX_LAYOUT_CHARS = 64 << 20
 #: Characters that striprtf's patterns may look at, over all their beginnings: about a second.
 _MAX_RTF_STEPS = 500_000_000
+#: By which a list within a list is indented, its sign included.
+_INDENT_CHARS = 8
 _HIGH_BYTE = re.compile("[\x80-\xff]")
 _PLAIN, _HTML, _RTF = "plain", "html", "rtf"
 #: In the order of preference, where one document comes in several kinds.
@@ -79,6 +85,7 @@ def _decoded(content: bytes, content_type: str) -> str:
 def _text_of_html(text: str) -> str:
     import lxml.etree
     import lxml.html
+    from inscriptis.css_profiles import CSS_PROFILES
     from inscriptis.html_engine import Inscriptis
     from inscriptis.model.config import ParserConfig
 
@@ -100,23 +107,31 @@ def _text_of_html(text: str) -> str:
             element.set("style", "display: none")
     if _layout_chars(tree) > _MAX_LAYOUT_CHARS:
         raise RecordError("an HTML attachment would grow beyond measure when it is laid out")
-    return str(Inscriptis(tree, ParserConfig()).get_text())
+    return str(Inscriptis(tree, ParserConfig(css=CSS_PROFILES["strict"].copy())).get_text())
 
 
-def _layout_chars(tree: "lxml.html.HtmlElement") -> int:  # type: ignore[name-defined]  # noqa: F821 (imported late)
+def _layout_chars(tree: "HtmlElement") -> int:
     """Return an upper bound of the characters that padding and indentation make of a page."""
-    cells = 0
-    longest = 0
-    elements = 0
-    depth = 0
-    for element in tree.iter():
-        elements += 1
+    import lxml.etree
+
+    chars = cells = longest = elements = depth = deepest = 0
+    begins: list[int] = []
+    for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
+        step = 1 if event == "start" else -1
+        if element.tag in ("ul", "ol"):
+            depth += step
+            deepest = max(deepest, depth)
+        if event == "start":
+            elements += 1
+            begins.append(chars)
+            chars += len(element.text or "")
+            continue
+        begin = begins.pop()
         if element.tag in ("td", "th"):
             cells += 1
-            longest = max(longest, len(element.text_content()))
-        elif element.tag in ("ul", "ol", "li"):
-            depth = max(depth, sum(1 for _ in element.iterancestors("ul", "ol")))
-    return cells * longest + elements * 8 * depth
+            longest = max(longest, chars - begin)
+        chars += len(element.tail or "")
+    return cells * longest + elements * _INDENT_CHARS * deepest
 
 
 def _text_of_rtf(content: bytes) -> str:

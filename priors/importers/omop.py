@@ -6,6 +6,7 @@ and CONCEPT_ANCESTOR where they are. A birth date is taken where day, month and 
 
 import os
 from collections.abc import Collection
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -126,16 +127,16 @@ class OmopExport:
     def _read_visits(self, reader: Reader) -> None:
         # Visits outnumber notes many times: only those of notes are kept, hence the notes are read twice.
         wanted: set[str] = set()
-        ledger = ImportLedger(Path(os.devnull))
-        scan = Reader(ledger, lambda _bytes: None)
 
         def keep_id(row: Row) -> bool:
             if visit := row["visit_occurrence_id"]:
                 wanted.add(visit)
             return True
 
-        scan.each("note", self._files["note"], keep_id, required=(), optional=("visit_occurrence_id",))
-        ledger.close()
+        # This first time nothing is counted.
+        with closing(ImportLedger(Path(os.devnull))) as ledger:
+            scan = Reader(ledger, lambda _bytes: None)
+            scan.each("note", self._files["note"], keep_id, required=(), optional=("visit_occurrence_id",))
         reader.each(
             "visit_occurrence",
             self._files["visit_occurrence"],

@@ -175,9 +175,8 @@ def located(file: DataFile) -> Iterator[None]:
     try:
         yield
     except BadInputError as error:
-        place = (
-            f"{file.name}, " if error.message.startswith(("row ", "line ", "entry ", "column")) else f"{file.name}: "
-        )
+        has_place = error.message.startswith(("row ", "line ", "entry ", "column "))
+        place = f"{file.name}{', ' if has_place else ': '}"
         raise BadInputError(f"{place}{error.message}; nothing was written: correct the export and try again") from None
 
 
@@ -257,10 +256,9 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
 
 def data_file(path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]]) -> DataFile:
     """Return the file at `path`, its ending in any case; raises `BadInputError` that names it."""
-    spelled = {path.name[-len(ending) :]: kind for ending, kind in endings.items()}
+    own = {path.name[-len(end) :]: kind for end, kind in endings.items() if path.name.lower().endswith(end)}
     try:
-        lowered = {ending: kind for ending, kind in spelled.items() if ending.lower() in endings}
-        return find_file(path, name, lowered or endings)
+        return find_file(path, name, own or endings)
     except BadInputError as error:
         raise BadInputError(f"{name}: {error.message}; correct the export and try again") from None
 
