@@ -10,7 +10,7 @@ import resource
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO, cast
@@ -42,10 +42,10 @@ def iter_sheet(file: DataFile, sheet: str | None, columns: Sequence[str]) -> Ite
         )
     except OSError as error:
         raise unreadable(file.name, error) from None
-    whole = True
+    whole, has_header = True, False
     with child:
         try:
-            yield from _named_rows(cast("IO[bytes]", child.stdout), columns)
+            has_header = yield from _named_rows(cast("IO[bytes]", child.stdout), columns)
         except ValueError:  # a line cut off, or none
             whole = False
         except BaseException:
@@ -54,6 +54,8 @@ def iter_sheet(file: DataFile, sheet: str | None, columns: Sequence[str]) -> Ite
     open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
     if child.returncode or not whole:
         raise BadInputError("is not an Excel workbook that can be read, or takes too much memory; save it as CSV")
+    if not has_header:
+        raise BadInputError("the sheet holds nothing")
 
 
 def _require_small(path: Path) -> None:
@@ -65,7 +67,8 @@ def _require_small(path: Path) -> None:
         raise BadInputError("is not an Excel workbook (.xlsx)") from None
 
 
-def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Generator[tuple[int, Mapping[str, str]], None, bool]:
+    """Yield the rows below the header; return whether there was one."""
     opened = json.loads(lines.readline())
     if "problem" in opened:
         raise BadInputError(opened["problem"])
@@ -78,8 +81,7 @@ def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Iterator[tuple[int,
             places = {name: header.index(name) for name in columns}
         else:
             yield number, {name: cells[place] if place < len(cells) else "" for name, place in places.items()}
-    if header is None:
-        raise BadInputError("the sheet holds nothing")
+    return header is not None
 
 
 def _require_columns(header: Sequence[str], columns: Sequence[str]) -> None:
@@ -100,7 +102,7 @@ def _write_rows(path: Path, wanted: str, out: IO[bytes]) -> None:
     names = workbook.sheet_names
     problem = None
     if wanted and wanted not in names:
-        problem = f"the workbook has no sheet {wanted!r}; set `sheet` in the column map"
+        problem = "the workbook has no sheet named in the column map as `sheet`"
     elif not wanted and len(names) != 1:
         problem = f"the workbook has {len(names)} sheets; name one as `sheet` in the column map"
     _write_line(out, {"problem": problem} if problem else {})

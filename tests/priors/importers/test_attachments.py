@@ -8,7 +8,8 @@ import pytest
 from support.exports.fhir import as_html, as_rtf
 from support.exports.hospital import FIRST_TEXT
 
-from clinaudit.priors.importers.attachments import MAX_ATTACHMENT_BYTES, decode_base64, kind_of, text_of
+from clinaudit.priors.importers import attachments
+from clinaudit.priors.importers.attachments import decode_base64, kind_of, text_of
 from clinaudit.priors.importers.ledger import RecordError
 
 
@@ -109,10 +110,11 @@ def test_what_is_no_base64_is_rejected(data: str) -> None:
         decode_base64(data)
 
 
-def test_base64_may_have_line_breaks_and_is_limited() -> None:
+def test_base64_may_have_line_breaks_and_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decode_base64("aGVs\r\n bG8=\n") == b"hello"
-    with pytest.raises(RecordError, match="more than 32 MiB"):
-        decode_base64("AAAA" * (MAX_ATTACHMENT_BYTES // 3 + 1))
+    monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 8)
+    with pytest.raises(RecordError, match="an attachment has more than"):
+        decode_base64("AAAA" * 3)
 
 
 @pytest.mark.parametrize(
