@@ -43,6 +43,8 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
+#: Decompressed bytes after which a reader tells where it stands.
+_AT_BYTES = 1 << 18
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 
@@ -129,14 +131,17 @@ def digest_file(file: DataFile) -> str:
 def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    `at` is told after each line at which byte of the file on the disk the reader stands. Raises `BadInputError` on
+    `at` is told, now and then, at which byte of the file on the disk the reader stands. Raises `BadInputError` on
     damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
+        read = 0
         while line := _next_line(stream, file):
-            if at is not None:
+            read += len(line)
+            if at is not None and read >= _AT_BYTES:
                 at(handle.tell())
+                read = 0
             if first:
                 if line.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise BadInputError("is UTF-16; save it as UTF-8")
@@ -151,8 +156,10 @@ def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> I
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
 
         def read(size: int) -> bytes:
-            with _faults_named(file):
+            try:
                 block = stream.read(size)
+            except _READ_FAULTS as error:
+                raise _fault(file, error) from None
             if at is not None:
                 at(handle.tell())
             return block
@@ -160,19 +167,21 @@ def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> I
         yield read
 
 
-@contextmanager
-def _faults_named(file: DataFile) -> Iterator[None]:
-    try:
-        yield
-    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError):
-        raise BadInputError(f"is damaged, cut off, or not {file.compression} data") from None
-    except OSError as error:
-        raise unreadable(file.name, error) from None
+#: What reading a compressed or plain file may raise; the first is an `OSError` too.
+_READ_FAULTS = (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError, OSError)
+
+
+def _fault(file: DataFile, error: Exception) -> BadInputError | StorageError:
+    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+        return unreadable(file.name, error)
+    return BadInputError(f"is damaged, cut off, or not {file.compression} data")
 
 
 def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
-    with _faults_named(file):
+    try:
         line = stream.readline(MAX_LINE_BYTES + 1)
+    except _READ_FAULTS as error:
+        raise _fault(file, error) from None
     if len(line) > MAX_LINE_BYTES:
         raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
     return line
@@ -180,7 +189,8 @@ def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
 
 def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO:
     if compression == "gz":
-        return gzip.GzipFile(fileobj=handle)  # type: ignore[return-value]  # a reader in all but name
+        # Its own `readline` is Python; this one is C.
+        return io.BufferedReader(gzip.GzipFile(fileobj=handle), buffer_size=1 << 17)
     if compression == "zst":
         return io.BufferedReader(_ZstdReader(handle), buffer_size=1 << 17)
     return handle
