@@ -2,8 +2,8 @@
 
     python benchmarks/import_memory.py [--quick]       about ten minutes, 3 GB of disk; --quick: a tenth of the sizes
 
-Each import runs in a process of its own; its peak is the kernel's (`ru_maxrss`). Texts are drawn from invented words, so
-that they compress as notes do. Every import is checked: as many notes as were written, and nothing rejected.
+Each import runs in a process of its own; its peak is the kernel's (`ru_maxrss`). Texts are drawn from invented words,
+so that they compress as notes do. Every import is checked: as many notes as were written, and nothing rejected.
 """
 
 import argparse
@@ -48,7 +48,9 @@ def draw_texts(size: int, seed: int = 0) -> Iterator[str]:
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 11))) for _ in range(20_000)]
     drawn = 0
     while drawn < size:
-        lines = (f"{rng.choice(words)}: {' '.join(rng.choices(words, k=12))}, \"{rng.choice(words)}\"" for _ in range(120))
+        lines = (
+            f'{rng.choice(words)}: {" ".join(rng.choices(words, k=12))}, "{rng.choice(words)}"' for _ in range(120)
+        )
         text = "\n".join(lines)[:_NOTE_CHARS]
         drawn += len(text)
         yield text
@@ -61,7 +63,8 @@ def write_mimic(folder: Path, size: int) -> int:
     notes = 0
     with gzip.open(folder / "note" / "discharge.csv.gz", "wt", encoding="utf-8", newline="", compresslevel=1) as file:
         rows = csv.writer(file, lineterminator="\n")
-        rows.writerow("note_id,subject_id,hadm_id,note_type,note_seq,charttime,storetime,text".split(","))
+        head = ("note_id", "subject_id", "hadm_id", "note_type", "note_seq", "charttime", "storetime", "text")
+        rows.writerow(head)
         for text in draw_texts(size):
             patient = 10_000_000 + notes // _NOTES_A_PATIENT
             rows.writerow([f"{patient}-DS-{notes}", patient, notes, "DS", 1, "2150-01-01 00:00:00", "", text])
@@ -77,8 +80,7 @@ def write_mimic(folder: Path, size: int) -> int:
 
 
 def _resources(size: int) -> Iterator[dict[str, Any]]:
-    notes = 0
-    for text in draw_texts(size * 3 // 4):  # base64 makes four characters of three
+    for notes, text in enumerate(draw_texts(size * 3 // 4)):  # base64 makes four characters of three
         patient = f"p{notes // _NOTES_A_PATIENT}"
         if notes % _NOTES_A_PATIENT == 0:
             yield {"resourceType": "Patient", "id": patient, "gender": "female", "birthDate": "1970-01-01"}
@@ -91,7 +93,6 @@ def _resources(size: int) -> Iterator[dict[str, Any]]:
             "date": "2021-01-01T00:00:00Z",
             "content": [{"attachment": attachment}],
         }
-        notes += 1
 
 
 def write_ndjson(folder: Path, size: int) -> int:
@@ -123,7 +124,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     scale = 10 if parser.parse_args().quick else 1
-    print("| export | size | notes | time | memory before reading | peak of memory |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| export | size | notes | time | memory before reading | peak of memory |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
     for kind, name, write, size in (
         ("mimic-iv-note", "MIMIC-IV-Note, CSV.gz", write_mimic, 1_000_000_000),
         ("fhir", "FHIR, NDJSON", write_ndjson, 400_000_000),

@@ -1,6 +1,5 @@
 """The corpus appears whole or not at all: kills, other imports, and places that are taken."""
 
-import os
 import signal
 import stat
 import subprocess
@@ -44,9 +43,12 @@ def test_a_killed_import_leaves_no_corpus_and_the_next_one_cleans_up(tmp_path: P
 
 
 def test_an_error_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), made_whole(tmp_path / "corpus") as directory:
+    def stop(directory: Path) -> None:
         (directory / "notes.csv").write_text("half", encoding="utf-8")
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), made_whole(tmp_path / "corpus") as directory:
+        stop(directory)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -62,15 +64,19 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "full" / "x").read_text(encoding="utf-8") == "kept"
     with made_whole(tmp_path / "empty") as directory:
         (directory / "notes.csv").write_text("whole", encoding="utf-8")
-    assert os.listdir(tmp_path / "empty") == ["notes.csv"]
+    assert [path.name for path in (tmp_path / "empty").iterdir()] == ["notes.csv"]
     assert stat.S_IMODE((tmp_path / "empty").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "empty" / "notes.csv").stat().st_mode) == 0o600
 
 
 def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     destination = tmp_path / "corpus"
-    with pytest.raises(UsageError, match="DEST holds other things"), made_whole(destination):
+
+    def take() -> None:
         destination.mkdir()
         (destination / "x").write_text("kept", encoding="utf-8")
+
+    with pytest.raises(UsageError, match="DEST holds other things"), made_whole(destination):
+        take()
     assert (destination / "x").read_text(encoding="utf-8") == "kept"
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]

@@ -83,9 +83,7 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
     with (tmp_path / "corpus" / REJECTED_NAME).open(encoding="utf-8", newline="") as file:
         listed = list(csv.DictReader(file))
     assert len(listed) == 31
-    assert listed[0] == {
-        "file": "note/discharge.csv.gz", "unit": "row", "number": "2", "table": "discharge", "reason": "the text is blank",
-    }  # fmt: skip
+    assert list(listed[0].values()) == ["note/discharge.csv.gz", "row", "2", "discharge", "the text is blank"]
     assert SECRET not in str(listed)
 
 
@@ -239,7 +237,10 @@ def test_what_is_no_ndjson_is_refused(tmp_path: Path, line: str | bytes, expecte
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ('{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "a"}}, {"re', "entry 2: is not JSON"),
+        (
+            '{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "a"}}, {"re',
+            "entry 2: is not JSON",
+        ),
         ('{"resourceType": "Bundle", "entry": [{"resource": {"id": "a"}}]}', "entry 1: is no FHIR resource"),
         ('{"resourceType": "Patient", "id": "a"}', "is no FHIR Bundle"),
         ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: nests too deeply for FHIR"),

@@ -41,7 +41,8 @@ def as_rtf(text: str) -> bytes:
 def as_html(text: str) -> str:
     """Return a text as a page: a line a `div`, with a script and a style that are no part of it."""
     lines = "".join(f"<div>{line}</div>" for line in text.splitlines() if line)
-    return f"<html><head><title>Note</title><style>p {{}}</style></head><body><script>steal()</script>{lines}</body></html>"
+    head = "<head><title>Note</title><style>p {}</style></head>"
+    return f"<html>{head}<body><script>steal()</script>{lines}</body></html>"
 
 
 def _patient(identifier: str) -> Resource:
@@ -149,7 +150,7 @@ def write_ndjson(folder: Path, given: dict[str, list[Resource]] | None = None) -
 
 
 def write_bundles(folder: Path) -> Path:
-    """Write a transaction Bundle a patient, as Synthea does: addresses are `urn:uuid:`; people and places in one more."""
+    """Write a transaction Bundle a patient, as Synthea does, with `urn:uuid:` addresses, and one of people and places."""
     folder.mkdir(parents=True, exist_ok=True)
     given = resources()
     shared = [one for kind in ("Practitioner", "Organization", "Binary") for one in given[kind]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import polars as pl
-from support.exports.hospital import PEOPLE, VISITS
+from support.exports.hospital import PEOPLE, VISITS, Visit
 
 Rows = Iterable[Sequence[object]]
 _MIMIC_HEADS = {
@@ -36,18 +36,23 @@ def csv_text(head: str, rows: Rows, *, delimiter: str = ",") -> str:
     return out.getvalue()
 
 
+def _mimic_type(visit: Visit) -> str:
+    return "RR" if visit.identifier == "502" else "DS"
+
+
 def mimic_rows() -> dict[str, list[list[object]]]:
     """Return the rows of the five tables; the second note is a radiologist's."""
     notes = [
-        [f"{one.patient}-{'RR' if one.identifier == '502' else 'DS'}-{one.identifier}", one.patient, "2" + one.identifier,
-         "RR" if one.identifier == "502" else "DS", 1, f"{one.day} 00:00:00", f"{one.day} 09:30:00", one.text]
+        [f"{one.patient}-{_mimic_type(one)}-{one.identifier}", one.patient, "2" + one.identifier, _mimic_type(one), 1,
+         f"{one.day} 00:00:00", f"{one.day} 09:30:00", one.text]
         for one in VISITS
     ]  # fmt: skip
     return {
         "note/discharge": [row for row in notes if row[3] == "DS"],
         "note/radiology": [row for row in notes if row[3] == "RR"],
         "hosp/patients": [
-            [one.identifier, one.sex[0].upper(), _ANCHOR_AGES[one.identifier], 2021, "2017 - 2019", ""] for one in PEOPLE
+            [one.identifier, one.sex[0].upper(), _ANCHOR_AGES[one.identifier], 2021, "2017 - 2019", ""]
+            for one in PEOPLE
         ],
         "hosp/admissions": [
             [one.identifier, f"2{number}", f"20{year}-01-01 07:00:00", f"20{year}-01-02 07:00:00", "", "EW EMER.", "P1",
@@ -90,13 +95,13 @@ def omop_rows() -> dict[str, list[list[object]]]:
     """Return the rows of the tables; the first patient's depression is a descendant of a concept of the panel."""
     return {
         "person": [
-            [one.identifier, _GENDERS[one.sex], one.born.year, one.born.month, one.born.day, "", _RACES[one.race], 0, "",
-             "", "", f"MRN{one.identifier}"]
+            [one.identifier, _GENDERS[one.sex], one.born.year, one.born.month, one.born.day, "", _RACES[one.race], 0,
+             "", "", "", f"MRN{one.identifier}"]
             for one in PEOPLE
         ],
         "note": [
-            [one.identifier, one.patient, one.day, f"{one.day} 10:00:00", 32831, 706391, "Progress note", one.text, 32678,
-             4180186, 71, f"9{one.identifier}"]
+            [one.identifier, one.patient, one.day, f"{one.day} 10:00:00", 32831, 706391, "Progress note", one.text,
+             32678, 4180186, 71, f"9{one.identifier}"]
             for one in VISITS
         ],
         "provider": [[71, "Dr. Ida Quist", "1234567893"]],
@@ -207,7 +212,7 @@ def write_excel(path: Path, sheets: dict[str, Sequence[Sequence[object]]]) -> Pa
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, rows in enumerate(sheets.values(), start=1):
             lines = [
-                f'<row r="{at}">{"".join(cell(f"{chr(65 + place)}{at}", value) for place, value in enumerate(row))}</row>'
+                f'<row r="{at}">{"".join(cell(f"{column}{at}", value) for column, value in zip("ABCDEFGH", row, strict=False))}</row>'
                 for at, row in enumerate(rows, start=1)
             ]
             body = f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
@@ -235,8 +240,8 @@ def write_excel(path: Path, sheets: dict[str, Sequence[Sequence[object]]]) -> Pa
         archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{_REL}">{links}{others}</Relationships>')
         archive.writestr(
             "_rels/.rels",
-            f'<Relationships xmlns="{_REL}"><Relationship Id="rId1" Type="{_R}/officeDocument" Target="xl/workbook.xml"/>'
-            "</Relationships>",
+            f'<Relationships xmlns="{_REL}">'
+            f'<Relationship Id="rId1" Type="{_R}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         )
         archive.writestr("[Content_Types].xml", _TYPES)
     return path
