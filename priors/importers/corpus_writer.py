@@ -13,9 +13,9 @@ from pathlib import Path
 
 import zstandard
 
-from clinaudit.priors.corpus.cells import CellError, completed_years, parse_date
 from clinaudit.priors.corpus.records import is_encodable
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
+from clinaudit.priors.importers.values import require_alive, require_day
 
 NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
 _NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
@@ -93,12 +93,9 @@ class CorpusWriter:
         if not note.text.strip():
             raise RecordError("the text is blank")
         require_text(note.text, "the text")
-        visit = _visit_day(note.visit_date)
+        visit = require_day(note.visit_date, "the visit date")
         if visit is not None and patient.dob is not None:
-            try:
-                completed_years(patient.dob, visit)
-            except CellError:
-                raise RecordError("the visit is before the patient's birth, or over 130 years after it") from None
+            require_alive(patient.dob, visit)
         self._note_ids.add(note.note_id)
         self.notes += 1
         latest = self.latest_visit.get(note.patient_id)
@@ -152,12 +149,3 @@ def _require_id(text: str, what: str) -> None:
     if not text or text != text.strip():
         raise RecordError(f"the {what} is blank" if not text.strip() else f"the {what} has blanks around it")
     require_text(text, f"the {what}")
-
-
-def _visit_day(text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return parse_date(text)[0]
-    except CellError:
-        raise RecordError("the visit date is not a date as ISO 8601 writes it") from None

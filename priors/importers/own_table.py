@@ -8,7 +8,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.cells import CellError, parse_age, parse_date, parse_sex, parse_split
+from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import DataFile, printable
 from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.column_map import NOTE_COLUMNS, PATIENT_COLUMNS, REQUIRED, ColumnMap
@@ -16,6 +16,7 @@ from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, P
 from clinaudit.priors.importers.excel import MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.ledger import Place, RecordError
 from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cell_of, data_file, located
+from clinaudit.priors.importers.values import as_sex, iso_day, require_age, require_day
 
 TABLE = "rows"
 EXCEL_ENDINGS = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
@@ -110,7 +111,7 @@ class OwnTable:
         return True
 
     def _iso(self, name: str, text: str | None) -> str | None:
-        if text is None or (self._file.format == "xlsx" and _is_iso(text)):
+        if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):
             return text  # a cell of Excel that is a date
         try:
             return datetime.strptime(text, self._map.formats[name]).isoformat()  # noqa: DTZ007 (the clinic's own clock)
@@ -143,7 +144,7 @@ class OwnTable:
 
     def _merged(self, before: PatientRecord | None, now: PatientRecord, visit: str | None) -> PatientRecord:
         """Return what is known of a patient: facts that may change are those of the latest row that gives them."""
-        day = parse_date(visit)[0] if visit is not None and _is_iso(visit) else date.min
+        day = (iso_day(visit) if visit is not None else None) or date.min
         if before is None:
             self._as_of[now.patient_id] = day
             return now
@@ -162,32 +163,14 @@ class OwnTable:
 
 
 def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:
-    try:
-        sex = None if values["sex"] is None else parse_sex(values["sex"])
-        dob = None if values["dob"] is None else parse_date(values["dob"])[0]
-    except CellError as error:
-        raise RecordError(f"dob {error}") from None
-    if values["age"] is not None:
-        try:
-            parse_age(values["age"])
-        except CellError as error:
-            raise RecordError(f"age {error}") from None
     return PatientRecord(
         patient_id=patient_id,
-        sex=sex,
-        dob=dob,
-        age=values["age"],
+        sex=as_sex(values["sex"]),
+        dob=require_day(values["dob"], "dob"),
+        age=require_age(values["age"]),
         name=values["name"],
         race=values["race"],
         marital_status=values["marital_status"],
         occupation=values["occupation"],
         children=values["children"],
     )
-
-
-def _is_iso(text: str) -> bool:
-    try:
-        parse_date(text)
-    except CellError:
-        return False
-    return True

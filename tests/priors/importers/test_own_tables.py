@@ -132,6 +132,15 @@ def test_a_sheet_is_read_as_it_looks(tmp_path: Path) -> None:
     assert notes == [("007", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]
 
 
+def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["MRN", "Note", "Day"], ["a", "one", date(2020, 2, 29)], ["a", "two", "01.03.2020"]]
+    source, columns = _workbook(tmp_path, {"S": rows})
+    columns.write_text(EXCEL_MAP + '[formats]\nvisit_date = "%d.%m.%Y"\n', encoding="utf-8")
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    notes = read_corpus(tmp_path / "corpus").notes_of("a")
+    assert [note.visit_date for note in notes] == [date(2020, 2, 29), date(2020, 3, 1)]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

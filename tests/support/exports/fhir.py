@@ -150,7 +150,7 @@ def write_ndjson(folder: Path, given: dict[str, list[Resource]] | None = None) -
 
 
 def write_bundles(folder: Path) -> Path:
-    """Write a transaction Bundle a patient, as Synthea does, with `urn:uuid:` addresses, and one of people and places."""
+    """Write a transaction Bundle a patient, as Synthea does, with `urn:uuid:` addresses, and one of places."""
     folder.mkdir(parents=True, exist_ok=True)
     given = resources()
     shared = [one for kind in ("Practitioner", "Organization", "Binary") for one in given[kind]]

@@ -211,10 +211,10 @@ def write_excel(path: Path, sheets: dict[str, Sequence[Sequence[object]]]) -> Pa
 
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, rows in enumerate(sheets.values(), start=1):
-            lines = [
-                f'<row r="{at}">{"".join(cell(f"{column}{at}", value) for column, value in zip("ABCDEFGH", row, strict=False))}</row>'
-                for at, row in enumerate(rows, start=1)
-            ]
+            lines = []
+            for at, row in enumerate(rows, start=1):
+                cells = "".join(cell(f"{'ABCDEFGH'[place]}{at}", value) for place, value in enumerate(row))
+                lines.append(f'<row r="{at}">{cells}</row>')
             body = f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
             archive.writestr(f"xl/worksheets/sheet{number}.xml", body)
         names = "".join(
