@@ -77,9 +77,17 @@ class CorpusWriter:
 
     def add_patient(self, patient: PatientRecord) -> None:
         """Add a patient; raises `RecordError` for an id that was there before."""
-        _require_id(patient.patient_id, "patient id")
         if patient.patient_id in self.patients:
             raise RecordError("the patient stood in the table already")
+        self.set_patient(patient)
+
+    def set_patient(self, patient: PatientRecord) -> None:
+        """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
+        _require_id(patient.patient_id, "patient_id")
+        for column in ("patient_id", *_PATIENT_COLUMNS):
+            value = getattr(patient, column)
+            if isinstance(value, str):
+                _require_text(value, column)
         self.patients[patient.patient_id] = patient
 
     def add_note(self, note: NoteRecord) -> None:
@@ -87,12 +95,13 @@ class CorpusWriter:
         patient = self.patients.get(note.patient_id)
         if patient is None:
             raise RecordError("its patient is not in the export")
-        _require_id(note.note_id, "note id")
+        _require_id(note.note_id, "note_id")
         if note.note_id in self._note_ids:
             raise RecordError("the note id stood in the table already")
         if not note.text.strip():
             raise RecordError("the text is blank")
-        require_text(note.text, "the text")
+        for column in _NOTE_COLUMNS:
+            _require_text(getattr(note, column) or "", column)
         visit = require_day(note.visit_date, "the visit date")
         if visit is not None and patient.dob is not None:
             require_alive(patient.dob, visit)
@@ -137,15 +146,14 @@ class CorpusWriter:
         return str(age + latest.year - year)
 
 
-def require_text(text: str, what: str) -> None:
+def _require_text(text: str, column: str) -> None:
     """Raise `RecordError` where a text cannot stand in a corpus."""
     if "\0" in text:
-        raise RecordError(f"{what} holds a NUL character")
-    if not is_encodable(text):
-        raise RecordError(f"{what} holds half a surrogate pair, which is not Unicode text")
+        raise RecordError(f"{column} holds a NUL character")
+    if not text.isascii() and not is_encodable(text):
+        raise RecordError(f"{column} holds half a surrogate pair, which is not Unicode text")
 
 
-def _require_id(text: str, what: str) -> None:
+def _require_id(text: str, column: str) -> None:
     if not text or text != text.strip():
-        raise RecordError(f"the {what} is blank" if not text.strip() else f"the {what} has blanks around it")
-    require_text(text, f"the {what}")
+        raise RecordError(f"{column} is blank" if not text.strip() else f"{column} has blanks around it")

@@ -27,8 +27,8 @@ def made_whole(destination: Path) -> Iterator[Path]:
     """
     _require_free(destination)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    # The real place: a link cannot be replaced by a directory.
-    final = destination.parent.resolve() / destination.name
+    # Not as it was given: `.` has no name.
+    final = Path(os.path.abspath(destination))  # noqa: PTH100 (`resolve` would follow links)
     staging = final.with_name(f".{final.name}.partial")
     with _held(staging):
         try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.corpus.files import DataFile, printable
+from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers.codes import CodeBook, Labels
 from clinaudit.priors.importers.column_map import ColumnMap, read_column_map
@@ -29,6 +29,7 @@ from clinaudit.priors.importers.omop import PATIENT_TABLE as OMOP_PATIENTS
 from clinaudit.priors.importers.omop import OmopExport, find_omop
 from clinaudit.priors.importers.own_table import OwnTable, find_own_table
 from clinaudit.priors.importers.tables import Reader
+from clinaudit.templates.text_file import read_text_file
 
 LEDGER_NAME = "import.json"
 _PATIENT_TABLES: dict[Kind, str] = {"mimic-iv-note": MIMIC_PATIENTS, "omop": OMOP_PATIENTS, "fhir": FHIR_PATIENTS}
@@ -197,14 +198,8 @@ def _require_any_trained(train: frozenset[str] | None, writer: CorpusWriter) -> 
 
 
 def _read_ids(path: Path) -> frozenset[str]:
-    shown = printable(path.name)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError:
-        raise BadInputError(f"the list {shown} cannot be read; give a text file of patient ids, one a line") from None
-    except UnicodeDecodeError:
-        raise BadInputError(f"the list {shown} is not UTF-8; give a text file of patient ids, one a line") from None
+    lines = read_text_file(path, role="the list of --train-patients").splitlines()
     ids = frozenset(line.strip() for line in lines if line.strip())
     if not ids:
-        raise BadInputError(f"the list {shown} is empty; give patient ids, one a line")
+        raise BadInputError("the list of --train-patients is empty; give patient ids, one a line")
     return ids

@@ -88,7 +88,7 @@ class OwnTable:
         before = self._writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
         # The note is refused before the patient is changed by its row.
-        self._writer.patients[patient_id] = self._merged(before, patient, values["visit_date"])
+        self._writer.set_patient(self._merged(before, patient, values["visit_date"]))
         try:
             self._writer.add_note(
                 NoteRecord(

@@ -69,6 +69,14 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "empty" / "notes.csv").stat().st_mode) == 0o600
 
 
+def test_the_present_empty_directory_may_be_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "corpus").mkdir()
+    monkeypatch.chdir(tmp_path / "corpus")
+    with made_whole(Path()) as directory:
+        (directory / "notes.csv").write_text("whole", encoding="utf-8")
+    assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["notes.csv"]
+
+
 def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     destination = tmp_path / "corpus"
 

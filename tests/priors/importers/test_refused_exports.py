@@ -29,7 +29,7 @@ def _set(table: str, row: int, column: int, value: object) -> Callable[[Rows], N
     ("change", "expected"),
     [
         (_set("note/discharge", 1, 7, "  "), "discharge.csv.gz, row 2: the text is blank"),
-        (_set("note/discharge", 1, 7, f"{SECRET}\0"), "discharge.csv.gz, row 2: the text holds a NUL character"),
+        (_set("note/discharge", 1, 7, f"{SECRET}\0"), "discharge.csv.gz, row 2: text holds a NUL character"),
         (
             _set("note/discharge", 0, 0, "10002-DS-503"),
             "discharge.csv.gz, row 2: the note id stood in the table already",
@@ -196,6 +196,11 @@ _NOTE = "ADocumentReference.000.ndjson, line 1: "
             _resources(DocumentReference__content=_attached(contentType="text/plain; charset=klingon", data="eA==")),
             _NOTE + "an attachment is in a character set that is not known",
         ),
+        (
+            _resources(Patient__name=[{"family": "\ud83d"}]),
+            "Patient.000.ndjson, line 1: name holds half a surrogate pair",
+        ),
+        (_resources(Patient__id=" a"), "Patient.000.ndjson, line 1: patient_id has blanks around it"),
         (
             _resources(Patient__birthDate="1970-13-01"),
             "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4",

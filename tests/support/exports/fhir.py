@@ -140,7 +140,7 @@ def write_ndjson(folder: Path, given: dict[str, list[Resource]] | None = None) -
     """Write a file a type, as a bulk export does; the documents before what they point at, one type compressed."""
     folder.mkdir(parents=True, exist_ok=True)
     for kind, rows in (given or resources()).items():
-        content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+        content = "".join(json.dumps(row) + "\n" for row in rows).encode()
         name = f"{'A' if kind == 'DocumentReference' else ''}{kind}.000.ndjson"
         if kind == "Binary":
             (folder / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
