@@ -30,6 +30,8 @@ from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
 _MAX_DEPTH = 5
 _STEP_BYTES = 1 << 20
+#: What databases write into a CSV where a cell holds nothing (SQL Server, PostgreSQL).
+_NULLS = frozenset({"NULL", "\\N"})
 TABLE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] in ("csv", "parquet")
 }
@@ -214,7 +216,7 @@ def _require_columns(row: Mapping[str, str], required: Collection[str]) -> None:
 
 def cell_of(text: str | None, *, exact: bool) -> str | None:
     """Return a cell, None where it is blank; without the blanks around it, unless `exact`."""
-    if text is None or not text.strip():
+    if text is None or not text.strip() or text.strip() in _NULLS:
         return None
     return text if exact else text.strip()
 

@@ -101,7 +101,7 @@ def omop_rows() -> dict[str, list[list[object]]]:
         ],
         "note": [
             [one.identifier, one.patient, one.day, f"{one.day} 10:00:00", 32831, 706391, "Progress note", one.text,
-             32678, 4180186, 71, f"9{one.identifier}"]
+             32678, 4180186, "NULL" if one.identifier == "501" else 71, f"9{one.identifier}"]
             for one in VISITS
         ],
         "provider": [[71, "Dr. Ida Quist", "1234567893"]],
