@@ -64,6 +64,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     with run.removed_on_failure():
         refuse_purged(run)
         inputs = load_inputs(settings)
+    for reading in inputs.corpus.readings:
+        progress.say(f"corpus: {reading}")
 
     with (
         open_store(run) as store,

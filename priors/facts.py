@@ -104,10 +104,14 @@ class FactReader:
         offsets = original_offsets(latest.text)
         headings = self._resolver.headings(text)
         fields = self._fields(text, headings)
-        values = {fact: field.value for fact, field in fields.items()} | self._table_values(patient, latest)
+        in_note = {fact: field.value for fact, field in fields.items()}
+        values = in_note | self._table_values(patient, latest, in_note.get(Fact.DOB))
         age = patient.age if patient.age is not None else self._age_from_notes(values, latest)
         if age is not None:
-            values[Fact.AGE] = str(age)
+            values[Fact.AGE] = "90 or over" if patient.age_is_pooled else str(age)
+        else:
+            # Known to within a year: good enough for matching and description, not for a prompt.
+            age = self._age_from_year(patient, values, latest)
         return PatientFacts(
             patient_id=patient_id,
             arm=patient.split,
@@ -158,12 +162,12 @@ class FactReader:
                 return NoteField(value, Span(begin, end))
         return None
 
-    def _table_values(self, patient: Patient, latest: Note) -> dict[Fact, str]:
+    def _table_values(self, patient: Patient, latest: Note, born_in_note: str | None) -> dict[Fact, str]:
         dates = self._profile.date_formats[0]
         known: dict[Fact, str | None] = {
             Fact.SEX: patient.sex,
             Fact.NAME: patient.name,
-            Fact.DOB: patient.dob.strftime(dates) if patient.dob else None,
+            Fact.DOB: patient.dob.strftime(dates) if patient.dob else self._birth_of_year(patient, born_in_note),
             Fact.MARITAL_STATUS: patient.marital_status,
             Fact.OCCUPATION: patient.occupation,
             Fact.CHILDREN: patient.children,
@@ -181,6 +185,20 @@ class FactReader:
             stated = values.get(Fact.AGE, "")
             return int(stated) if stated.isascii() and stated.isdigit() and int(stated) <= 130 else None
         return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+
+    def _birth_of_year(self, patient: Patient, born_in_note: str | None) -> str | None:
+        """Return the note's date of birth where it is of the year that the table gives alone, else that year."""
+        own = self._date(born_in_note)
+        if patient.birth_year is None or (own is not None and own.year == patient.birth_year):
+            return born_in_note
+        return str(patient.birth_year)
+
+    def _age_from_year(self, patient: Patient, values: Mapping[Fact, str], latest: Note) -> int | None:
+        """Return the age reached in the year of the latest visit; the patient may be a year younger."""
+        seen = latest.visit_date or self._date(values.get(Fact.VISIT_DATE))
+        if patient.birth_year is None or seen is None or seen.year < patient.birth_year:
+            return None
+        return seen.year - patient.birth_year
 
     def _date(self, text: str | None) -> date | None:
         for form in self._profile.date_formats:

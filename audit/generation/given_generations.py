@@ -15,6 +15,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_file, printable
+from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
 from clinaudit.templates.spans import Span
@@ -62,7 +63,7 @@ def read_given_generations(
         problems.raise_any("the generations")
     columns: set[str] = set()
     records: list[tuple[int, Record]] = []
-    for row, record in iter_records(file, columns=COLUMNS, problems=problems):
+    for row, record in iter_records(file, header=Header(COLUMNS), problems=problems):
         columns.update(record)
         records.append((row, record))
     if not records and not len(problems):

@@ -13,7 +13,7 @@ from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
 from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal
 from clinaudit.audit.served.cost import AskingEstimate, Usage, estimate_tokens
-from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 
 #: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
@@ -44,6 +44,10 @@ class Refused:
     usage: Usage
 
 
+def _prompt_tokens(question: Question) -> int:
+    return estimate_tokens(question.system) + estimate_tokens(question.user)
+
+
 class Asker:
     """Settles questions by one endpoint and one cache."""
 
@@ -56,16 +60,18 @@ class Asker:
         self._outlived = 0
 
     def estimate(self, asked: Iterable[Asked]) -> AskingEstimate:
-        """Return the number of distinct unsettled questions, and about how many tokens they take, asked once each."""
+        """Return the number of distinct unsettled questions, and about how many tokens they take."""
         seen: set[bytes] = set()
-        tokens = room = 0
+        tokens = again = room = 0
         for item in asked:
             key = question_key(self._identity, item.question)
             if key not in seen and self._recall(key, item) is None:
                 seen.add(key)
-                tokens += estimate_tokens(item.question.system) + estimate_tokens(item.question.user)
+                tokens += _prompt_tokens(item.question)
+                again += _prompt_tokens(item.question.again(OF_ANOTHER_QUESTION))
                 room += item.question.max_answer_tokens
-        return AskingEstimate(len(seen), tokens, room)
+        repeats = MAX_ATTEMPTS - 1
+        return AskingEstimate(len(seen), tokens, room, tokens + repeats * again, MAX_ATTEMPTS * room)
 
     def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
         """Yield the result of each question, in order; equal questions are asked once.

@@ -34,12 +34,15 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class AskingEstimate:
-    """The questions still to be asked, and their tokens."""
+    """The questions still to be asked, and their tokens: asked once each, and with every question asked again."""
 
     questions: int
     prompt_tokens: int
     #: The token limits of all answers, summed.
     most_answer_tokens: int
+    #: The same two where no first answer can be used, so that every question is repeated.
+    repeated_prompt_tokens: int
+    repeated_answer_tokens: int
 
     def describe(self, price: Price | None = None) -> str:
         """Return one line for stderr."""
@@ -48,11 +51,19 @@ class AskingEstimate:
             f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
             "asked once each"
         )
+        repeated = (
+            f"an answer that cannot be used is asked for again, at most {self.repeated_prompt_tokens:,} and "
+            f"{self.repeated_answer_tokens:,} tokens in all"
+        )
         if price is None:
-            return line
+            return f"{line}; {repeated}"
         prompts = price.of(prompt_tokens=self.prompt_tokens)
         answers = price.of(completion_tokens=self.most_answer_tokens)
-        return f"{line}; about {_money(prompts)} for the prompts, at most {_money(answers)} for the answers"
+        most = price.of(prompt_tokens=self.repeated_prompt_tokens, completion_tokens=self.repeated_answer_tokens)
+        return (
+            f"{line}: about {_money(prompts)} for the prompts, at most {_money(answers)} for the answers; {repeated}: "
+            f"at most {_money(most)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

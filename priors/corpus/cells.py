@@ -1,24 +1,39 @@
 """Parsing of one cell of an input table: valid content and its meaning. Knows nothing of files and rows.
 
 Each function returns the meaning or raises `CellError`, whose message is in fixed words and holds no content. The
-caller decides about blank cells (nothing, or white space alone): an error in one column, unknown in another.
+caller decides about blank cells (nothing, or white space alone): an error in one column, unknown in another. Dates are
+in dates.py, ages in ages.py.
 """
 
+import math
 import re
-from datetime import date, time
 from enum import Enum, auto
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.corpus.records import is_encodable
 
-#: Nobody is known to have lived longer than 122 years; beyond this an age is a slip or a code such as 999.
-MAX_AGE_YEARS = 130
 NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
-_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[T ](\S+))?")
-_AGE = re.compile(r"([0-9]{1,9})(?:\.0+)?")
-_AGE_IN_MONTHS = re.compile(r"([0-9]{1,9})[ -]months?(?:[ -]old)?", re.IGNORECASE)
-_WHOLE_FLOAT = re.compile(r"([0-9]+)\.0+")
-_SEXES = {"f": "female", "m": "male"}
+#: What programs write where a cell holds nothing, or where a formula failed. No name and no word is written so.
+_NOTHING = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "null", "NULL", "\\N"})
+_FORMULA_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NUM!|NULL!|#+)")
+#: A long number as a spreadsheet shows it: its last digits are lost.
+_ABBREVIATED = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
+_WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
+_SEXES = {
+    **dict.fromkeys(("f", "female", "woman", "w", "girl"), "female"),
+    **dict.fromkeys(("m", "male", "man", "boy"), "male"),
+    **dict.fromkeys(("u", "unk", "unknown", "not known", "not stated", "not recorded", "n/a", "?", "-"), None),
+    **{
+        word: word
+        for word in ("other", "intersex", "nonbinary", "non-binary", "indeterminate", "undifferentiated", "transgender")
+    },
+    **dict.fromkeys(("x", "o"), "other"),
+}
+_FLAGS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1", "1.0"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0", "0.0"), False),
+}
+_NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
 
 
 class CellError(ValueError):
@@ -30,6 +45,8 @@ class Kind(Enum):
 
     #: Identifier: kept exactly; a whole number of JSONL or Parquet is read as its digits.
     ID = auto()
+    #: Identifier of this program's own, which is in lower case.
+    CODE = auto()
     #: Note text: a string, kept exactly.
     TEXT = auto()
     #: Free words or a number.
@@ -40,99 +57,80 @@ class Kind(Enum):
     FLAG = auto()
 
 
+#: Kinds of which a data frame makes fractions where some cells are blank.
+_FRACTIONS = frozenset({Kind.NUMBER, Kind.DATE, Kind.FLAG})
+
+
 def as_text(value: object, kind: Kind) -> str | None:
     """Return a raw value as text, None for a null; numbers become their digits, no other type is converted."""
     match value:
         case None:
             return None
         case str():
-            if not is_encodable(value):
-                raise CellError(NOT_UNICODE)
-            if "\0" in value:
-                raise CellError("holds a NUL character")
-            return value
+            return _checked(value, kind)
         case bool():
             if kind is Kind.FLAG:
                 return "true" if value else "false"
         case int():
-            if kind is not Kind.TEXT and kind is not Kind.FLAG:
+            if kind is not Kind.TEXT:
                 return str(value)
         case float():
-            if kind is Kind.NUMBER:
-                return str(value)
+            if kind in _FRACTIONS:
+                return None if math.isnan(value) else str(value)
         case _:
             pass
-    raise CellError("is neither true nor false" if kind is Kind.FLAG else "is not text")
+    if isinstance(value, float) and kind is Kind.ID:
+        raise CellError("is a number with a fraction, as 7.0; save identifiers as text or as whole numbers")
+    raise CellError(_NO_FLAG if kind is Kind.FLAG else "is not text")
 
 
-def parse_date(text: str) -> tuple[date, time]:
-    """Return the date and wall-clock time (midnight where none is given) of an ISO 8601 date or date-time.
-
-    A time zone is ignored: the date is the one written, as in the clinic's calendar.
-    """
-    match = _DATE.fullmatch(text.strip())
-    try:
-        if match is not None:
-            day = date.fromisoformat(match[1])
-            clock = time.fromisoformat(match[2]) if match[2] else time()
-            return day, clock.replace(tzinfo=None)
-    except ValueError:
-        pass  # a thirteenth month, a 30th of February: reported below like any other
-    raise CellError("is not a date as ISO 8601 writes it (2024-01-31)")
-
-
-def parse_age(text: str) -> int:
-    """Return an age in completed years from a whole number of years (`50`, `50.0`) or of months (`22-month`)."""
-    years = _AGE.fullmatch(text.strip())
-    months = _AGE_IN_MONTHS.fullmatch(text.strip())
-    if years:
-        age = int(years[1])
-    elif months:
-        age = int(months[1]) // 12
-    else:
-        raise CellError("is not a whole number of years")
-    if age > MAX_AGE_YEARS:
-        raise CellError(f"is an age above {MAX_AGE_YEARS} years")
-    return age
-
-
-def completed_years(birth: date, on: date) -> int:
-    """Return the age in completed years on a day; raises `CellError` where that is no human age."""
-    age = on.year - birth.year - ((on.month, on.day) < (birth.month, birth.day))
-    if birth > on:
-        raise CellError("is after the patient's latest visit")
-    if age > MAX_AGE_YEARS:
-        raise CellError(f"makes the patient older than {MAX_AGE_YEARS} years at the latest visit")
-    return age
+def _checked(text: str, kind: Kind) -> str:
+    if not is_encodable(text):
+        raise CellError(NOT_UNICODE)
+    if "\0" in text:
+        raise CellError("holds a NUL character")
+    if kind is Kind.TEXT:
+        return text
+    word = text.strip()
+    if word in _NOTHING or (word == "None" and kind is Kind.ID):
+        raise CellError("holds a program's word for nothing (such as NaN or NULL); leave the cell blank")
+    if _FORMULA_ERROR.fullmatch(word):
+        raise CellError("holds the error of a spreadsheet's formula")
+    if kind is Kind.ID and _ABBREVIATED.fullmatch(word):
+        raise CellError("is a long number as a spreadsheet shortens it; format the column as text and save it again")
+    return text.lower() if kind is Kind.CODE else text
 
 
 def parse_flag(text: str) -> bool:
-    """Return true or false, in letters of either case."""
-    match text.strip().lower():
-        case "true":
-            return True
-        case "false":
-            return False
-    raise CellError("is neither true nor false")
+    """Return true or false: `true`, `t`, `yes`, `y`, `1` or their opposites, in letters of either case."""
+    flag = _FLAGS.get(text.strip().lower())
+    if flag is None:
+        raise CellError(_NO_FLAG)
+    return flag
 
 
 def parse_split(text: str) -> Split:
-    """Return `train` or `nontrain`, which must be written exactly so: a guess could put a patient in the wrong arm."""
-    if text == "train":
-        return "train"
-    if text == "nontrain":
-        return "nontrain"
-    raise CellError("is neither train nor nontrain")
+    """Return `train` or `nontrain`, in letters of either case; a guess could put a patient in the wrong arm."""
+    match text.strip().lower():
+        case "train":
+            return "train"
+        case "nontrain":
+            return "nontrain"
+    raise CellError("is neither train nor nontrain (held out of training)")
 
 
-def parse_sex(text: str) -> str:
-    """Return `female` or `male`; of any other word, its lower case."""
-    word = text.strip().lower()
-    return _SEXES.get(word, word)
+def parse_sex(text: str) -> str | None:
+    """Return `female`, `male` or another word in lower case; None where the cell says that it is unknown."""
+    word = " ".join(text.lower().split()).rstrip(".")
+    if word in _SEXES:
+        return _SEXES[word]
+    if word.replace(".", "").isdigit():
+        raise CellError("is a code; write female or male (or F, M, other, unknown)")
+    raise CellError("is no word for a sex that is read; write female or male (or F, M, other, unknown)")
 
 
 def parse_count(text: str) -> str:
     """Return a number of children as given, without the `.0` that a spreadsheet's empty cells leave on a number."""
     word = text.strip()
-    whole = _WHOLE_FLOAT.fullmatch(word)
+    whole = _WHOLE.fullmatch(word)
     return whole[1] if whole else word

@@ -13,12 +13,19 @@ from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
+from clinaudit.priors.corpus.folder import find_tables
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.rows import check_references, collect_labels, collect_notes, collect_patients
-from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, find_tables, read_table
+from clinaudit.priors.corpus.rows import (
+    check_references,
+    collect_labels,
+    collect_notes,
+    collect_patients,
+    collect_splits,
+)
+from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +37,15 @@ class CorpusParts:
     notes: Mapping[str, tuple[Note, ...]]
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
-    #: Whether a patients table with a `split` column exists; without one every patient is `train`.
+    #: Whether a table has a `split` column; without one every patient is `train`.
     has_split: bool
     #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
     texts: NoteTexts
     #: In words, without counts.
     warnings: Sequence[str] = ()
+    #: What was read otherwise than it is written, in words that may name a site's columns: for its owner alone.
+    readings: Sequence[str] = ()
     #: Rows of the patients table to which no note belongs; such a patient is no target.
     patients_without_notes: int = 0
 
@@ -53,6 +62,7 @@ class Corpus:
         self.has_split = parts.has_split
         self.digest = parts.digest
         self.warnings = tuple(parts.warnings)
+        self.readings = tuple(parts.readings)
         self.patients_without_notes = parts.patients_without_notes
         self._notes = dict(parts.notes)
         self._texts = parts.texts
@@ -98,10 +108,9 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     problems = Problems()
     shown = printable(str(path))
     files: dict[str, DataFile] = {}
-    misnamed: list[str] = []
     try:
         if stat.S_ISDIR(stat_input(path, shown).st_mode):
-            files, misnamed = find_tables(path, problems)
+            files = find_tables(path, problems)
         else:
             files = {"notes": find_file(path, printable(path.name))}
     except BadInputError as error:
@@ -116,7 +125,8 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
         problems.raise_any(f"the corpus {shown}")
     notes = collect_notes(tables["notes"], texts, problems)
     check_references(tables, problems)
-    patients = collect_patients(tables.get("patients"), notes, problems)
+    splits = collect_splits(tables["notes"], problems)
+    patients = collect_patients(tables.get("patients"), notes, splits, problems)
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
     problems.raise_any(f"the corpus {shown}")
 
@@ -125,10 +135,13 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
         patients=patients,
         notes=notes,
         diagnosis_labels=labels,
-        has_split="patients" in tables and "split" in tables["patients"].columns,
+        has_split=any("split" in table.columns for table in tables.values()),
         digest=_digest({name: table.file for name, table in tables.items()}),
         texts=texts,
-        warnings=_warnings(tables, patients, notes, misnamed),
+        warnings=_warnings(tables, patients, notes),
+        readings=[
+            printable(f"{table.file.name}: {reading}.") for table in tables.values() for reading in table.readings
+        ],
         patients_without_notes=listed - len(patients),
     )
     return Corpus(parts)
@@ -143,16 +156,18 @@ def _warnings(
     tables: Mapping[str, Table],
     patients: Sequence[Patient],
     notes: Mapping[str, tuple[Note, ...]],
-    misnamed: Sequence[str],
 ) -> list[str]:
     """Return what a reader must know of the corpus; without counts, since small counts must not be published."""
     found = []
-    for name in misnamed:
-        found.append(f"A file named like the table {name} is in no format that is read, and was ignored.")
+    if tables["notes"].may_be_cut:
+        found.append(
+            "Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them."
+        )
     splits = {patient.split for patient in patients}
-    if "patients" not in tables:
+    has_split = any("split" in table.columns for table in tables.values())
+    if not has_split and "patients" not in tables:
         found.append("There is no patients table: every patient counts as train, and no counterfactual arm exists.")
-    elif "split" not in tables["patients"].columns:
+    elif not has_split:
         found.append(
             "The patients table has no split column: every patient counts as train, and no counterfactual arm exists."
         )

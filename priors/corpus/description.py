@@ -46,7 +46,7 @@ class CorpusDescription:
     shared_identities: int
     #: Patients, of either split, with such a name and date of birth.
     patients_with_shared_identities: int
-    #: What the corpus lacks, in words.
+    #: What was read otherwise than it is written, and what the corpus lacks, in words.
     warnings: tuple[str, ...]
 
 
@@ -74,7 +74,7 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         patients_with_shared_texts=with_texts,
         shared_identities=shared_identities,
         patients_with_shared_identities=with_identities,
-        warnings=corpus.warnings,
+        warnings=(*corpus.readings, *corpus.warnings),
     )
 
 
@@ -93,7 +93,7 @@ def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
         known_age=sum(patient.age is not None for patient in patients),
         known_sex=sum(patient.sex is not None for patient in patients),
         known_name=sum(patient.name is not None for patient in patients),
-        known_dob=sum(patient.dob is not None for patient in patients),
+        known_dob=sum(patient.dob is not None or patient.birth_year is not None for patient in patients),
     )
 
 

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 #: The last two come in exports alone (`clinaudit.priors.importers`).
 Format = Literal["parquet", "csv", "jsonl", "json", "xlsx"]
 Compression = Literal["gz", "zst"]
-#: File name endings and their formats; Parquet compresses internally.
+#: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".parquet": ("parquet", None),
     ".csv": ("csv", None),
     ".csv.gz": ("csv", "gz"),
     ".csv.zst": ("csv", "zst"),
+    ".tsv": ("csv", None),
+    ".tsv.gz": ("csv", "gz"),
+    ".tsv.zst": ("csv", "zst"),
     ".jsonl": ("jsonl", None),
     ".jsonl.gz": ("jsonl", "gz"),
     ".jsonl.zst": ("jsonl", "zst"),
@@ -45,6 +48,16 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
 #: Decompressed bytes after which a reader tells where it stands.
 _AT_BYTES = 1 << 18
+#: How files of other formats begin, whatever their name says.
+_OTHER_FORMATS = (
+    (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
+    (b"\xd0\xcf\x11\xe0", "is an Excel workbook of the old kind; save the sheet as CSV UTF-8"),
+    (b"\x1f\x8b", "is gz data; let its name end in .gz"),
+    (b"\x28\xb5\x2f\xfd", "is zst data; let its name end in .zst"),
+    (b"PAR1", "is a Parquet file; let its name end in .parquet"),
+    (b"\xff\xfe", "is UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "is UTF-16; save it as UTF-8"),
+)
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG}
 
 
@@ -93,7 +106,7 @@ def find_file(
     status = stat_input(path, name)
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError("is not a regular file")
-    found = [ending for ending in endings if path.name.endswith(ending)]
+    found = [ending for ending in endings if path.name.lower().endswith(ending)]
     if not found:
         raise BadInputError(f"its name must end in one of {', '.join(endings)}")
     if status.st_size == 0:
@@ -132,7 +145,7 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
     `at` is told, now and then, at which byte of the file on the disk the reader stands. Raises `BadInputError` on
-    damaged or truncated compression, on UTF-16, and on a line over `MAX_LINE_BYTES`.
+    damaged or truncated compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
@@ -143,8 +156,9 @@ def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> It
                 at(handle.tell())
                 read = 0
             if first:
-                if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    raise BadInputError("is UTF-16; save it as UTF-8")
+                for begin, what in _OTHER_FORMATS:
+                    if line.startswith(begin):
+                        raise BadInputError(what)
                 line = line.removeprefix(b"\xef\xbb\xbf")
                 first = False
             yield line

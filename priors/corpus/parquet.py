@@ -18,6 +18,7 @@ import polars as pl
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.corpus.header import DOUBLED, Header
 
 #: Rows of the first slice, before anything is known of their size.
 _FIRST_ROWS = 256
@@ -28,7 +29,7 @@ _SLICE_BYTES = 64 * 1024 * 1024
 _PIPE_BYTES = 1 << 16
 
 
-def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int, Mapping[str, object]]]:
+def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Yield (row from 1, values by column); raises `BadInputError` at the end on a file that cannot be read to it.
 
     A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
@@ -41,7 +42,7 @@ def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int
         "-m",
         "clinaudit.priors.corpus.parquet",
         str(file.path.absolute()),
-        *sorted(columns),
+        *sorted(header.columns),
     ]
     try:
         # What a panic prints may quote content.
@@ -57,7 +58,7 @@ def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int
     whole = True
     with child:
         try:
-            yield from _iter_rows(cast("IO[bytes]", child.stdout))
+            yield from _iter_rows(cast("IO[bytes]", child.stdout), header)
         except ValueError:  # a line cut off, or none
             whole = False
         except BaseException:
@@ -68,8 +69,11 @@ def iter_parquet(file: DataFile, columns: Collection[str]) -> Iterator[tuple[int
         raise BadInputError("is not a Parquet file that can be read")
 
 
-def _iter_rows(lines: IO[bytes]) -> Iterator[tuple[int, Mapping[str, object]]]:
-    names = json.loads(lines.readline())
+def _iter_rows(lines: IO[bytes], header: Header) -> Iterator[tuple[int, Mapping[str, object]]]:
+    names = [name for name in header.match(json.loads(lines.readline())) if name is not None]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadInputError(f"column {name} {DOUBLED}")
     if not names:
         # Without a column there are no rows, and missing columns must not read as an empty table.
         yield 1, {}
@@ -78,11 +82,11 @@ def _iter_rows(lines: IO[bytes]) -> Iterator[tuple[int, Mapping[str, object]]]:
 
 
 def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
-    """Write the names of the columns there are, then each row's values, as lines of JSON."""
+    """Write the names of all columns, then each row's values of the wanted ones, as lines of JSON."""
     scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     schema = scan.collect_schema()
-    names = [name for name in schema if name in columns]
-    out.write(json.dumps(names).encode() + b"\n")
+    out.write(json.dumps(list(schema)).encode() + b"\n")
+    names = [name for name, column in zip(schema, Header(columns).match(schema), strict=True) if column is not None]
     if not names:
         return
     total = scan.select(pl.len()).collect().item()

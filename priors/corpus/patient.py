@@ -47,3 +47,7 @@ class Patient:
     marital_status: str | None
     occupation: str | None
     children: str | None
+    #: The table says no more than that the patient is 90 or older; `age` is 90 then.
+    age_is_pooled: bool = False
+    #: Where the table gives the year of birth alone; `dob` is None then.
+    birth_year: int | None = None

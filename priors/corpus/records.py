@@ -10,53 +10,68 @@ added to `problems`, and reading continues where the format allows it.
 
 import csv
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, iter_lines
+from clinaudit.priors.corpus.header import DOUBLED, Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.priors.corpus.problems import Problems
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
 MAX_FIELD_CHARS = 64 * 1024 * 1024
-NOT_UTF8 = "is not UTF-8"
+NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
+_NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 Record = Mapping[str, object]
 
 
-def iter_records(file: DataFile, *, columns: Collection[str], problems: Problems) -> Iterator[tuple[int, Record]]:
-    """Yield (row, values by column) for each record of `file`, of the named columns only.
+def iter_records(file: DataFile, *, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
+    """Yield (row, values by column) for each record of `file`, of the header's columns only.
 
     CSV values are strings; JSONL and Parquet values are of whatever type the file says. An absent key is absent.
-    A row that could not be parsed is in `problems` instead.
+    A row that could not be parsed is in `problems` instead. `header` says at the end what was read by another name.
     """
-    wanted = frozenset(columns)
     try:
         if file.format == "csv":
-            yield from _iter_csv(file, wanted, problems)
+            yield from _iter_csv(file, header, problems)
         elif file.format == "jsonl":
-            yield from _iter_jsonl(file, wanted, problems)
+            yield from _iter_jsonl(file, header, problems)
         else:
-            yield from iter_parquet(file, wanted)
+            yield from iter_parquet(file, header)
     except BadInputError as error:
         problems.add(file.name, error.message)
 
 
-def _iter_csv(file: DataFile, columns: frozenset[str], problems: Problems) -> Iterator[tuple[int, Record]]:
+def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
     # surrogateescape keeps an invalid byte in its own cell, so that its row and column can be reported.
     lines = (line.decode("utf-8", errors="surrogateescape") for line in iter_lines(file))
-    reader = csv.reader(lines, strict=True)
+    first = next(lines, "")
+    if "\r" in first.rstrip("\r\n"):
+        raise BadInputError("ends its lines in carriage returns alone; save it with the line ends of today")
+    if header.declare(first):
+        first = next(lines, "")
+    else:
+        header.find_delimiter(first)
+    reader = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter)
     row = 0
     try:
-        header = _next_cells(reader) or []
-        _check_header(file, header, columns, problems)
+        names = _next_cells(reader) or []
+        header.require_a_column(names)
+        columns = header.match(names)
+        header.width = len(columns)
+        _check_doubled(file, columns, problems)
         while (cells := _next_cells(reader)) is not None:
             row += 1
-            if cells and len(cells) != len(header):
-                what = f"has {len(cells)} fields where the header has {len(header)}"
+            if cells and len(cells) != len(columns):
+                what = (
+                    f"has not as many fields as the header, which has {len(columns)}, separated by "
+                    f"{header.separated_by}; a cell that holds a delimiter (as in 1,5) must stand in quotes"
+                )
                 problems.add(file.name, what, row=row)
             elif cells:
-                _check_encoding(file, row, header, cells, columns, problems)
-                yield row, {name: cell for name, cell in zip(header, cells, strict=True) if name in columns}
+                _check_encoding(file, row, columns, cells, problems)
+                yield row, {name: cell for name, cell in zip(columns, cells, strict=True) if name is not None}
     except csv.Error:
         # The parser cannot tell where the next record begins.
         what = "is malformed CSV from here on (a quote not closed, or text after one)"
@@ -72,18 +87,18 @@ def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:
         csv.field_size_limit(before)
 
 
-def _check_header(file: DataFile, header: list[str], columns: frozenset[str], problems: Problems) -> None:
-    for name in sorted(columns):
-        if header.count(name) > 1:
-            problems.add(file.name, "stands in the header more than once", column=name)
+def _check_doubled(file: DataFile, columns: Sequence[str | None], problems: Problems, *, row: int = 0) -> None:
+    named = [name for name in columns if name is not None]
+    for name in {name for name in named if named.count(name) > 1}:
+        problems.add(file.name, DOUBLED, row=row, column=name)
 
 
 def _check_encoding(
-    file: DataFile, row: int, header: list[str], cells: list[str], columns: frozenset[str], problems: Problems
+    file: DataFile, row: int, columns: Sequence[str | None], cells: Sequence[str], problems: Problems
 ) -> None:
-    for name, cell in zip(header, cells, strict=True):
+    for name, cell in zip(columns, cells, strict=True):
         if not cell.isascii() and not is_encodable(cell):
-            problems.add(file.name, NOT_UTF8, row=row, column=name if name in columns else "")
+            problems.add(file.name, NOT_UTF8, row=row, column=name or "")
 
 
 def is_encodable(text: str) -> bool:
@@ -95,7 +110,7 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def _iter_jsonl(file: DataFile, columns: frozenset[str], problems: Problems) -> Iterator[tuple[int, Record]]:
+def _iter_jsonl(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
     for row, line in enumerate(iter_lines(file), start=1):
         if not line.strip():
             continue
@@ -108,12 +123,14 @@ def _iter_jsonl(file: DataFile, columns: frozenset[str], problems: Problems) -> 
         except _RepeatedKeyError:
             problems.add(file.name, "gives one key twice", row=row)
         except (ValueError, RecursionError):
-            problems.add(file.name, "is not a JSON object on one line", row=row)
+            problems.add(file.name, _NO_OBJECT, row=row)
         else:
             if isinstance(record, dict):
-                yield row, {name: value for name, value in record.items() if name in columns}
+                columns = header.match(record)
+                _check_doubled(file, columns, problems, row=row)
+                yield row, {name: value for name, value in zip(columns, record.values(), strict=True) if name}
             else:
-                problems.add(file.name, "is not a JSON object on one line", row=row)
+                problems.add(file.name, _NO_OBJECT, row=row)
 
 
 class _RepeatedKeyError(ValueError):

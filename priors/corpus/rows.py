@@ -9,22 +9,17 @@ from dataclasses import dataclass
 from datetime import date, time
 from typing import TypeVar
 
-from clinaudit.priors.corpus.cells import (
-    CellError,
-    completed_years,
-    parse_age,
-    parse_count,
-    parse_date,
-    parse_flag,
-    parse_sex,
-    parse_split,
-)
+from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
+from clinaudit.priors.corpus.cells import CellError, parse_count, parse_flag, parse_sex, parse_split
+from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.tables import Row, Table
 
 Meaning = TypeVar("Meaning")
+#: Identifiers are never converted: 007 and 7 may be two people.
+_ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
 #: Undated notes come first, then by day and time of visit, then in file order.
 _Moment = tuple[bool, date, time, int]
 
@@ -47,6 +42,16 @@ class CellReader:
             self.wrong(row, column, str(error))
             return None
 
+    def day_order(self, column: str) -> DayOrder:
+        """Return which of day and month comes first in a column's dates; a reading that it decides is noted."""
+        if column not in self.table.columns:
+            return UNDECIDED
+        order = find_day_order((row.number, row.cell(column)) for row in self.table.rows)
+        described = order.describe()
+        if described is not None:
+            self.table.readings.append(f"column {column} was {described}")
+        return order
+
     def wrong(self, row: Row, column: str, what: str) -> None:
         """Add the problem of a cell."""
         self.problems.add(self.table.file.name, what, row=row.number, column=column)
@@ -58,8 +63,9 @@ def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[st
     by_patient: dict[str, list[Note]] = {}
     #: By position; most visits have a date alone.
     times: dict[int, time] = {}
+    order = cells.day_order("visit_date")
     for position, row in enumerate(table.rows):
-        visit = cells.meaning(row, "visit_date", parse_date)
+        visit = cells.meaning(row, "visit_date", lambda text: parse_date(text, order))
         if visit and visit[1] != time.min:
             times[position] = visit[1]
         note = Note(
@@ -86,10 +92,10 @@ def check_references(tables: Mapping[str, Table], problems: Problems) -> None:
     notes, patients, diagnoses = (tables.get(name) for name in ("notes", "patients", "diagnoses"))
     if notes and patients and _lists_patients(patients):
         known = _patient_ids(patients)
-        _check_known(notes, known, f"has no row in {patients.file.name}", problems)
+        _check_known(notes, known, f"has no row in {patients.file.name} {_ALIKE}", problems)
     if notes and diagnoses and _lists_patients(notes) and (patients is None or _lists_patients(patients)):
         known = _patient_ids(notes) | (_patient_ids(patients) if patients else set())
-        _check_known(diagnoses, known, "is in no other table", problems)
+        _check_known(diagnoses, known, f"is in no other table {_ALIKE}", problems)
 
 
 def _lists_patients(table: Table) -> bool:
@@ -106,62 +112,97 @@ def _check_known(table: Table, known: set[str], what: str, problems: Problems) -
             problems.add(table.file.name, what, row=row.number, column="patient_id")
 
 
-def collect_patients(table: Table | None, notes: Mapping[str, tuple[Note, ...]], problems: Problems) -> list[Patient]:
-    """Return the patients who have notes; all cells of the table are checked, those of the other patients too."""
+def collect_splits(table: Table, problems: Problems) -> dict[str, Split] | None:
+    """Return each patient's split where the notes table gives it, else None; a patient's notes must agree."""
+    if "split" not in table.columns:
+        return None
+    cells = CellReader(table, problems)
+    splits: dict[str, Split] = {}
+    for row in table.rows:
+        split = _read_split(cells, row)
+        if split is not None and splits.setdefault(row.text("patient_id"), split) != split:
+            what = "is not that of the patient's earlier notes; a patient is train or nontrain as a whole"
+            cells.wrong(row, "split", what)
+    return splits
+
+
+def collect_patients(
+    table: Table | None,
+    notes: Mapping[str, tuple[Note, ...]],
+    splits: Mapping[str, Split] | None,
+    problems: Problems,
+) -> list[Patient]:
+    """Return the patients who have notes; all cells of the table are checked, those of the other patients too.
+
+    `splits` are those of the notes table, which the patients table must not contradict.
+    """
     if table is None:
-        return [_unknown_patient(patient_id) for patient_id in notes]
+        return [_unknown_patient(patient_id, (splits or {}).get(patient_id)) for patient_id in notes]
+    cells = CellReader(table, problems)
+    order = cells.day_order("dob")
     with_notes = []
     for row in table.rows:
         own_notes = notes.get(row.text("patient_id"), ())
-        patient = _read_patient(CellReader(table, problems), row, own_notes)
+        split = (splits or {}).get(row.text("patient_id"))
+        if "split" in table.columns:
+            own = _read_split(cells, row)
+            if own is not None and split is not None and own != split:
+                cells.wrong(row, "split", "is not the one that the notes table gives; correct one, or leave it out")
+            split = own
+        patient = _read_patient(cells, row, own_notes, split=split, order=order)
         if own_notes:
             with_notes.append(patient)
     return with_notes
 
 
-def _unknown_patient(patient_id: str) -> Patient:
-    return Patient(patient_id, "train", None, None, None, None, None, None, None, None)
+def _unknown_patient(patient_id: str, split: Split | None) -> Patient:
+    return Patient(patient_id, split or "train", None, None, None, None, None, None, None, None)
 
 
-def _read_patient(cells: CellReader, row: Row, notes: tuple[Note, ...]) -> Patient:
-    dob = cells.meaning(row, "dob", parse_date)
-    birth = dob[0] if dob else None
+def _read_patient(
+    cells: CellReader, row: Row, notes: tuple[Note, ...], *, split: Split | None, order: DayOrder
+) -> Patient:
+    birth = cells.meaning(row, "dob", lambda text: parse_birth(text, order))
     age = cells.meaning(row, "age", parse_age)
     if row.cell("age") is None and birth is not None:
         age = _age_at_latest_visit(cells, row, birth, notes)
     return Patient(
         patient_id=row.text("patient_id"),
-        split=_read_split(cells, row),
-        age=age,
+        split=split or "train",
+        age=age.years if age else None,
         sex=cells.meaning(row, "sex", parse_sex),
         name=row.word("name"),
-        dob=birth,
+        dob=birth if isinstance(birth, date) else None,
         race=row.word("race"),
         marital_status=row.word("marital_status"),
         occupation=row.word("occupation"),
         children=cells.meaning(row, "children", parse_count),
+        age_is_pooled=age is not None and age.is_pooled,
+        birth_year=birth if isinstance(birth, int) else None,
     )
 
 
-def _age_at_latest_visit(cells: CellReader, row: Row, birth: date, notes: tuple[Note, ...]) -> int | None:
+def _age_at_latest_visit(cells: CellReader, row: Row, birth: date | int, notes: tuple[Note, ...]) -> Age | None:
+    """Return the age in completed years; None without a visit date, or where the year of birth alone is known."""
     latest = notes[-1].visit_date if notes else None
     if latest is None:
         return None
     try:
-        return completed_years(birth, latest)
+        if isinstance(birth, date):
+            return Age(completed_years(birth, latest))
+        require_possible_year(birth, latest)
     except CellError as error:
         cells.wrong(row, "dob", str(error))
-        return None
+    return None
 
 
-def _read_split(cells: CellReader, row: Row) -> Split:
-    if "split" not in cells.table.columns:
-        return "train"
+def _read_split(cells: CellReader, row: Row) -> Split | None:
+    """Return a row's split; None where it is blank or wrong, which is a problem."""
     split = cells.meaning(row, "split", parse_split)
     if row.cell("split") is None:
         # `wrong` keeps the first problem of a cell, so one of the wrong type is not called blank as well.
         cells.wrong(row, "split", "is blank; give train or nontrain")
-    return split or "train"
+    return split
 
 
 def collect_labels(

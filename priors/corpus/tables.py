@@ -8,11 +8,10 @@ when it is read. The columns: docs/corpus-format.md.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, unreadable
+from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, iter_records
@@ -38,6 +37,8 @@ class Schema:
     text_column: str = ""
 
 
+#: A spreadsheet cuts longer texts off here.
+_SPREADSHEET_CELL_CHARS = 32_767
 _WORD = Column(Kind.WORD)
 NOTES = Schema(
     "notes",
@@ -49,6 +50,7 @@ NOTES = Schema(
         "provider": _WORD,
         "practice": _WORD,
         "note_type": _WORD,
+        "split": _WORD,
     },
     key=("note_id",),
     text_column="text",
@@ -73,7 +75,7 @@ DIAGNOSES = Schema(
     "diagnoses",
     {
         "patient_id": Column(Kind.ID, required=True),
-        "diagnosis": Column(Kind.ID, required=True),
+        "diagnosis": Column(Kind.CODE, required=True),
         "present": Column(Kind.FLAG, required=True),
     },
     key=("patient_id", "diagnosis"),
@@ -113,37 +115,12 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     #: The schema's columns that the file has (in JSONL: that at least one record gives).
     columns: set[str] = field(default_factory=set)
+    #: What was read otherwise than it is written, in words without content.
+    readings: list[str] = field(default_factory=list)
+    #: A text has the most characters that a cell of a spreadsheet holds.
+    may_be_cut: bool = False
     #: Every record could be parsed, so that what is absent here is absent from the file.
     complete: bool = True
-
-
-def find_tables(path: Path, problems: Problems) -> tuple[dict[str, DataFile], list[str]]:
-    """Return the files of a corpus directory by table, and the tables that a file of no known format seems to hold.
-
-    Nothing is opened. Two files for one table, and anything that is not a regular file, are problems.
-    """
-    try:
-        names = sorted(entry.name for entry in path.iterdir())
-    except OSError as error:
-        raise unreadable("the corpus directory", error) from None
-    found: dict[str, DataFile] = {}
-    misnamed: list[str] = []
-    for schema in SCHEMAS:
-        ours = [name for name in names if name in {schema.name + ending for ending in FILE_ENDINGS}]
-        if len(ours) > 1:
-            problems.add(schema.name, f"is given by more than one file: {', '.join(ours)}; keep one")
-        for name in ours:
-            try:
-                found[schema.name] = find_file(path / name, name)
-            except BadInputError as error:
-                problems.add(name, error.message)
-        if not ours and any(name.lower().startswith(schema.name + ".") for name in names):
-            misnamed.append(schema.name)
-    if not any(name in {NOTES.name + ending for ending in FILE_ENDINGS} for name in names):
-        problems.add(
-            NOTES.name, "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...)"
-        )
-    return found, misnamed
 
 
 def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTexts | None = None) -> Table:
@@ -154,12 +131,14 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTe
     table = Table(file)
     places = {name: place for place, name in enumerate(schema.columns)}
     parsing, reading = Problems(), Problems()
-    for number, record in iter_records(file, columns=schema.columns, problems=parsing):
+    header = Header(schema.columns)
+    for number, record in iter_records(file, header=header, problems=parsing):
         table.columns.update(record)
         cells = _read_cells(file, schema, number, record, reading)
         if texts is not None:
             text = cells.get(schema.text_column)
             texts.append(text or "")
+            table.may_be_cut |= text is not None and len(text) == _SPREADSHEET_CELL_CHARS
             cells[schema.text_column] = None if text is None else ""
         table.rows.append(Row(number, tuple(cells.get(name) for name in schema.columns), places))
     if file.format == "parquet" and len(parsing):
@@ -172,8 +151,9 @@ def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTe
         problems.add(file.name, "has no rows")
         table.complete = False
     elif table.rows:
-        _check_required(table, schema, problems)
+        _check_required(table, schema, header, problems)
         _check_key(table, schema, problems)
+    table.readings += header.readings(is_csv=file.format == "csv")
     return table
 
 
@@ -193,25 +173,28 @@ def _read_cells(
     return cells
 
 
-def _check_required(table: Table, schema: Schema, problems: Problems) -> None:
+def _check_required(table: Table, schema: Schema, header: Header, problems: Problems) -> None:
     for name, column in schema.columns.items():
         if column.required and name not in table.columns:
-            what = "is missing (the header names the columns, separated by commas)"
-            problems.add(table.file.name, what if table.file.format == "csv" else "is missing", column=name)
+            what = "is missing"
+            if table.file.format == "csv":
+                what += f"; the first line must name the columns (it was read as {header.described})"
+            problems.add(table.file.name, what, column=name)
             continue
         for row in table.rows:
             text = row.cell(name)
             if text is None:
                 if column.required:
                     problems.add(table.file.name, "is blank", row=row.number, column=name)
-            elif column.kind is Kind.ID and text != text.strip():
+            elif column.kind in (Kind.ID, Kind.CODE) and text != text.strip():
                 problems.add(table.file.name, "has blanks around it", row=row.number, column=name)
 
 
 def _check_key(table: Table, schema: Schema, problems: Problems) -> None:
     first: dict[tuple[str, ...], int] = {}
+    what = f"has the same {' and '.join(schema.key)} as another row"
     for row in table.rows:
         key = tuple(row.text(name) for name in schema.key)
         if all(key) and first.setdefault(key, row.number) != row.number:
-            what = f"{' and '.join(schema.key)} stood in row {first[key]} already"
-            problems.add(table.file.name, what, row=row.number, column=schema.key[-1])
+            for number in (first[key], row.number):
+                problems.add(table.file.name, what, row=number, column=schema.key[-1])

@@ -47,7 +47,8 @@ class PatientRecord:
     age_in_year: tuple[int, int] | None = None
     sex: str | None = None
     name: str | None = None
-    dob: date | None = None
+    #: A day, or the year alone.
+    dob: date | int | None = None
     race: str | None = None
     marital_status: str | None = None
     occupation: str | None = None

@@ -5,14 +5,13 @@ moved to the year of the latest note, as that documentation says. MIMIC has no n
 or practices.
 """
 
-from functools import partial
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
-from clinaudit.priors.importers.ledger import ImportLedger, RecordError
+from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.tables import Reader, Row, find_tables, required
 
 NOTE_TABLES = ("discharge", "radiology")
@@ -55,7 +54,7 @@ class MimicExport:
             columns: tuple[str, ...] = ("subject_id", "admittime", "race", "marital_status")
             reader.each("admissions", files["admissions"], self._add_admission, required=columns)
         columns = ("subject_id", "gender", "anchor_age", "anchor_year")
-        reader.each(PATIENT_TABLE, files[PATIENT_TABLE], partial(self._add_patient, reader.ledger), required=columns)
+        reader.each(PATIENT_TABLE, files[PATIENT_TABLE], self._add_patient, required=columns)
         self._admissions.clear()
         columns = ("note_id", "subject_id", "note_type", "charttime", "text")
         for table in NOTE_TABLES:
@@ -72,18 +71,17 @@ class MimicExport:
             self._admissions[patient] = (time, _word(row["race"]), _word(row["marital_status"]))
         return True
 
-    def _add_patient(self, ledger: ImportLedger, row: Row) -> bool:
+    def _add_patient(self, row: Row) -> bool:
         patient = required(row, "subject_id")
         age, year = row["anchor_age"], row["anchor_year"]
         if not (age and year and age.isdigit() and year.isdigit()):
             raise RecordError("anchor_age or anchor_year is not a whole number")
         grouped = int(age) > _GROUPED_AGE
-        if grouped:
-            ledger.left_blank["age: over 89, which MIMIC-IV does not tell apart"] += 1
         _, race, marital_status = self._admissions.get(patient, ("", None, None))
         self._writer.add_patient(
             PatientRecord(
                 patient_id=patient,
+                age="90+" if grouped else None,
                 age_in_year=None if grouped else (int(age), int(year)),
                 sex=row["gender"],
                 race=race,

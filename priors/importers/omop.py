@@ -1,7 +1,7 @@
 """OMOP Common Data Model 5.4 (ohdsi.github.io/CommonDataModel/cdm54.html), its tables as CSV or Parquet.
 
 Needs NOTE and PERSON; reads PROVIDER, CARE_SITE, VISIT_OCCURRENCE, CONDITION_OCCURRENCE and the vocabulary's CONCEPT
-and CONCEPT_ANCESTOR where they are. A birth date is taken where day, month and year are all given. OMOP has no names.
+and CONCEPT_ANCESTOR where they are. Of a birth date without its day or month the year is taken. OMOP has no names.
 """
 
 import os
@@ -102,7 +102,7 @@ class OmopExport:
         reader.each(
             PATIENT_TABLE,
             files[PATIENT_TABLE],
-            lambda row: self._add_person(row, reader.ledger),
+            self._add_person,
             required=("person_id", "gender_concept_id", "year_of_birth"),
             optional=("month_of_birth", "day_of_birth", "race_concept_id"),
         )
@@ -152,13 +152,13 @@ class OmopExport:
         self._visits[visit] = (row["care_site_id"], row["provider_id"])
         return True
 
-    def _add_person(self, row: Row, ledger: ImportLedger) -> bool:
+    def _add_person(self, row: Row) -> bool:
         self._writer.add_patient(
             PatientRecord(
                 patient_id=required(row, "person_id"),
                 sex=_SEXES.get(row["gender_concept_id"] or ""),
                 race=_RACES.get(row["race_concept_id"] or ""),
-                dob=_birth_date(row, ledger),
+                dob=_birth(row),
             )
         )
         return True
@@ -256,14 +256,10 @@ class _Named:
         return name is not None
 
 
-def _birth_date(row: Row, ledger: ImportLedger) -> date | None:
-    parts = [row[column] for column in ("year_of_birth", "month_of_birth", "day_of_birth")]
-    if not all(parts):
-        if parts[0]:
-            ledger.left_blank["date of birth: without its month or day"] += 1
-        return None
+def _birth(row: Row) -> date | int | None:
+    """Return the date of birth, or the year where the day or month is not given."""
     try:
-        year, month, day = (int(part) for part in parts if part)
-        return date(year, month, day)
+        year, month, day = (int(row[column] or 0) for column in ("year_of_birth", "month_of_birth", "day_of_birth"))
+        return date(year, month, day) if month and day else year or None
     except ValueError:
         raise RecordError("year, month and day of birth are no date") from None

@@ -16,7 +16,7 @@ from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, P
 from clinaudit.priors.importers.excel import MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.ledger import Place, RecordError
 from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cell_of, data_file, located
-from clinaudit.priors.importers.values import as_sex, iso_day, require_age, require_day
+from clinaudit.priors.importers.values import iso_day, require_age, require_birth, require_sex
 
 TABLE = "rows"
 EXCEL_ENDINGS = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
@@ -165,8 +165,8 @@ class OwnTable:
 def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:
     return PatientRecord(
         patient_id=patient_id,
-        sex=as_sex(values["sex"]),
-        dob=require_day(values["dob"], "dob"),
+        sex=require_sex(values["sex"]),
+        dob=require_birth(values["dob"], "dob"),
         age=require_age(values["age"]),
         name=values["name"],
         race=values["race"],

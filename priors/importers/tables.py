@@ -23,6 +23,7 @@ from clinaudit.priors.corpus.files import (
     stat_input,
     unreadable,
 )
+from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.priors.corpus.records import MAX_FIELD_CHARS, is_encodable
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
@@ -139,11 +140,10 @@ class Reader:
     def _parquet_rows(
         self, table: str, file: DataFile, wanted: Collection[str]
     ) -> Iterator[tuple[int, Mapping[str, str]]]:
-        names = {name: name for name in wanted} | {name.upper(): name for name in wanted}
-        for number, row in iter_parquet(file, names):
+        for number, row in iter_parquet(file, Header(wanted)):
             if row:
                 self.ledger.seen(table)
-            cells = {names[name]: _as_text(value) for name, value in row.items()}
+            cells = {name: _as_text(value) for name, value in row.items()}
             if any(value == _UNREADABLE for value in cells.values()):
                 self.ledger.reject(table, Place(file.name, "row", number), "a value is neither text nor a number")
             else:
@@ -257,10 +257,9 @@ def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
 
 
 def data_file(path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]]) -> DataFile:
-    """Return the file at `path`, its ending in any case; raises `BadInputError` that names it."""
-    own = {path.name[-len(end) :]: kind for end, kind in endings.items() if path.name.lower().endswith(end)}
+    """Return the file at `path`; raises `BadInputError` that names it."""
     try:
-        return find_file(path, name, own or endings)
+        return find_file(path, name, endings)
     except BadInputError as error:
         raise BadInputError(f"{name}: {error.message}; correct the export and try again") from None
 

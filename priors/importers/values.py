@@ -4,15 +4,17 @@ Exports of MIMIC, OMOP and FHIR write dates as ISO 8601; in a site's own table t
 """
 
 import re
+from collections.abc import Callable
 from datetime import date, time
+from typing import TypeVar
 
+from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, parse_age
+from clinaudit.priors.corpus.cells import CellError, parse_sex
 from clinaudit.priors.importers.ledger import RecordError
 
-#: Nobody is known to have lived longer than 122 years.
-_MAX_AGE_YEARS = 130
+Meaning = TypeVar("Meaning")
 _ISO = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{8})(?:[T ](\S+))?")
-_AGE = re.compile(r"[0-9]{1,3}(?:\.0+)?|[0-9]{1,4}[ -]months?(?:[ -]old)?", re.IGNORECASE)
-_SEXES = {"f": "female", "m": "male"}
+_YEAR = re.compile(r"[12][0-9]{3}")
 
 
 def iso_day(text: str) -> date | None:
@@ -38,21 +40,35 @@ def require_day(text: str | None, what: str) -> date | None:
     return day
 
 
-def require_alive(birth: date, visit: date) -> None:
-    """Raise `RecordError` where nobody of that birth date can have visited on that day."""
-    if birth > visit or visit.year - birth.year > _MAX_AGE_YEARS:
+def require_birth(text: str | None, what: str) -> date | int | None:
+    """Return a date of birth, or the year alone; raises `RecordError` where it is neither."""
+    if text is not None and _YEAR.fullmatch(text):
+        return int(text)
+    return require_day(text, what)
+
+
+def require_alive(birth: date | int, visit: date) -> None:
+    """Raise `RecordError` where nobody of that birth date, or year, can have visited on that day."""
+    year = birth if isinstance(birth, int) else birth.year
+    is_later = year > visit.year if isinstance(birth, int) else birth > visit
+    if is_later or visit.year - year > MAX_AGE_YEARS:
         raise RecordError("the visit is before the patient's birth, or over 130 years after it")
 
 
 def require_age(text: str | None) -> str | None:
     """Return an age as it stands; raises `RecordError` where it is none that a corpus reads."""
-    if text is not None and not _AGE.fullmatch(text):
-        raise RecordError("age is not a whole number of years (50) or of months (22-month)")
+    if text is not None:
+        _read("age", parse_age, text)
     return text
 
 
-def as_sex(text: str | None) -> str | None:
-    """Return `female` or `male` for the usual letters; another word in lower case."""
-    if text is None:
-        return None
-    return _SEXES.get(text.lower(), text.lower())
+def require_sex(text: str | None) -> str | None:
+    """Return `female`, `male` or another word that a corpus reads; raises `RecordError` for one that it does not."""
+    return None if text is None else _read("sex", parse_sex, text)
+
+
+def _read(what: str, parse: Callable[[str], Meaning], text: str) -> Meaning:
+    try:
+        return parse(text)
+    except CellError as error:
+        raise RecordError(f"{what} {error}") from None

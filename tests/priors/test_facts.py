@@ -54,3 +54,28 @@ def test_latest_note_counts(tmp_path: Path) -> None:
     facts = FactReader(PROFILE).read(corpus_of(tmp_path, rows), "p")
     assert facts.values[Fact.CHIEF_COMPLAINT] == "late"
     assert facts.note_count == 3
+
+
+def test_an_age_pooled_in_the_table_is_so_in_the_prompt(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, NOTE, "patient_id,split,age\np,train,>89\n")
+    assert (facts.age, facts.values[Fact.AGE]) == (90, "90 or over")
+
+
+@pytest.mark.parametrize(
+    ("note", "birth", "age", "stated"),
+    [
+        # The note's own date of birth is of the year that the table gives: it stands, and gives the age.
+        (NOTE, "02/03/1960", 64, "64"),
+        (NOTE.replace("1960", "1961"), "1960", 64, None),
+        ("visit date: 05/01/2024\nage: 63\ncc: x\nhpi: y\n", "1960", 63, "63"),
+        ("visit date: 05/01/2024\ncc: x\nhpi: y\n", "1960", 64, None),
+        ("cc: x\nhpi: y\n", "1960", None, None),
+    ],
+)
+def test_a_year_of_birth_is_no_day_of_birth(
+    tmp_path: Path, note: str, birth: str, age: int | None, stated: str | None
+) -> None:
+    facts = facts_of(tmp_path, note, "patient_id,split,dob\np,train,1960\n")
+    assert facts.values[Fact.DOB] == birth
+    assert facts.age == age
+    assert facts.values.get(Fact.AGE) == stated

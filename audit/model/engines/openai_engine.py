@@ -2,11 +2,16 @@
 
 Prompts are PHI: they go to the one approved address, never through a proxy or a redirect, and no message or log holds
 them. The server gives no token ids, so outputs carry text, before any repetition guard.
+
+A server whose context is shorter than the audit was told refuses long prompts, or cuts them in silence, or ends answers
+early: each would make a model look as if it leaked less. All three end the audit with the cause; no answer of the
+server is quoted.
 """
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
+from threading import Lock
 from typing import Any
 
 import openai
@@ -15,8 +20,15 @@ from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationR
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.client import error_for_all, open_client
-from clinaudit.errors import IncompleteError
+from clinaudit.errors import BadInputError, IncompleteError
 
+#: HTTP statuses by which servers refuse a request for its length, among other things.
+_REFUSALS = frozenset({400, 413, 422})
+#: A word that the tokenizers in use have as one token, to ask about the length of a prompt without any patient's text.
+_NEUTRAL = " the"
+#: A server may count a prompt without its special tokens, or by a tokenizer of another release: fewer than this share
+#: of the tokens expected, less two, is a prompt cut short (or another model's tokenizer).
+_SHARE_READ = 0.9
 #: Longest wait for one answer; 1,000 tokens of a large model on a busy server take minutes.
 DEADLINE_S = 600.0
 
@@ -38,6 +50,9 @@ class OpenAIEngine:
         self._model = model
         self.context_length = context_length
         self._concurrency = access.concurrency
+        self._asking_about_length = Lock()
+        #: Tokens of prompt and answer together at which a neutral text was answered.
+        self._longest_answered = 0
 
     def identity(self) -> dict[str, str]:
         """Return engine, client version, address and model name; what runs behind the address is not known."""
@@ -53,8 +68,9 @@ class OpenAIEngine:
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished.
 
-        Failed requests are raised as one `IncompleteError` after the rest has been yielded. A failure that every
-        request would meet (a refused key, no such model, a redirect) raises `BadInputError` or `UnsafeError` at once.
+        Failed requests are raised as one `IncompleteError` after the rest has been yielded. A failure that would last
+        (a refused key, no such model, a redirect, a context shorter than was said) raises `BadInputError` or
+        `UnsafeError` at once.
         """
         failures: dict[str, int] = {}
         executor = ThreadPoolExecutor(max_workers=self._concurrency, thread_name_prefix="served-model")
@@ -81,17 +97,16 @@ class OpenAIEngine:
     def _complete(self, request: GenerationRequest) -> GenerationOutput | str:
         """Ask for one completion; return it, or why it failed, in fixed words: the server's may quote the prompt."""
         try:
-            answer: Any = self._client.completions.create(
-                model=self._model.name,
-                prompt=request.prompt,
-                max_tokens=request.max_new_tokens,
-                temperature=0.0,
-                n=1,
-            )
+            answer = self._ask(request.prompt, request.max_new_tokens)
         except openai.APIStatusError as error:
             fatal = error_for_all(error.status_code, model=self._model.name, serves="completions")
             if fatal is not None:
                 raise fatal from None
+            if error.status_code in _REFUSALS and self._refuses_length(request):
+                raise self._too_short(
+                    f"it refuses {len(request.prompt_ids)} + {request.max_new_tokens} tokens of any text "
+                    f"(HTTP status {error.status_code}), and answers a short one"
+                ) from None
             return f"HTTP status {error.status_code}"
         except openai.APITimeoutError:
             return "time-out"
@@ -99,7 +114,56 @@ class OpenAIEngine:
             return "connection error"
         except (openai.OpenAIError, ValueError, TypeError):
             return "unreadable answer"
-        return _read(request, answer)
+        read = _read(request, answer)
+        if isinstance(read, GenerationOutput):
+            self._require_whole(request, read, answer)
+        return read
+
+    def _ask(self, prompt: str, max_tokens: int) -> Any:
+        return self._client.completions.create(
+            model=self._model.name, prompt=prompt, max_tokens=max_tokens, temperature=0.0, n=1
+        )
+
+    def _refuses_length(self, request: GenerationRequest) -> bool:
+        """Return whether the server refuses a neutral text of this length, and answers a short one."""
+        tokens = max(1, len(request.prompt_ids))
+        with self._asking_about_length:
+            if tokens + request.max_new_tokens <= self._longest_answered:
+                return False
+            as_long = self._answers(_NEUTRAL * tokens, request.max_new_tokens)
+            if as_long:
+                self._longest_answered = tokens + request.max_new_tokens
+            return as_long is False and self._answers(_NEUTRAL, 1) is True
+
+    def _answers(self, prompt: str, max_tokens: int) -> bool | None:
+        """Return whether the server answers or refuses; None where it does neither, which may pass."""
+        try:
+            self._ask(prompt, max_tokens)
+        except openai.APIStatusError as error:
+            return False if error.status_code in _REFUSALS else None
+        except (openai.OpenAIError, ValueError, TypeError):
+            return None
+        return True
+
+    def _require_whole(self, request: GenerationRequest, output: GenerationOutput, answer: Any) -> None:
+        """Raise where the server's own count of tokens says that it read a part of the prompt, or stopped early."""
+        usage = getattr(answer, "usage", None)
+        read, written = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+        expected = len(request.prompt_ids)
+        if type(read) is int and 0 < read < _SHARE_READ * expected - 2:
+            raise self._too_short(
+                f"it read {read} tokens of a prompt of {expected}, and answered (or --tokenizer is not this model's)"
+            )
+        if output.finish_reason == "length" and type(written) is int and 0 < written < request.max_new_tokens:
+            raise self._too_short(
+                f"it ended an answer after {written} of the {request.max_new_tokens} tokens asked for"
+            )
+
+    def _too_short(self, what: str) -> BadInputError:
+        return BadInputError(
+            f"the context of the served model {self._model.name} is shorter than --context-length said, or the server "
+            f"limits what it answers: {what}; start again, in a new --out, with the server's own --context-length"
+        )
 
 
 def _read(request: GenerationRequest, answer: Any) -> GenerationOutput | str:

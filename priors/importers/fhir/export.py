@@ -37,7 +37,7 @@ _RACE = "http://hl7.org/fhir/us/core/StructureDefinition/us-core-race"
 #: A condition that the patient does not have, or that is not known yet (ConditionVerificationStatus).
 _NOT_THERE = frozenset({"refuted", "entered-in-error"})
 _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
-_FULL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 
 
 class FhirExport:
@@ -95,20 +95,12 @@ class FhirExport:
 
     def _add_patient(self, found: Found) -> bool:
         patient = checked(resources.Patient, _with_id(found))
-        born = patient.birthDate
-        if born is not None and not _FULL_DATE.fullmatch(born):
-            self._ledger.left_blank["date of birth: without its month or day"] += 1
-            born = None
-        try:
-            dob = None if born is None else date.fromisoformat(born)
-        except ValueError:
-            raise RecordError("Patient.birthDate is not as FHIR R4 defines it") from None
         self._writer.add_patient(
             PatientRecord(
                 patient_id=patient.id,
                 sex=None if patient.gender == "unknown" else patient.gender,
                 name=_name(patient.name),
-                dob=dob,
+                dob=_birth(patient.birthDate),
                 race=_race(patient.extension),
                 marital_status=None if patient.maritalStatus is None else patient.maritalStatus.words,
             )
@@ -295,6 +287,17 @@ def _name(names: Sequence[resources.HumanName]) -> str | None:
     order = {"official": 0, "usual": 1, None: 2}
     current = [name for name in names if name.use in order and name.words]
     return min(current, key=lambda name: order[name.use]).words if current else None
+
+
+def _birth(text: str | None) -> date | int | None:
+    """Return the date of birth, or the year where the day or month is not given."""
+    if text is None:
+        return None
+    match = _PARTIAL_DATE.fullmatch(text)
+    try:
+        return int(match[1]) if match else date.fromisoformat(text)
+    except ValueError:
+        raise RecordError("Patient.birthDate is not as FHIR R4 defines it") from None
 
 
 def _race(extensions: Sequence[resources.Extension]) -> str | None:

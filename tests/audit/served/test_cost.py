@@ -8,6 +8,7 @@ from support.servers.served_judging import DEPRESSION, judge_at
 
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict
 from clinaudit.audit.served.cost import AskingEstimate, Price, Usage, count_usage
+from clinaudit.audit.served.question import OF_ANOTHER_QUESTION
 
 
 def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
@@ -24,6 +25,11 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     asked = [ask_for_verdict(text, DEPRESSION) for text in "abc"]
     assert estimate.prompt_tokens == pytest.approx(sum(len(q.system + q.user) for q in asked) / 4, abs=6)
     assert estimate.most_answer_tokens == sum(q.max_answer_tokens for q in asked)
+    again = [q.again(OF_ANOTHER_QUESTION) for q in asked]
+    assert estimate.repeated_answer_tokens == 2 * estimate.most_answer_tokens
+    assert estimate.repeated_prompt_tokens == pytest.approx(
+        sum(len(q.system + q.user) for q in [*asked, *again]) / 4, abs=12
+    )
     assert cache.usage().describe() == (
         "4 calls answered, 300 prompt and 30 answer tokens by the server's count (1 calls did not say)"
     )
@@ -36,14 +42,32 @@ def test_tokens_cost_what_the_price_of_a_million_says():
         "7 calls answered, 1,500,000 prompt and 250,000 answer tokens by the server's count (1 calls did not say); "
         "5.50 at the price given"
     )
-    assert AskingEstimate(1200, 1_000_000, 614_400).describe(Price(0.15, 0.6)) == (
+    # 2.1 million of 0.15, and 1.2288 million of 0.6, a million.
+    estimate = AskingEstimate(1200, 1_000_000, 614_400, 2_100_000, 1_228_800)
+    assert estimate.describe(Price(0.15, 0.6)) == (
         "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
-        "tokens, asked once each; about 0.1500 for the prompts, at most 0.3686 for the answers"
+        "tokens, asked once each: about 0.1500 for the prompts, at most 0.3686 for the answers; an answer that cannot "
+        "be used is asked for again, at most 2,100,000 and 1,228,800 tokens in all: at most 1.05"
     )
-    assert AskingEstimate(1200, 1_000_000, 614_400).describe().endswith("asked once each")
+    assert estimate.describe().endswith(
+        "asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 tokens in "
+        "all"
+    )
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="two numbers"):
             Price(1.0, wrong)
+
+
+def test_the_estimate_holds_where_every_answer_has_to_be_asked_for_again(server, cache):
+    estimates: list[AskingEstimate] = []
+    judge = judge_at(server)
+    server.faults = {text: [says("no"), says("no")] for text in "abc"}
+    judge.use_cache(cache, announce=estimates.append)
+    list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
+    (estimate,) = estimates
+    sent = [sum(len(message["content"]) for message in body["messages"]) for _, body in server.seen]
+    assert len(sent) == 6
+    assert sum(sent) / 4 == pytest.approx(estimate.repeated_prompt_tokens, rel=0.05)
 
 
 @pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])

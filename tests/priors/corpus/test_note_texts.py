@@ -24,6 +24,7 @@ from clinaudit.priors.corpus import parquet
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.description import describe_corpus
 from clinaudit.priors.corpus.files import find_file
+from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import pack_notes
 from clinaudit.priors.corpus.parquet import iter_parquet
@@ -159,7 +160,7 @@ def test_slices_of_any_size_give_every_row_once(
     out = io.BytesIO()
     parquet._write_rows(tmp_path / "notes.parquet", ["text", "note_id", "absent"], out)
     header, *lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    assert header == ["note_id", "text"]
+    assert header == list(rows[0])
     assert lines == [[row["note_id"], row["text"]] for row in rows]
 
 
@@ -180,7 +181,7 @@ def test_parquet_values_come_as_json_has_them_and_others_as_nothing_that_a_colum
         raw=pl.Series([b"x", None]), price=pl.Series([Decimal("1.50"), None]), length=pl.Series([timedelta(1), None])
     )
     frame.write_parquet(path)
-    rows = [row for _, row in iter_parquet(find_file(path, path.name), frame.columns)]
+    rows = [row for _, row in iter_parquet(find_file(path, path.name), Header(frame.columns))]
     assert rows == [
         {name: cells[0] for name, cells in values.items()}
         | {"day": "2024-01-05", "raw": {}, "price": {}, "length": {}},
@@ -199,7 +200,7 @@ def test_of_a_parquet_file_that_breaks_off_only_that_is_said(tmp_path: Path) -> 
     path.write_bytes(content)
     read: list[int] = []
     with pytest.raises(BadInputError):
-        read.extend(number for number, _ in iter_parquet(find_file(path, path.name), ["text"]))
+        read.extend(number for number, _ in iter_parquet(find_file(path, path.name), Header(["text"])))
     assert len(read) > 100  # the damage was met on the way
     with pytest.raises(BadInputError) as caught:
         read_corpus(path)
@@ -209,7 +210,7 @@ def test_of_a_parquet_file_that_breaks_off_only_that_is_said(tmp_path: Path) -> 
 def test_a_parquet_file_that_changes_while_it_is_read_is_a_storage_error(tmp_path: Path) -> None:
     path = tmp_path / "notes.parquet"
     pl.DataFrame(ROWS).write_parquet(path)
-    rows = iter_parquet(find_file(path, path.name), ["text"])
+    rows = iter_parquet(find_file(path, path.name), Header(["text"]))
     next(rows)
     os.utime(path, ns=(1, 1))
     with pytest.raises(StorageError, match=r"^notes\.parquet changed while it was read; "):

@@ -81,6 +81,8 @@ def test_facts_that_change_are_those_of_the_latest_visit(tmp_path: Path) -> None
         (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date as ISO 8601 writes it"),
         (f"a,one,,,,{SECRET},\n", "row 1: age is not a whole number of years"),
         ("a,one,2020-01-01,,2021-01-01,,\n", "row 1: the visit is before the patient's birth"),
+        (f"a,one,,{SECRET},,,\n", "row 1: sex is no word for a sex that is read"),
+        ("a,one,2020-01-01,,2021,,\n", "row 1: the visit is before the patient's birth"),
         (f",{SECRET},,,,,\n", "row 1: patient_id is blank"),
     ],
 )

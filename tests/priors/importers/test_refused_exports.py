@@ -200,6 +200,7 @@ _NOTE = "ADocumentReference.000.ndjson, line 1: "
             _resources(Patient__name=[{"family": "\ud83d"}]),
             "Patient.000.ndjson, line 1: name holds half a surrogate pair",
         ),
+        (_resources(Patient__birthDate="1970-13"), "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4"),
         (_resources(Patient__id=" a"), "Patient.000.ndjson, line 1: patient_id has blanks around it"),
         (
             _resources(Patient__birthDate="1970-13-01"),

@@ -77,6 +77,24 @@ def test_tables_say_who_and_where(tmp_path: Path) -> None:
     assert [note.note_type for note in mimic.notes_of("10001")] == ["DS", "RR"]
 
 
+def test_what_is_known_in_part_is_read_as_such(tmp_path: Path) -> None:
+    mimic = tables.mimic_rows()
+    mimic["hosp/patients"][0][2] = 91  # whoever is over 89
+    import_export("mimic-iv-note", tables.write_mimic(tmp_path / "physionet", mimic), tmp_path / "mimic")
+    patient = read_corpus(tmp_path / "mimic").patients["10001"]
+    assert (patient.age, patient.age_is_pooled) == (90, True)
+    omop = tables.omop_rows()
+    omop["person"][0][4] = "NULL"
+    import_export("omop", tables.write_omop(tmp_path / "cdm", omop), tmp_path / "omop")
+    given = fhir.resources()
+    given["Patient"][0]["birthDate"], given["Patient"][1]["birthDate"] = "1970-02", "1985"
+    import_export("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "fhir")
+    omop_patients, fhir_patients = (read_corpus(tmp_path / name).patients for name in ("omop", "fhir"))
+    assert (omop_patients["10001"].birth_year, omop_patients["10001"].dob) == (1970, None)
+    assert omop_patients["10002"].birth_year is None
+    assert [fhir_patients[key].birth_year for key in ("10001", "10002")] == [1970, 1985]
+
+
 def test_a_report_that_comes_as_two_types_is_one_note(tmp_path: Path) -> None:
     imported = import_export("fhir", fhir.write_ndjson(tmp_path / "bulk"), tmp_path / "corpus")
     reports = imported.tables["DiagnosticReport"]

@@ -28,6 +28,9 @@ class Server(ThreadingHTTPServer):
         self.seen: list[tuple[dict[str, str], dict[str, object]]] = []
         self.lock = threading.Lock()
         self.working = self.most_at_once = 0
+        #: Words that prompt and answer may have together; what does not fit is refused, or cut.
+        self.context = 10**6
+        self.cuts = False
 
     @property
     def url(self) -> str:
@@ -58,10 +61,15 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(fault, json.dumps({"error": {"message": body["prompt"]}}).encode())
         elif isinstance(fault, bytes):
             self.answer(200, fault)
+        elif len(body["prompt"].split()) + body["max_tokens"] > self.server.context and not self.server.cuts:
+            self.answer(400, json.dumps({"error": {"message": f"context length exceeded: {body['prompt']}"}}).encode())
         else:
             finish = "stop" if fault in (None, "twice") else fault
             choice = {"index": 0, "text": body["prompt"].upper(), "finish_reason": finish, "logprobs": None}
             document = {"id": "1", "object": "text_completion", "created": 0, "model": body["model"]}
+            if self.server.cuts:
+                read = min(len(body["prompt"].split()), self.server.context)
+                document["usage"] = {"prompt_tokens": read, "completion_tokens": min(body["max_tokens"], 5)}
             for _ in range(2 if fault == "twice" else 1):
                 self.answer(200, json.dumps({**document, "choices": [choice]}).encode())
 
@@ -240,3 +248,52 @@ def test_identity_names_the_address_and_never_the_key(server):
     engine.close()
     assert (identity["engine"], identity["base_url"], identity["model"]) == ("openai", server.url, "tiny")
     assert "hunter2" not in json.dumps(identity)
+
+
+def words(key: str, count: int) -> GenerationRequest:
+    return GenerationRequest(key, tuple(range(count)), " ".join([SECRET.split()[0]] * count), 9)
+
+
+def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
+    server.context = 50
+    assert [output.key for output in engine.generate([words("short", 41)])] == ["short"]
+    with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 42 \+ 9 tokens") as caught:
+        list(engine.generate([words("long", 42)]))
+    assert "in a new --out, with the server's own --context-length" in caught.value.render()
+    assert "Jane" not in caught.value.render()
+    # It was asked about the length without any patient's text.
+    assert {body["prompt"].split()[0] for _, body in server.seen[2:]} == {"the"}
+
+
+def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engine):
+    server.faults = {request.prompt: [400] for request in (words("a", 8), words("b", 9))}
+    with pytest.raises(IncompleteError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
+        list(engine.generate([words("b", 9), words("a", 8)]))
+    neutral = [body for _, body in server.seen if body["prompt"].startswith(" the")]
+    assert 1 <= len(neutral) <= 2
+
+
+def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, engine):
+    server.context = 0
+    with pytest.raises(IncompleteError, match="1 x HTTP status 400"):
+        list(engine.generate([words("a", 8)]))
+
+
+@pytest.mark.parametrize(
+    ("context", "finish", "expected"),
+    [
+        (20, "stop", r"it read 20 tokens of a prompt of 40, and answered \(or --tokenizer is not this model's\)"),
+        (100, "length", "it ended an answer after 5 of the 9 tokens asked for"),
+        (100, "stop", None),
+        (36, "stop", None),  # within a tenth: special tokens, another release of the tokenizer
+    ],
+)
+def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server, engine, context, finish, expected):
+    server.cuts, server.context = True, context
+    request = words("a", 40)
+    server.faults[request.prompt] = [finish]
+    if expected is None:
+        assert [output.finish_reason for output in engine.generate([request])] == [finish]
+        return
+    with pytest.raises(BadInputError, match=expected):
+        list(engine.generate([request]))

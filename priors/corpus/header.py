@@ -1,0 +1,120 @@
+"""The header of a file: which column each name stands for, and what separates the cells of a CSV file.
+
+Owns the two things that sites write in their own way and that the header alone decides. A name is read without regard
+to case, blanks and punctuation, so that `Patient_ID` and `patient id` are `patient_id`; no synonym is guessed. Knows
+nothing of rows.
+"""
+
+import csv
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from clinaudit.errors import BadInputError
+
+#: What may separate cells, and its name in messages.
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+DOUBLED = "is given more than once (case, blanks and underscores in a name do not count)"
+#: The first line by which spreadsheets declare a delimiter; the header follows it.
+_DECLARED = re.compile(r'"?sep=(.)"?\s*')
+#: Most names kept of columns that are not read: records of JSONL may have any number of keys.
+_MOST_UNREAD = 20
+
+
+@lru_cache(maxsize=4096)
+def fold(name: str) -> str:
+    """Return the letters and digits of a name, in lower case."""
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+class Header:
+    """What the header of one file was read as; filled while the file is read."""
+
+    def __init__(self, columns: Collection[str]) -> None:
+        self.columns = tuple(columns)
+        self.delimiter = ","
+        #: Names in the CSV header; 0 before it is read, and for other formats.
+        self.width = 0
+        #: Columns by the name that stands for them, where that is not the column's own.
+        self.read_as: dict[str, str] = {}
+        #: Other names, in the order they came; a mapping for its order.
+        self.unread: dict[str, None] = {}
+        self._by_fold = {fold(name): name for name in columns}
+
+    def match(self, names: Iterable[str]) -> list[str | None]:
+        """Return the column that each name stands for, None for a name of no column."""
+        found = []
+        for name in names:
+            column = name if name in self.columns else self._by_fold.get(fold(name))
+            if column is None and name.strip() and len(self.unread) < _MOST_UNREAD:
+                self.unread[name] = None
+            elif column is not None and column != name:
+                self.read_as[name] = column
+            found.append(column)
+        return found
+
+    def declare(self, line: str) -> bool:
+        """Return whether the first line of a CSV file only declares the delimiter; takes it then."""
+        declared = _DECLARED.fullmatch(line)
+        if declared is None:
+            return False
+        if declared[1] not in DELIMITERS:
+            raise BadInputError(f"declares a delimiter that is not read; use {_listed(DELIMITERS.values())}")
+        self.delimiter = declared[1]
+        return True
+
+    def find_delimiter(self, line: str) -> None:
+        """Take the delimiter under which the header, given as its first line, names the most columns.
+
+        Raises `BadInputError` where two delimiters name equally many: nothing decides between them.
+        """
+        scores = {mark: self._columns_under(mark, line) for mark in DELIMITERS if mark in line}
+        most = max(scores.values(), default=0)
+        best = [mark for mark, score in scores.items() if score == most]
+        if not most:
+            return  # no column is named under any: they will be missing
+        if len(best) > 1:
+            names = " or ".join(DELIMITERS[mark] for mark in best)
+            raise BadInputError(f"its header can be read as separated by {names}; separate all names by one of them")
+        self.delimiter = best[0]
+
+    def _columns_under(self, mark: str, line: str) -> int:
+        try:
+            names = next(csv.reader([line], delimiter=mark), [])
+        except csv.Error:  # a line that is no header: a field as long as a note
+            return 0
+        return len(self._by_fold.keys() & {fold(name) for name in names})
+
+    def require_a_column(self, names: Iterable[str]) -> None:
+        """Raise `BadInputError` where the first line of a CSV file names no column at all."""
+        if not any(self.match(names)):
+            expected = ", ".join(self.columns[:3])
+            raise BadInputError(f"its first line must name the columns ({expected}, ...), and names none of them")
+
+    @property
+    def described(self) -> str:
+        """What the first line of a CSV file was read as, without content."""
+        return "one name" if self.width == 1 else f"{self.width} names separated by {self.separated_by}"
+
+    @property
+    def separated_by(self) -> str:
+        """The name of the delimiter, in the plural."""
+        return DELIMITERS[self.delimiter]
+
+    def readings(self, *, is_csv: bool) -> list[str]:
+        """Return what was read otherwise than the format's own way, in words, for the corpus's owner alone."""
+        found = []
+        if is_csv and self.delimiter != ",":
+            found.append(f"its cells are separated by {self.separated_by}")
+        if self.read_as:
+            pairs = [f"{name.strip()} as {column}" for name, column in self.read_as.items()]
+            found.append(f"columns were read by other names: {', '.join(pairs)}")
+        if self.unread:
+            more = " and others" if len(self.unread) == _MOST_UNREAD else ""
+            found.append(f"columns that are not read: {', '.join(name.strip() for name in self.unread)}{more}")
+        return found
+
+
+def _listed(words: Iterable[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}"

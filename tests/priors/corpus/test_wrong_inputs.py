@@ -1,0 +1,341 @@
+"""Wrong tables and files as sites bring them: each is refused with the cause, and none of them is ever audited.
+
+The messages are written by hand; no cell's content stands in any.
+"""
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.corpus_tables import SECRET, problems_of
+
+from clinaudit.audit.commands.main import run
+
+NOTES = "patient_id,note_id,text,visit_date\na,1,Zebulon one,2024-01-05\nb,2,Zebulon two,2024-02-05\n"
+ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
+WRITE_DATE = "write it as 2024-01-31"
+NO_AGE = "is not a whole number of years from 0 to 130 (or 22 months, 90+)"
+A_RANGE = "is a range; give the age in years (ages over 89 may be given as 90+)"
+NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
+NO_SPLIT = "is neither train nor nontrain (held out of training)"
+FIELDS = "; a cell that holds a delimiter (as in 1,5) must stand in quotes"
+
+
+def patients(*rows: str, columns: str = "patient_id,split,age") -> dict[str, str | bytes]:
+    return {"notes.csv": NOTES, "patients.csv": "\n".join([columns, *rows, ""])}
+
+
+def diagnoses(*rows: str, columns: str = "patient_id,diagnosis,present") -> dict[str, str | bytes]:
+    return {"notes.csv": NOTES, "diagnoses.csv": "\n".join([columns, *rows, ""])}
+
+
+def notes(content: str | bytes, name: str = "notes.csv") -> dict[str, str | bytes]:
+    return {name: content}
+
+
+WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
+    # Delimiters, headers, line ends
+    "two delimiters in the header": (
+        notes("patient_id;note_id,text\na;1,Zebulon\n"),
+        ["notes.csv: its header can be read as separated by commas or semicolons; separate all names by one of them"],
+    ),
+    "a delimiter that nobody reads": (
+        notes("sep=#\npatient_id#note_id#text\na#1#Zebulon\n"),
+        [
+            "notes.csv: declares a delimiter that is not read; use commas, semicolons, tabs or vertical bars",
+        ],
+    ),
+    "no header": (
+        notes("a;1;Zebulon one\nb;2;Zebulon two\n"),
+        ["notes.csv: its first line must name the columns (patient_id, note_id, text, ...), and names none of them"],
+    ),
+    "a title above the header": (
+        notes("Zebulon clinic, export\n" + NOTES),
+        ["notes.csv: its first line must name the columns (patient_id, note_id, text, ...), and names none of them"],
+    ),
+    "semicolons, and no column for the text": (
+        notes("Patient ID;Note ID;Body\na;1;Zebulon\n"),
+        [
+            "notes.csv, column text: is missing; the first line must name the columns (it was read as 3 names "
+            "separated "
+            "by semicolons)"
+        ],
+    ),
+    "a decimal comma in a table of commas": (
+        patients("a,train,46,5", "b,train,47,0"),
+        [
+            "patients.csv, in 2 rows (1, 2): has not as many fields as the header, which has 3, separated by commas"
+            + FIELDS,
+        ],
+    ),
+    "an age with a decimal comma that is no whole one": (
+        patients("a;train;46,5", "b;train;47,0", columns="patient_id;split;age"),
+        [f"patients.csv, row 1, column age: {NO_AGE}"],
+    ),
+    "a note with a line break and no quotes": (
+        notes("patient_id,note_id,text\na,1,Zebulon one\nsecond line\n"),
+        ["notes.csv, row 2: has not as many fields as the header, which has 3, separated by commas" + FIELDS],
+    ),
+    "carriage returns alone": (
+        notes(NOTES.replace("\n", "\r")),
+        ["notes.csv: ends its lines in carriage returns alone; save it with the line ends of today"],
+    ),
+    "two columns of one name but for case": (
+        notes("patient_id,note_id,text,Text\na,1,Zebulon,Zebulon\n"),
+        ["notes.csv, column text: is given more than once (case, blanks and underscores in a name do not count)"],
+    ),
+    "a JSON record with one key in two spellings": (
+        notes('{"patient_id": "a", "Patient_ID": "b", "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
+        [
+            "notes.jsonl, row 1, column patient_id: is given more than once (case, blanks and underscores in a name do "
+            "not count)"
+        ],
+    ),
+    # Files
+    "a workbook under the name of a text": (
+        notes(b"PK\x03\x04 Zebulon"),
+        ["notes.csv: is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"],
+    ),
+    "gz data under the name of a text": (
+        notes(gzip.compress(NOTES.encode(), mtime=0)),
+        ["notes.csv: is gz data; let its name end in .gz"],
+    ),
+    "UTF-16": (notes(NOTES.encode("utf-16"), "notes.tsv"), ["notes.tsv: is UTF-16; save it as UTF-8"]),
+    "Windows-1252": (
+        notes("patient_id,note_id,text\na,1,Zebulon é\nb,2,Zebulon ü\nc,3,Zebulon\n".encode("cp1252")),
+        ["notes.csv, column text, in 2 rows (1, 2): is not UTF-8; save the file as UTF-8"],
+    ),
+    "a list of JSON": (
+        notes('[\n{"patient_id": "a", "note_id": "1", "text": "Zebulon"},\n{"patient_id": "b"}\n]\n', "notes.jsonl"),
+        [
+            "notes.jsonl, column note_id: is missing",
+            "notes.jsonl, column text: is missing",
+            "notes.jsonl, in 3 rows (1, 2, 4): is not a JSON object on one line (a line a record, no list around them)",
+        ],
+    ),
+    "a folder with other things": (
+        {"Notes_2024.xlsx": b"x", "letters.csv": b"x", "Zebulon.docx": b"x", "Zebulon 2.docx": b"x", "README": b"x"},
+        [
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: "
+            "Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
+        ],
+    ),
+    "a folder with a table a patient": (
+        {f"Zebulon {n}.csv": NOTES for n in range(6)},
+        [
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: "
+            "files ending in .csv (6)"
+        ],
+    ),
+    "a file of text that is no table": (
+        notes("Zebulon, " * 30_000),
+        ["notes.csv: its first line must name the columns (patient_id, note_id, text, ...), and names none of them"],
+    ),
+    "identifiers with a fraction": (
+        notes('{"patient_id": 7.0, "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
+        [
+            "notes.jsonl, row 1, column patient_id: is a number with a fraction, as 7.0; save identifiers as text or "
+            "as "
+            "whole numbers"
+        ],
+    ),
+    "patients in a workbook": (
+        {"notes.csv": NOTES, "Patients.xlsx": b"x"},
+        ["Patients.xlsx: is not read; save it as patients.csv, or move it out of the corpus"],
+    ),
+    "one patients table, misnamed": (
+        {"notes.csv": NOTES, "patient.csv": "patient_id,split\na,train\nb,nontrain\n"},
+        ["patient.csv: is not read; save it as patients.csv, or move it out of the corpus"],
+    ),
+    "one table twice, once in capitals": (
+        {"notes.csv": NOTES, "NOTES.jsonl": "{}"},
+        ["notes: is given by more than one file: NOTES.jsonl, notes.csv; keep one"],
+    ),
+    # Identifiers
+    "identifiers that lost their zeros": (
+        {
+            "notes.csv": "patient_id,note_id,text\n007,1,Zebulon\n008,2,Zebulon\n",
+            "patients.csv": "patient_id,split\n7,train\n8,train\n",
+        },
+        [f"notes.csv, column patient_id, in 2 rows (1, 2): has no row in patients.csv {ALIKE}"],
+    ),
+    "identifiers that a spreadsheet shortened": (
+        notes("patient_id,note_id,text\n1.23457E+11,1,Zebulon\n1.23457E+11,2,Zebulon\n"),
+        [
+            "notes.csv, column patient_id, in 2 rows (1, 2): is a long number as a spreadsheet shortens it; format the "
+            "column as text and save it again"
+        ],
+    ),
+    "identifiers that are missing": (
+        notes("patient_id,note_id,text\nnan,1,Zebulon\nnan,2,Zebulon\n"),
+        [
+            "notes.csv, column patient_id, in 2 rows (1, 2): holds a program's word for nothing (such as NaN or NULL); "
+            "leave the cell blank"
+        ],
+    ),
+    "a patient twice": (
+        patients("a,train,1", "b,train,2", "a,nontrain,1"),
+        ["patients.csv, column patient_id, in 2 rows (1, 3): has the same patient_id as another row"],
+    ),
+    # Splits
+    "a third split": (
+        patients("a,train,1", "b,test,2"),
+        [f"patients.csv, row 2, column split: {NO_SPLIT}"],
+    ),
+    "a patient in both splits": (
+        notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\na,3,Zebulon,nontrain\n"),
+        [
+            "notes.csv, row 3, column split: is not that of the patient's earlier notes; a patient is train or "
+            "nontrain "
+            "as a whole"
+        ],
+    ),
+    "notes and patients that disagree on the split": (
+        {
+            "notes.csv": "patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\n",
+            "patients.csv": "patient_id,split\na,nontrain\nb,train\n",
+        },
+        [
+            "patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it "
+            "out",
+        ],
+    ),
+    "the split of some notes alone": (
+        notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,\n"),
+        ["notes.csv, row 2, column split: is blank; give train or nontrain"],
+    ),
+    # Ages, births, dates
+    "ages in bands": (
+        patients("a,train,40-49", "b,train,65+"),
+        [f"patients.csv, column age, in 2 rows (1, 2): {A_RANGE}"],
+    ),
+    "a code for the oldest": (
+        patients("a,train,300", "b,train,46"),
+        ["patients.csv, row 1, column age: is an age above 130 years; where it stands for one over 89, give 90+"],
+    ),
+    "births that nothing decides": (
+        patients("a,01/02/1950", "b,03/04/1960", columns="patient_id,dob"),
+        [
+            "patients.csv, column dob, in 2 rows (1, 2): can be read with the day or the month first, and no row of "
+            "the "
+            f"column decides; {WRITE_DATE}"
+        ],
+    ),
+    "British and American births in one column": (
+        patients("a,13/02/1950", "b,03/14/1960", columns="patient_id,dob"),
+        [
+            "patients.csv, column dob, in 2 rows (1, 2): has the day first in some rows of the column and the month "
+            f"first in others; {WRITE_DATE}"
+        ],
+    ),
+    "years of two digits": (
+        patients("a,13/02/50", "b,13-FEB-60", columns="patient_id,dob"),
+        [f"patients.csv, column dob, in 2 rows (1, 2): has a year of two digits; {WRITE_DATE}"],
+    ),
+    "births as a spreadsheet counts days": (
+        patients("a,18295", "b,21916.0", columns="patient_id,dob"),
+        [
+            "patients.csv, column dob, in 2 rows (1, 2): is the number by which a spreadsheet keeps a date; format the "
+            "column as a date and save it again"
+        ],
+    ),
+    "a year of birth after the visit": (
+        patients("a,2025", "b,1850", columns="patient_id,dob"),
+        [
+            "patients.csv, row 1, column dob: is after the patient's latest visit",
+            "patients.csv, row 2, column dob: makes the patient older than 130 years at the latest visit",
+        ],
+    ),
+    "a visit of which the year alone is given": (
+        notes("patient_id,note_id,text,visit_date\na,1,Zebulon,2024\n"),
+        [f"notes.csv, row 1, column visit_date: is not a date; {WRITE_DATE}"],
+    ),
+    # Sexes and diagnoses
+    "sexes as codes": (
+        patients("a,1", "b,2", columns="patient_id,sex"),
+        [
+            "patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)",
+        ],
+    ),
+    "sexes in another language": (
+        patients("a,weiblich", "b,male", columns="patient_id,sex"),
+        [
+            "patients.csv, row 1, column sex: is no word for a sex that is read; write female or male (or F, M, other, "
+            "unknown)"
+        ],
+    ),
+    "labels that are probabilities": (
+        diagnoses("a,hiv,0.8", "b,hiv,0.1"),
+        [f"diagnoses.csv, column present, in 2 rows (1, 2): {NO_FLAG}"],
+    ),
+    "labels in other words": (
+        diagnoses("a,hiv,positive", "b,hiv,unknown"),
+        [f"diagnoses.csv, column present, in 2 rows (1, 2): {NO_FLAG}"],
+    ),
+    "a diagnosis in two spellings that disagree": (
+        diagnoses("a,HIV,yes", "a,hiv,no"),
+        ["diagnoses.csv, column diagnosis, in 2 rows (1, 2): has the same patient_id and diagnosis as another row"],
+    ),
+    "labels of strangers": (
+        diagnoses("c,hiv,yes", "d,hiv,no"),
+        [f"diagnoses.csv, column patient_id, in 2 rows (1, 2): is in no other table {ALIKE}"],
+    ),
+    "labels one diagnosis a column": (
+        diagnoses("a,1,0", "b,0,1", columns="patient_id,hiv,depression"),
+        [
+            f"diagnoses.csv, column {name}: is missing; the first line must name the columns (it was read as 3 names "
+            "separated by commas)"
+            for name in ("diagnosis", "present")
+        ],
+    ),
+}
+
+
+def write(directory: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        (directory / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_cause_is_named_and_nothing_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    files, expected = WRONG[name]
+    write(tmp_path, files)
+    assert problems_of(tmp_path) == expected
+    assert run(["check", str(tmp_path)]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert SECRET not in captured.err
+    assert len(captured.err.splitlines()) == 1 + len(expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a code for the oldest",
+        "British and American births in one column",
+        "notes and patients that disagree on the split",
+        "sexes as codes",
+        "an age with a decimal comma that is no whole one",
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv.gz", ".jsonl", ".parquet"])
+def test_every_format_is_refused_alike(tmp_path: Path, name: str, ending: str) -> None:
+    files, expected = WRONG[name]
+    rows = str(files["patients.csv"]).splitlines()
+    mark = ";" if ";" in rows[0] else ","
+    write(tmp_path, files)
+    (tmp_path / "patients.csv").unlink()
+    frame = pl.DataFrame([row.split(mark) for row in rows[1:]], schema=rows[0].split(mark), orient="row")
+    path = tmp_path / f"patients{ending}"
+    match ending:
+        case ".csv.gz":
+            path.write_bytes(gzip.compress(frame.write_csv(separator="\t").encode(), mtime=0))
+        case ".jsonl":
+            frame.write_ndjson(path)
+        case _:
+            frame.write_parquet(path)
+    assert problems_of(tmp_path) == [line.replace("patients.csv", path.name) for line in expected]
