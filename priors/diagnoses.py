@@ -50,6 +50,8 @@ class Diagnosis:
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
+    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.codes`); no note is searched for them.
+    snomed: tuple[str, ...] = ()
 
 
 class TermMatch(NamedTuple):
@@ -64,6 +66,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]{0,39}")
 #: Keys that stand beside the diagnoses in `results.json`.
 _RESERVED_IDS = frozenset({"mean"})
 _ICD10_CODE = re.compile(r"[A-Z][0-9][0-9A-Z](?:\.[0-9A-Z]{1,4})?")
+_SNOMED_ID = re.compile(r"[1-9][0-9]{5,17}")
 
 
 def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str] = ()) -> tuple[Diagnosis, ...]:
@@ -103,8 +106,9 @@ def _overlay(shipped: Mapping[str, object], own: Mapping[str, object]) -> dict[s
 
 
 def panel_digest(panel: Sequence[Diagnosis]) -> str:
-    """Return the SHA-256 (hex) of the panel's content, for `run.json`."""
-    text = json.dumps([asdict(diagnosis) for diagnosis in panel], sort_keys=True, ensure_ascii=False)
+    """Return the SHA-256 (hex) of the panel's content, for `run.json`; SNOMED codes, which no audit reads, left out."""
+    content = [{key: value for key, value in asdict(one).items() if key != "snomed"} for one in panel]
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -265,6 +269,11 @@ def _read_entry(name: str, table: Mapping[str, object], problems: list[str]) -> 
         f"{where}, field 'icd10': {code!r} is no ICD-10-CM code (capitals, as F41 or F43.1)"
         for code in lists["icd10"]
         if not _ICD10_CODE.fullmatch(code)
+    )
+    problems.extend(
+        f"{where}, field 'snomed': {code!r} is no SNOMED CT id (6 to 18 digits, in quotes)"
+        for code in lists["snomed"]
+        if not _SNOMED_ID.fullmatch(code)
     )
     terms = {*lists["names"], *lists["medications"], *lists["symptoms"]}
     problems.extend(

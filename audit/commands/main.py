@@ -22,6 +22,7 @@ from clinaudit.audit.commands.compare import compare
 from clinaudit.audit.commands.demo import demo
 from clinaudit.audit.commands.evidence import evidence
 from clinaudit.audit.commands.gate import gate
+from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.index import index
 from clinaudit.audit.commands.judge_check import judge_check
 from clinaudit.audit.commands.policy import policy
@@ -107,6 +108,7 @@ def main() -> None:
 for _command in (
     audit,
     demo,
+    import_corpus,
     check,
     analyze,
     report,

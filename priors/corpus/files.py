@@ -12,8 +12,8 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -25,7 +25,8 @@ from clinaudit.errors import BadInputError, StorageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-Format = Literal["parquet", "csv", "jsonl"]
+#: The last two come in exports alone (`clinaudit.priors.importers`).
+Format = Literal["parquet", "csv", "jsonl", "json", "xlsx"]
 Compression = Literal["gz", "zst"]
 #: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
@@ -45,6 +46,8 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
 MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
+#: Decompressed bytes after which a reader tells where it stands.
+_AT_BYTES = 1 << 18
 #: How files of other formats begin, whatever their name says.
 _OTHER_FORMATS = (
     (b"PK\x03\x04", "is an Excel workbook or a zip archive; save the sheet as CSV UTF-8"),
@@ -96,17 +99,19 @@ def unreadable(name: str, error: OSError) -> StorageError:
     return StorageError(f"cannot read {name}: {reason}; check its permissions and its disk, then try again")
 
 
-def find_file(path: Path, name: str) -> DataFile:
+def find_file(
+    path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS
+) -> DataFile:
     """Return the data file at `path` without opening it; raises `BadInputError` (what is wrong alone) if it is none."""
     status = stat_input(path, name)
     if not stat.S_ISREG(status.st_mode):
         raise BadInputError("is not a regular file")
-    endings = [ending for ending in FILE_ENDINGS if path.name.lower().endswith(ending)]
-    if not endings:
-        raise BadInputError(f"its name must end in one of {', '.join(FILE_ENDINGS)}")
+    found = [ending for ending in endings if path.name.lower().endswith(ending)]
+    if not found:
+        raise BadInputError(f"its name must end in one of {', '.join(endings)}")
     if status.st_size == 0:
         raise BadInputError("is empty")
-    data_format, compression = FILE_ENDINGS[endings[0]]
+    data_format, compression = endings[found[0]]
     return DataFile(path, name, data_format, compression, _identity(status))
 
 
@@ -136,15 +141,20 @@ def digest_file(file: DataFile) -> str:
             raise unreadable(file.name, error) from None
 
 
-def iter_lines(file: DataFile) -> Iterator[bytes]:
+def iter_lines(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the file's lines with their ends (`\\n` alone ends a line), decompressed, without a byte-order mark.
 
-    Raises `BadInputError` on damaged or truncated compression, on a file of another format, on UTF-16, and on a line
-    over `MAX_LINE_BYTES`.
+    `at` is told, now and then, at which byte of the file on the disk the reader stands. Raises `BadInputError` on
+    damaged or truncated compression, on a file of another format, on UTF-16, and on a line over `MAX_LINE_BYTES`.
     """
     with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
         first = True
+        read = 0
         while line := _next_line(stream, file):
+            read += len(line)
+            if at is not None and read >= _AT_BYTES:
+                at(handle.tell())
+                read = 0
             if first:
                 for begin, what in _OTHER_FORMATS:
                     if line.startswith(begin):
@@ -154,13 +164,38 @@ def iter_lines(file: DataFile) -> Iterator[bytes]:
             yield line
 
 
+@contextmanager
+def open_stream(file: DataFile, *, at: Callable[[int], None] | None = None) -> Iterator[Callable[[int], bytes]]:
+    """Yield a function that reads up to so many decompressed bytes, as `iter_lines` reads lines."""
+    with open_file(file) as handle, closing(_decompressed(handle, file.compression)) as stream:
+
+        def read(size: int) -> bytes:
+            try:
+                block = stream.read(size)
+            except _READ_FAULTS as error:
+                raise _fault(file, error) from None
+            if at is not None:
+                at(handle.tell())
+            return block
+
+        yield read
+
+
+#: What reading a compressed or plain file may raise; the first is an `OSError` too.
+_READ_FAULTS = (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError, OSError)
+
+
+def _fault(file: DataFile, error: Exception) -> BadInputError | StorageError:
+    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+        return unreadable(file.name, error)
+    return BadInputError(f"is damaged, cut off, or not {file.compression} data")
+
+
 def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
     try:
         line = stream.readline(MAX_LINE_BYTES + 1)
-    except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError):
-        raise BadInputError(f"is damaged, cut off, or not {file.compression} data") from None
-    except OSError as error:
-        raise unreadable(file.name, error) from None
+    except _READ_FAULTS as error:
+        raise _fault(file, error) from None
     if len(line) > MAX_LINE_BYTES:
         raise BadInputError(f"has a line of more than {MAX_LINE_BYTES} bytes")
     return line
@@ -168,7 +203,8 @@ def _next_line(stream: BinaryIO, file: DataFile) -> bytes:
 
 def _decompressed(handle: BinaryIO, compression: Compression | None) -> BinaryIO:
     if compression == "gz":
-        return gzip.GzipFile(fileobj=handle)  # type: ignore[return-value]  # a reader in all but name
+        # Its own `readline` is Python; this one is C.
+        return io.BufferedReader(gzip.GzipFile(fileobj=handle), buffer_size=1 << 17)
     if compression == "zst":
         return io.BufferedReader(_ZstdReader(handle), buffer_size=1 << 17)
     return handle

@@ -1,0 +1,128 @@
+"""`clinaudit import` (docs/importing.md). Owns its options and what it prints; reads and writes nothing itself."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say
+from clinaudit.priors.importers.kinds import Kind, System
+
+if TYPE_CHECKING:
+    from clinaudit.priors.importers.importing import Imported
+
+_MB = 1_000_000
+_SYSTEMS = click.Choice(get_args(System))
+
+
+@click.command("import")
+@click.argument("kind", type=click.Choice(get_args(Kind)), metavar="KIND")
+@click.argument("source", type=PATH, metavar="SOURCE")
+@click.argument("dest", type=PATH, metavar="DEST")
+@click.option(
+    "--columns", type=PATH, metavar="FILE", help="Column map (TOML) of csv and excel: which column holds what."
+)
+@click.option(
+    "--train-patients",
+    type=PATH,
+    metavar="IDS",
+    help="File of the ids of the patients trained on, one a line; all others are nontrain. Without it the corpus has "
+    "no split.",
+)
+@click.option(
+    "--codes-complete",
+    type=_SYSTEMS,
+    multiple=True,
+    help="The export holds every diagnosis in codes of this system, and the panel names all of its codes: a patient "
+    "without one does not have the diagnosis. Repeatable.  [default: such a patient is unknown]",
+)
+@click.option("--source-values", type=_SYSTEMS, help="OMOP: the codes that condition_source_value holds.")
+@click.option(
+    "--config", type=PATH, metavar="FILE", help="TOML file whose [diagnoses] tables change the panel, as for audit."
+)
+@click.option(
+    "--allow-rejected", is_flag=True, help="Leave out records that cannot be used, which else stop the import."
+)
+@click.option("--quiet", is_flag=True, help="No progress.")
+def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, quiet: bool, **given: Any) -> int:
+    """Read a site's export, SOURCE, into a corpus, the new directory DEST (PHI, closed to others).
+
+    KIND is mimic-iv-note (a folder with note/ and hosp/), omop (a folder of CDM tables, CSV or Parquet), fhir (R4: a
+    folder of NDJSON files or of Bundles, or one file), csv or excel (one table, a row a note).
+
+    Every record is read or rejected, and listed in DEST/rejected.csv where rejected; nothing is fetched from a network.
+
+    \b
+    Example:
+      clinaudit import mimic-iv-note physionet/ corpus/ --train-patients trained-on.txt
+      clinaudit import omop cdm/ corpus/ --codes-complete icd10
+      clinaudit import fhir bulk-export/ corpus/
+      clinaudit import csv notes.csv corpus/ --columns columns.toml
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.settings import read_settings
+    from clinaudit.priors.diagnoses import load_panel
+    from clinaudit.priors.importers.importing import ImportRequest, plan_import
+
+    diagnoses = read_settings({"model": "", "corpus": dest, "out": dest}, config=config).diagnoses
+    complete = given.pop("codes_complete")
+    request = ImportRequest(
+        kind=kind, source=source, destination=dest, panel=load_panel(diagnoses), complete=complete, **given
+    )
+    plan = plan_import(request)
+    with Progress(quiet=quiet).stage("reading", total=-(-plan.total_bytes // _MB), unit="MB") as advance:
+        imported = plan.run(_in_megabytes(advance))
+    say("\n".join(_summary(imported, dest, complete)))
+    return 0
+
+
+def _in_megabytes(advance: Callable[[int], None]) -> Callable[[int], None]:
+    told = read = 0
+
+    def add(read_bytes: int) -> None:
+        nonlocal told, read
+        read += read_bytes
+        advance(read // _MB - told)
+        told = read // _MB
+
+    return add
+
+
+def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[str]:
+    lines = [f"{imported.notes:,} notes of {imported.patients:,} patients are in {dest} (PHI)", ""]
+    width = max(map(len, imported.tables))
+    lines.append(f"{'':{width}}  {'total':>12}  {'read':>12}  {'used':>12}  {'rejected':>12}")
+    lines.extend(
+        f"{name:{width}}  {count.total:12,}  {count.read:12,}  {count.used:12,}  {count.rejected.total():12,}"
+        for name, count in sorted(imported.tables.items())
+    )
+    lines.append("read + rejected = total, in each line")
+    reasons = sorted({(why, name) for name, count in imported.tables.items() for why in count.rejected})
+    lines.extend(f"rejected: {imported.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
+    lines.extend(f"left blank: {number:,} times {what}" for what, number in imported.left_blank.items())
+    return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), f"next: clinaudit check {dest}"]
+
+
+def _split_lines(imported: "Imported") -> list[str]:
+    if imported.train is None:
+        return ["split: none; every patient will count as train. --train-patients IDS says who was trained on."]
+    lines = [f"split: {imported.train:,} train, {imported.patients - imported.train:,} nontrain"]
+    if imported.train_not_found:
+        lines.append(f"{imported.train_not_found:,} ids of the train list have no note in this export")
+    return lines
+
+
+def _label_lines(imported: "Imported", complete: Sequence[str]) -> list[str]:
+    if not imported.has_labels:
+        return ["diagnoses: no codes were given; labels will be read off the notes"]
+    if not complete:
+        return [
+            "diagnoses: a patient without a code is unknown, so nobody can be a control. Where the codes are complete",
+            "say --codes-complete; to have labels read off the notes instead, remove diagnoses.csv.",
+        ]
+    lines = [f"diagnoses: no code means no diagnosis ({', '.join(complete)})"]
+    if imported.unreadable:
+        lines.append(f"{imported.unreadable:,} patients have other codes too; what they lack is unknown")
+    return lines

@@ -1,0 +1,157 @@
+"""From an attachment's bytes to the text of a note: base64, character sets, plain text, HTML and RTF.
+
+Owns the kinds that are read and their limits. HTML is parsed by lxml and laid out by inscriptis, RTF by striprtf.
+Nothing that a document names is loaded, scripts and styles are dropped, and a document that is damaged or would grow
+beyond measure is refused rather than read in part.
+"""
+
+import base64
+import binascii
+import codecs
+import re
+from email.message import Message
+from typing import TYPE_CHECKING
+
+from clinaudit.priors.importers.ledger import RecordError
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+#: Longest attachment in bytes; no note comes near it.
+MAX_ATTACHMENT_BYTES = 32 << 20
+#: Characters that the layout of an HTML page may grow to: a table's cells are padded to the longest of their column.
+_MAX_LAYOUT_CHARS = 64 << 20
+#: Characters that striprtf's patterns may look at, over all their beginnings: about a second.
+_MAX_RTF_STEPS = 500_000_000
+#: By which a list within a list is indented, its sign included.
+_INDENT_CHARS = 8
+_HIGH_BYTE = re.compile("[\x80-\xff]")
+_PLAIN, _HTML, _RTF = "plain", "html", "rtf"
+#: In the order of preference, where one document comes in several kinds.
+KINDS: dict[str, str] = {
+    "text/plain": _PLAIN,
+    "text/html": _HTML,
+    "application/xhtml+xml": _HTML,
+    "text/rtf": _RTF,
+    "application/rtf": _RTF,
+}
+_XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_WHITE = re.compile(r"[ \t\r\n]+")
+#: Holds no part of the note: code, styles, other pages.
+_DROPPED = ("head", "script", "style", "template", "iframe", "object", "embed", "svg", "math")
+
+
+def kind_of(content_type: str) -> str | None:
+    """Return the media type without its parameters where it can be read, None otherwise."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    return media_type if media_type in KINDS else None
+
+
+def decode_base64(data: str) -> bytes:
+    """Return the bytes; white space between lines is allowed, anything else that is no base64 is a `RecordError`."""
+    try:
+        content = base64.b64decode(_WHITE.sub("", data), validate=True)
+    except (binascii.Error, ValueError):
+        raise RecordError("an attachment is not base64") from None
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise RecordError(f"an attachment has more than {MAX_ATTACHMENT_BYTES >> 20} MiB")
+    return content
+
+
+def text_of(content: bytes, content_type: str) -> str:
+    """Return the text of an attachment; raises `RecordError` where it cannot be read whole."""
+    kind = KINDS.get(kind_of(content_type) or "")
+    if kind == _RTF:
+        return _text_of_rtf(content)
+    text = _decoded(content, content_type)
+    return _text_of_html(text) if kind == _HTML else text
+
+
+def _decoded(content: bytes, content_type: str) -> str:
+    header = Message()
+    header["Content-Type"] = content_type.replace("\r", " ").replace("\n", " ")
+    charset = header.get_content_charset("utf-8")
+    try:
+        if not codecs.lookup(charset)._is_text_encoding:
+            raise LookupError
+        text = content.decode(charset)
+    except LookupError:
+        raise RecordError("an attachment is in a character set that is not known") from None
+    except (UnicodeError, ValueError):
+        raise RecordError("an attachment is not in the character set of its type (UTF-8 without one)") from None
+    return text.removeprefix("\ufeff")
+
+
+def _text_of_html(text: str) -> str:
+    import lxml.etree
+    import lxml.html
+    from inscriptis.css_profiles import CSS_PROFILES
+    from inscriptis.html_engine import Inscriptis
+    from inscriptis.model.config import ParserConfig
+
+    page = _XML_DECLARATION.sub("", text, count=1)
+    if not page.strip():
+        raise RecordError("the text is blank")
+    parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+    try:
+        tree = lxml.html.document_fromstring(page, parser=parser)
+    except (lxml.etree.LxmlError, ValueError):
+        raise RecordError("an HTML attachment cannot be parsed") from None
+    if any(entry.level_name == "FATAL" for entry in parser.error_log):
+        # The parser stops at too deep a nesting, and would leave out the rest.
+        raise RecordError("an HTML attachment cannot be parsed to its end")
+    lxml.etree.strip_elements(tree, *_DROPPED, with_tail=False)
+    for element in tree.iter(lxml.etree.Element):
+        style = element.attrib.pop("style", "")
+        if "display:none" in _WHITE.sub("", style.lower()):
+            element.set("style", "display: none")
+    if _layout_chars(tree) > _MAX_LAYOUT_CHARS:
+        raise RecordError("an HTML attachment would grow beyond measure when it is laid out")
+    return str(Inscriptis(tree, ParserConfig(css=CSS_PROFILES["strict"].copy())).get_text())
+
+
+def _layout_chars(tree: "HtmlElement") -> int:
+    """Return an upper bound of the characters that padding and indentation make of a page."""
+    import lxml.etree
+
+    chars = cells = longest = elements = depth = deepest = 0
+    begins: list[int] = []
+    for event, element in lxml.etree.iterwalk(tree, events=("start", "end")):
+        step = 1 if event == "start" else -1
+        if element.tag in ("ul", "ol"):
+            depth += step
+            deepest = max(deepest, depth)
+        if event == "start":
+            elements += 1
+            begins.append(chars)
+            chars += len(element.text or "")
+            continue
+        begin = begins.pop()
+        if element.tag in ("td", "th"):
+            cells += 1
+            longest = max(longest, chars - begin)
+        chars += len(element.tail or "")
+    return cells * longest + elements * _INDENT_CHARS * deepest
+
+
+def _text_of_rtf(content: bytes) -> str:
+    from striprtf.striprtf import font_table_group, rtf_to_text
+
+    source = content.rstrip(b"\0 \t\r\n")
+    if not source.startswith(b"{\\rtf"):
+        raise RecordError("an RTF attachment is not RTF")
+    if not source.endswith(b"}"):
+        raise RecordError("an RTF attachment is cut off")
+    # RTF is ASCII; a byte above it is of the code page that the document names, as \'xx would be.
+    escaped = _HIGH_BYTE.sub(lambda byte: f"\\'{ord(byte[0]):02x}", source.decode("latin-1"))
+    # Two patterns of striprtf look from each of their beginnings to the end of the line.
+    fonts = font_table_group(escaped)
+    longest = max(map(len, escaped.splitlines()), default=0)
+    if fonts.count("\\f") * len(fonts) + escaped.count("\\fldinst") * longest > _MAX_RTF_STEPS:
+        raise RecordError("an RTF attachment would take beyond measure to read")
+    try:
+        text = rtf_to_text(escaped, errors="strict")
+        # A character beyond the first 65,536 is written as two halves.
+        return str(text).encode("utf-16", "surrogatepass").decode("utf-16")
+    except (UnicodeError, LookupError, ValueError, OverflowError, TypeError, IndexError):
+        raise RecordError("an RTF attachment cannot be read whole") from None

@@ -1,0 +1,160 @@
+"""Writes a corpus from an importer's records: notes as they come, patients and diagnoses at the end.
+
+Owns what a corpus refuses of a single record (blank text, an id twice, a visit before birth), so that an imported
+corpus is a valid one. The texts of notes are not held; patients and the ids of notes are (a few hundred bytes each).
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+import zstandard
+
+from clinaudit.priors.corpus.records import is_encodable
+from clinaudit.priors.importers.ledger import ImportLedger, RecordError
+from clinaudit.priors.importers.values import require_alive, require_day
+
+NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
+_NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
+_PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRecord:
+    """One note; None is unknown."""
+
+    patient_id: str
+    note_id: str
+    text: str
+    #: ISO 8601, with or without a time.
+    visit_date: str | None = None
+    provider: str | None = None
+    practice: str | None = None
+    note_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatientRecord:
+    """One patient; None is unknown."""
+
+    patient_id: str
+    #: As the corpus reads it: years, or `22-month`.
+    age: str | None = None
+    #: Age in years in a calendar year, where the export says no more (MIMIC's `anchor_age`, `anchor_year`).
+    age_in_year: tuple[int, int] | None = None
+    sex: str | None = None
+    name: str | None = None
+    #: A day, or the year alone.
+    dob: date | int | None = None
+    race: str | None = None
+    marital_status: str | None = None
+    occupation: str | None = None
+    children: str | None = None
+
+
+class CorpusWriter:
+    """Writes the tables of a corpus into a directory."""
+
+    def __init__(self, directory: Path, ledger: ImportLedger) -> None:
+        self.patients: dict[str, PatientRecord] = {}
+        #: The day of the latest note of each patient with notes, None where all are undated.
+        self.latest_visit: dict[str, date | None] = {}
+        self.notes = 0
+        #: Where the tables are written.
+        self.directory = directory
+        self._ledger = ledger
+        self._note_ids: set[str] = set()
+        compressed = zstandard.open(directory / NOTES_NAME, "wb", cctx=zstandard.ZstdCompressor(level=3))
+        self._notes_file = io.TextIOWrapper(compressed, encoding="utf-8", newline="")
+        self._note_rows = csv.writer(self._notes_file, lineterminator="\n")
+        self._note_rows.writerow(_NOTE_COLUMNS)
+
+    def close(self) -> None:
+        """Close the notes, finished or not."""
+        self._notes_file.close()
+
+    def add_patient(self, patient: PatientRecord) -> None:
+        """Add a patient; raises `RecordError` for an id that was there before."""
+        if patient.patient_id in self.patients:
+            raise RecordError("the patient stood in the table already")
+        self.set_patient(patient)
+
+    def set_patient(self, patient: PatientRecord) -> None:
+        """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
+        _require_id(patient.patient_id, "patient_id")
+        for column in ("patient_id", *_PATIENT_COLUMNS):
+            value = getattr(patient, column)
+            if isinstance(value, str):
+                _require_text(value, column)
+        self.patients[patient.patient_id] = patient
+
+    def add_note(self, note: NoteRecord) -> None:
+        """Write a note; raises `RecordError` for one that a corpus cannot hold."""
+        patient = self.patients.get(note.patient_id)
+        if patient is None:
+            raise RecordError("its patient is not in the export")
+        _require_id(note.note_id, "note_id")
+        if note.note_id in self._note_ids:
+            raise RecordError("the note id stood in the table already")
+        if not note.text.strip():
+            raise RecordError("the text is blank")
+        for column in _NOTE_COLUMNS:
+            _require_text(getattr(note, column) or "", column)
+        visit = require_day(note.visit_date, "the visit date")
+        if visit is not None and patient.dob is not None:
+            require_alive(patient.dob, visit)
+        self._note_ids.add(note.note_id)
+        self.notes += 1
+        latest = self.latest_visit.get(note.patient_id)
+        self.latest_visit[note.patient_id] = max(filter(None, (latest, visit)), default=None)
+        self._note_rows.writerow([getattr(note, name) for name in _NOTE_COLUMNS])
+
+    def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
+        """Write the patients who have notes, with their split where `train` names it, and the labels given."""
+        self._notes_file.close()
+        head = ("patient_id", *(() if train is None else ("split",)), *_PATIENT_COLUMNS)
+        rows = (
+            (
+                patient_id,
+                *(() if train is None else ("train" if patient_id in train else "nontrain",)),
+                self._age(self.patients[patient_id]),
+                *(getattr(self.patients[patient_id], name) for name in _PATIENT_COLUMNS[1:]),
+            )
+            for patient_id in sorted(self.latest_visit)
+        )
+        self._write_table(PATIENTS_NAME, head, rows)
+        if labels is not None:
+            flags = ((patient, diagnosis, "true" if present else "false") for patient, diagnosis, present in labels)
+            self._write_table(DIAGNOSES_NAME, ("patient_id", "diagnosis", "present"), flags)
+
+    def _write_table(self, name: str, head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+        with (self.directory / name).open("w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(head)
+            table.writerows(rows)
+
+    def _age(self, patient: PatientRecord) -> str | None:
+        if patient.age is not None or patient.age_in_year is None:
+            return patient.age
+        latest = self.latest_visit[patient.patient_id]
+        if latest is None:
+            self._ledger.left_blank["age: the patient has no dated note"] += 1
+            return None
+        age, year = patient.age_in_year
+        return str(age + latest.year - year)
+
+
+def _require_text(text: str, column: str) -> None:
+    """Raise `RecordError` where a text cannot stand in a corpus."""
+    if "\0" in text:
+        raise RecordError(f"{column} holds a NUL character")
+    if not text.isascii() and not is_encodable(text):
+        raise RecordError(f"{column} holds half a surrogate pair, which is not Unicode text")
+
+
+def _require_id(text: str, column: str) -> None:
+    if not text or text != text.strip():
+        raise RecordError(f"{column} is blank" if not text.strip() else f"{column} has blanks around it")

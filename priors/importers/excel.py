@@ -1,0 +1,135 @@
+"""Rows of an Excel sheet, read by calamine in a child process with bounded memory.
+
+A workbook is a ZIP of XML: a few kilobytes can claim gigabytes. What it says that it unpacks to is checked before, and
+the child may take no more memory than stated here; its death is an error like any other. The library holds a sheet
+whole, which is bounded by the same. Formulas and macros are not run: the values that Excel stored are read.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import zipfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO, cast
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+
+#: Excel's own limit of the text in a cell: what is longer is cut off, so a cell this long may be.
+MAX_CELL_CHARS = 32_767
+#: What a workbook may say that it unpacks to (bytes), and the memory that reading it may take.
+MAX_UNPACKED_BYTES = 1 << 30
+_MEMORY_BYTES = 6 << 30
+_PIPE_BYTES = 1 << 16
+_TOO_LARGE = f"unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV"
+
+
+def iter_sheet(file: DataFile, sheet: str | None, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield (row as Excel counts it, text by lower-case column) for each row below the header that holds anything.
+
+    The header is the first row that holds anything. Raises `BadInputError` on a workbook that cannot be read, on a
+    sheet that is not there, and on a column that is missing or stands twice.
+    """
+    open_file(file).close()
+    _require_small(file.path)
+    command = [sys.executable, "-P", "-m", "clinaudit.priors.importers.excel", str(file.path.absolute()), sheet or ""]
+    try:
+        child = subprocess.Popen(
+            command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except OSError as error:
+        raise unreadable(file.name, error) from None
+    whole, has_header = True, False
+    with child:
+        try:
+            has_header = yield from _named_rows(cast("IO[bytes]", child.stdout), columns)
+        except ValueError:  # a line cut off, or none
+            whole = False
+        except BaseException:
+            child.kill()
+            raise
+    open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
+    if child.returncode or not whole:
+        raise BadInputError("is not an Excel workbook that can be read, or takes too much memory; save it as CSV")
+    if not has_header:
+        raise BadInputError("the sheet holds nothing")
+
+
+def _require_small(path: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED_BYTES:
+                raise BadInputError(_TOO_LARGE)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+        raise BadInputError("is not an Excel workbook (.xlsx)") from None
+
+
+def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Generator[tuple[int, Mapping[str, str]], None, bool]:
+    """Yield the rows below the header; return whether there was one."""
+    opened = json.loads(lines.readline())
+    if "problem" in opened:
+        raise BadInputError(opened["problem"])
+    header: list[str] | None = None
+    for line in lines:
+        number, cells = json.loads(line)
+        if header is None:
+            header = [cell.strip().lower() for cell in cells]
+            _require_columns(header, columns)
+            places = {name: header.index(name) for name in columns}
+        else:
+            yield number, {name: cells[place] if place < len(cells) else "" for name, place in places.items()}
+    return header is not None
+
+
+def _require_columns(header: Sequence[str], columns: Sequence[str]) -> None:
+    if missing := [name for name in columns if name not in header]:
+        raise BadInputError(f"column {', '.join(missing)}: is missing in the first row of the sheet")
+    if twice := [name for name in columns if header.count(name) > 1]:
+        raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
+
+
+# The child ------------------------------------------------------------------------------------------------------------
+
+
+def _write_rows(path: Path, wanted: str, out: IO[bytes]) -> None:
+    """Write one line of JSON a row that holds anything: its number in Excel and its cells as text."""
+    from python_calamine import CalamineWorkbook
+
+    workbook = CalamineWorkbook.from_path(path)
+    names = workbook.sheet_names
+    problem = None
+    if wanted and wanted not in names:
+        problem = "the workbook has no sheet named in the column map as `sheet`"
+    elif not wanted and len(names) != 1:
+        problem = f"the workbook has {len(names)} sheets; name one as `sheet` in the column map"
+    _write_line(out, {"problem": problem} if problem else {})
+    if problem:
+        return
+    sheet = workbook.get_sheet_by_name(wanted or names[0])
+    for number, cells in enumerate(sheet.iter_rows(), start=1 + (sheet.start or (0, 0))[0]):
+        texts = [_as_text(cell) for cell in cells]
+        if any(texts):
+            _write_line(out, [number, texts])
+
+
+def _write_line(out: IO[bytes], value: object) -> None:
+    out.write(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+
+
+def _as_text(cell: object) -> str:
+    if isinstance(cell, datetime) and (cell.hour, cell.minute, cell.second, cell.microsecond) == (0, 0, 0, 0):
+        return cell.date().isoformat()
+    if isinstance(cell, date):  # and a datetime, which is one
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no copy of the notes is left behind should this die
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    _write_rows(Path(sys.argv[1]), sys.argv[2], sys.stdout.buffer)

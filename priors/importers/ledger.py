@@ -1,0 +1,136 @@
+"""What became of each record of an export: used, not needed, or rejected; and that none is missing.
+
+Owns the counts, the file of rejected records, and the check that read and rejected make the total. Knows nothing of
+formats. A reason is in fixed words: it never holds what a record holds.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from clinaudit.errors import MAX_LISTED_PROBLEMS, BadInputError, IntegrityError
+
+Record = TypeVar("Record")
+REJECTED_NAME = "rejected.csv"
+
+
+class RecordError(ValueError):
+    """One record that cannot be used; the message says why, in fixed words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a record stands."""
+
+    file: str
+    #: What `number` counts: row (from 1, header excluded), line, entry, sheet row.
+    unit: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.unit} {self.number}"
+
+
+@dataclass(slots=True)
+class TableCount:
+    """The records of one table or type of resource."""
+
+    #: Counted by the reader, before anything is decided.
+    total: int = 0
+    #: They went into the corpus.
+    used: int = 0
+    #: Read, and nothing in them belongs in a corpus: another type, another code, a patient without notes.
+    not_needed: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def read(self) -> int:
+        """Records that were not rejected."""
+        return self.used + self.not_needed
+
+    def as_json(self) -> dict[str, object]:
+        """Return the counts as `import.json` holds them."""
+        return {
+            "total": self.total,
+            "read": self.read,
+            "used": self.used,
+            "not_needed": self.not_needed,
+            "rejected": self.rejected.total(),
+            "rejected_by_reason": dict(sorted(self.rejected.items())),
+        }
+
+
+class ImportLedger:
+    """Counts the records of an import by table, and lists the rejected in the file `rejected`."""
+
+    def __init__(self, rejected: Path) -> None:
+        self.tables: dict[str, TableCount] = {}
+        #: Values read as unknown, by what they are: no record is lost by them.
+        self.left_blank: Counter[str] = Counter()
+        self._first: list[str] = []
+        self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file, lineterminator="\n")
+        self._rows.writerow(["file", "unit", "number", "table", "reason"])
+
+    def close(self) -> None:
+        """Close the list of rejected records."""
+        self._file.close()
+
+    def expect(self, table: str) -> None:
+        """Name a table that is read, so that it is counted when it is empty too."""
+        self.tables.setdefault(table, TableCount())
+
+    def seen(self, table: str) -> None:
+        """Count a record that the reader has met; `take` or `reject` must follow."""
+        self.tables.setdefault(table, TableCount()).total += 1
+
+    def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool]) -> None:
+        """Read one record: `read` says whether it was needed, or raises `RecordError`."""
+        try:
+            needed = read(record)
+        except RecordError as error:
+            self.reject(table, place, str(error))
+            return
+        if needed:
+            self.tables[table].used += 1
+        else:
+            self.tables[table].not_needed += 1
+
+    def reject(self, table: str, place: Place, reason: str) -> None:
+        """Count a rejected record, and list it."""
+        self.tables[table].rejected[reason] += 1
+        self._rows.writerow([place.file, place.unit, place.number, table, reason])
+        if len(self._first) < MAX_LISTED_PROBLEMS:
+            self._first.append(f"{place}: {reason}")
+
+    def not_needed_after_all(self, table: str, number: int) -> None:
+        """Count records as not needed that were taken for used: patients to whom no note belongs."""
+        self.tables[table].used -= number
+        self.tables[table].not_needed += number
+
+    @property
+    def rejected(self) -> int:
+        """Rejected records of all tables."""
+        return sum(count.rejected.total() for count in self.tables.values())
+
+    def require_balanced(self) -> None:
+        """Raise `IntegrityError` where read and rejected records do not make the total: one was dropped in silence."""
+        wrong = [name for name, count in self.tables.items() if count.read + count.rejected.total() != count.total]
+        if wrong:
+            raise IntegrityError(
+                f"the import lost count of records of {', '.join(wrong)}; nothing was written: please report this line"
+            )
+
+    def require_nothing_rejected(self) -> None:
+        """Raise `BadInputError` that names the first rejected records, if there are any."""
+        if self.rejected:
+            noun = "record" if self.rejected == 1 else "records"
+            listed = f" (the first {len(self._first)} of them)" if self.rejected > len(self._first) else ""
+            raise BadInputError(
+                f"{self.rejected} {noun} cannot be used{listed}; nothing was written: correct the export, or leave "
+                "them out with --allow-rejected",
+                self._first,
+            )

@@ -1,0 +1,276 @@
+"""Tables of an export, CSV or Parquet, found by name and read row by row as text.
+
+Owns delimiters, the case of column names, and which faults concern one row (rejected) or the whole file (an error).
+Knows nothing of what a column means. Cells come without the blanks around them; the text of a note as it stands.
+"""
+
+import csv
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import (
+    FILE_ENDINGS,
+    Compression,
+    DataFile,
+    Format,
+    find_file,
+    iter_lines,
+    printable,
+    stat_input,
+    unreadable,
+)
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.parquet import iter_parquet
+from clinaudit.priors.corpus.records import MAX_FIELD_CHARS, is_encodable
+from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
+
+#: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
+_MAX_DEPTH = 5
+_STEP_BYTES = 1 << 20
+#: What databases write into a CSV where a cell holds nothing (SQL Server, PostgreSQL).
+_NULLS = frozenset({"NULL", "\\N"})
+TABLE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
+    ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] in ("csv", "parquet")
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How a text table is written."""
+
+    #: None: a tab where the header has one, a comma otherwise.
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    #: False: quotes mean nothing (the vocabulary files of OMOP).
+    quoted: bool = True
+
+
+Row = Mapping[str, str | None]
+
+
+class Reader:
+    """Reads the files of one import, counts their records and says how far it is."""
+
+    def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
+        self.ledger = ledger
+        self._advance = advance
+
+    def each(
+        self,
+        table: str,
+        file: DataFile,
+        read: Callable[[Row], bool],
+        *,
+        required: Collection[str],
+        optional: Collection[str] = (),
+        exact: Collection[str] = (),
+        layout: Layout | None = None,
+    ) -> None:
+        """Give `read` each row with the named columns, None where a cell is blank or an optional column is not there.
+
+        `read` says whether the row was needed, or raises `RecordError`. Names of columns are compared without regard to
+        case. Cells of the columns `exact` keep the blanks around them. Rows that cannot be read are rejected. Raises
+        `BadInputError`, with file and row, on what cannot be read on.
+        """
+        self.ledger.expect(table)
+        wanted = (*required, *optional)
+        with located(file):
+            source = (
+                self._parquet_rows(table, file, wanted)
+                if file.format == "parquet"
+                else self._csv_rows(table, file, required, wanted, layout or Layout())
+            )
+            for number, row in source:
+                if number == 1:
+                    _require_columns(row, required)
+                cells = {name: cell_of(row.get(name), exact=name in exact) for name in wanted}
+                self.ledger.take(table, Place(file.name, "row", number), cells, read)
+
+    def tracker(self) -> Callable[[int], None]:
+        """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
+        last = 0
+
+        def at(byte: int) -> None:
+            nonlocal last
+            if byte - last >= _STEP_BYTES:
+                self._advance(byte - last)
+                last = byte
+
+        return at
+
+    def _csv_rows(
+        self, table: str, file: DataFile, required: Collection[str], wanted: Collection[str], layout: Layout
+    ) -> Iterator[tuple[int, Mapping[str, str]]]:
+        lines = (line.decode(layout.encoding, errors="surrogateescape") for line in iter_lines(file, at=self.tracker()))
+        first = next(lines, "")
+        delimiter = layout.delimiter or ("\t" if "\t" in first else ",")
+        rows = csv.reader(
+            _chain(first, lines),
+            strict=True,
+            delimiter=delimiter,
+            quoting=csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE,
+        )
+        number = 0
+        try:
+            header = [name.strip().lower() for name in _next_cells(rows) or []]
+            places = _column_places(header, required, wanted, delimiter)
+            while (cells := _next_cells(rows)) is not None:
+                number += 1
+                if not cells:  # a blank line holds no record
+                    continue
+                self.ledger.seen(table)
+                if len(cells) != len(header):
+                    fault = f"the row has {'more' if len(cells) > len(header) else 'fewer'} fields than the header"
+                elif not all(cells[place].isascii() or is_encodable(cells[place]) for place in places.values()):
+                    fault = f"a cell is not {layout.encoding.upper()}"
+                else:
+                    yield number, {name: cells[place] for name, place in places.items()}
+                    continue
+                self.ledger.reject(table, Place(file.name, "row", number), fault)
+        except csv.Error:
+            # The parser cannot tell where the next record begins.
+            raise BadInputError(
+                f"row {number + 1}: is malformed CSV from here on (a quote not closed, or text after one)"
+            ) from None
+
+    def _parquet_rows(
+        self, table: str, file: DataFile, wanted: Collection[str]
+    ) -> Iterator[tuple[int, Mapping[str, str]]]:
+        for number, row in iter_parquet(file, Header(wanted)):
+            if row:
+                self.ledger.seen(table)
+            cells = {name: _as_text(value) for name, value in row.items()}
+            if any(value == _UNREADABLE for value in cells.values()):
+                self.ledger.reject(table, Place(file.name, "row", number), "a value is neither text nor a number")
+            else:
+                yield number, cells
+        self._advance(file.identity[2])
+
+
+#: A value that no column may hold: bytes, lists.
+_UNREADABLE = "\0unreadable"
+
+
+def _as_text(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return _UNREADABLE
+        case str():
+            return value
+        case int():
+            return str(value)
+        case float():
+            # A column of whole numbers with gaps, as data frames write it.
+            return str(int(value)) if value.is_integer() else str(value)
+    return _UNREADABLE
+
+
+@contextmanager
+def located(file: DataFile) -> Iterator[None]:
+    """Put the name of the file before the message of a `BadInputError`, and say that nothing was written."""
+    try:
+        yield
+    except BadInputError as error:
+        has_place = error.message.startswith(("row ", "line ", "entry ", "column "))
+        place = f"{file.name}{', ' if has_place else ': '}"
+        raise BadInputError(f"{place}{error.message}; nothing was written: correct the export and try again") from None
+
+
+def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _next_cells(rows: Iterator[list[str]]) -> list[str] | None:
+    """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
+    before = csv.field_size_limit(MAX_FIELD_CHARS)
+    try:
+        return next(rows, None)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _column_places(
+    header: Sequence[str], required: Collection[str], wanted: Collection[str], delimiter: str
+) -> dict[str, int]:
+    if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
+        raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
+    places = {name: header.index(name.lower()) for name in wanted if name.lower() in header}
+    if missing := [name for name in required if name not in places]:
+        sign = {"\t": "tabs", ",": "commas"}.get(delimiter, delimiter)
+        raise BadInputError(f"column {', '.join(missing)}: is missing (the header was read as separated by {sign})")
+    return places
+
+
+def _require_columns(row: Mapping[str, str], required: Collection[str]) -> None:
+    if missing := [name for name in required if name not in row]:
+        raise BadInputError(f"column {', '.join(missing)}: is missing")
+
+
+def cell_of(text: str | None, *, exact: bool) -> str | None:
+    """Return a cell, None where it is blank; without the blanks around it, unless `exact`."""
+    if text is None or not text.strip() or text.strip() in _NULLS:
+        return None
+    return text if exact else text.strip()
+
+
+def required(row: Row, column: str) -> str:
+    """Return a cell; raises `RecordError` where it is blank."""
+    cell = row[column]
+    if cell is None:
+        raise RecordError(f"{column} is blank")
+    return cell
+
+
+def find_tables(source: Path, names: Collection[str]) -> dict[str, DataFile]:
+    """Return the files under a directory that hold the named tables, whatever the case of their names.
+
+    Raises `BadInputError` for a source that is no directory, and where two files hold one table.
+    """
+    shown = printable(str(source))
+    try:
+        stat_input(source, shown)
+    except BadInputError as error:
+        raise BadInputError(f"{shown} {error.message}; give the folder of the export") from None
+    if not source.is_dir():
+        raise BadInputError(f"{shown} is not a folder; give the folder of the export")
+    found: dict[str, list[Path]] = {}
+    for path in _files_below(source, shown):
+        for ending in TABLE_ENDINGS:
+            stem = path.name.lower().removesuffix(ending)
+            if stem in names and stem != path.name.lower():
+                found.setdefault(stem, []).append(path)
+    files = {}
+    for name, paths in sorted(found.items()):
+        if len(paths) > 1:
+            listed = ", ".join(sorted(printable(str(path.relative_to(source))) for path in paths))
+            raise BadInputError(f"the table {name} is given by more than one file: {listed}; leave one under SOURCE")
+        files[name] = data_file(paths[0], printable(str(paths[0].relative_to(source))), TABLE_ENDINGS)
+    return files
+
+
+def data_file(path: Path, name: str, endings: Mapping[str, tuple[Format, Compression | None]]) -> DataFile:
+    """Return the file at `path`; raises `BadInputError` that names it."""
+    try:
+        return find_file(path, name, endings)
+    except BadInputError as error:
+        raise BadInputError(f"{name}: {error.message}; correct the export and try again") from None
+
+
+def _files_below(source: Path, shown: str) -> Iterator[Path]:
+    def stop(error: OSError) -> None:
+        raise unreadable(shown, error)
+
+    for folder, folders, names in os.walk(source, followlinks=True, onerror=stop):
+        here = Path(folder)
+        if len(here.relative_to(source).parts) >= _MAX_DEPTH:
+            folders.clear()
+        folders.sort()
+        yield from (here / name for name in sorted(names))

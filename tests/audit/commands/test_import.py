@@ -1,0 +1,69 @@
+"""`clinaudit import`: what it prints, and its exit status."""
+
+from pathlib import Path
+
+import pytest
+from support.corpus_tables import SECRET
+from support.exports import tables
+
+from clinaudit.audit.commands.main import run
+
+
+def test_an_import_says_what_it_read_and_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, destination = tables.write_mimic(tmp_path / "physionet"), tmp_path / "corpus"
+    listed = tmp_path / "trained.txt"
+    listed.write_text("10001\n555\n", encoding="utf-8")
+    command = ["import", "mimic-iv-note", str(source), str(destination), "--train-patients", str(listed)]
+    assert run([*command, "--codes-complete", "icd10", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    rows = {
+        line.split()[0]: line.split()[1:] for line in out.splitlines() if line.startswith(("patients", "discharge"))
+    }
+    assert rows == {"discharge": ["2", "2", "2", "0"], "patients": ["3", "3", "2", "0"]}
+    assert "3 notes of 2 patients are in" in out
+    assert "read + rejected = total" in out
+    assert "split: 1 train, 1 nontrain" in out
+    assert "1 ids of the train list have no note in this export" in out
+    assert "diagnoses: no code means no diagnosis (icd10)" in out
+    assert f"next: clinaudit check {destination}" in out
+    assert run(["check", str(destination)]) == 0
+
+
+def test_a_refused_import_exits_with_3_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tables.mimic_rows()
+    rows["note/discharge"][0][5] = SECRET
+    source, destination = tables.write_mimic(tmp_path / "physionet", rows), tmp_path / "corpus"
+    assert run(["import", "mimic-iv-note", str(source), str(destination)]) == 3
+    captured = capsys.readouterr()
+    assert "note/discharge.csv.gz, row 1: the visit date is not a date as ISO 8601 writes it" in captured.err
+    assert SECRET not in captured.out + captured.err
+    assert not destination.exists()
+    assert run(["import", "mimic-iv-note", str(source), str(destination), "--allow-rejected"]) == 0
+    out = capsys.readouterr().out
+    assert "rejected: 1 of discharge: the visit date is not a date as ISO 8601 writes it" in out
+    assert "split: none; every patient will count as train" in out
+    assert "nobody can be a control" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["csv", "notes.csv", "corpus"], "csv needs --columns FILE"),
+        (["omop", "cdm", "corpus", "--columns", "c.toml"], "--columns is for csv and excel alone"),
+        (["fhir", "bulk", "corpus", "--source-values", "icd10"], "--source-values is for omop alone"),
+        (["hl7v2", "x", "corpus"], "'hl7v2' is not one of"),
+    ],
+)
+def test_options_that_do_not_fit_are_usage_errors(
+    options: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", *options]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_sites_own_panel_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, config = tables.write_mimic(tmp_path / "physionet"), tmp_path / "audit.toml"
+    config.write_text('[diagnoses.depression]\nicd10 = ["F33"]\n', encoding="utf-8")
+    assert run(["import", "mimic-iv-note", str(source), str(tmp_path / "corpus"), "--config", str(config)]) == 0
+    labels = (tmp_path / "corpus" / "diagnoses.csv").read_text(encoding="utf-8").splitlines()
+    assert labels == ["patient_id,diagnosis,present", "10002,hiv,true"]

@@ -1,0 +1,148 @@
+"""Codes: which mean a diagnosis, and when no code means that a patient does not have it."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.exports import fhir, tables
+from support.exports.hospital import content_of
+from support.exports.importing import import_export, refusal_of
+
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.importers.codes import CodeBook, Labels
+from clinaudit.priors.importers.kinds import System
+from clinaudit.priors.importers.ledger import RecordError
+
+BOOK = CodeBook(load_panel())
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "expected"),
+    [
+        ("icd10", "F32.1", {"depression"}),
+        ("icd10", "f321", {"depression"}),
+        ("icd10", "F32", {"depression"}),
+        ("icd10", "F32.81", set()),  # premenstrual dysphoric disorder
+        ("icd10", "F3281", set()),
+        ("icd10", "F3", None),
+        ("icd10", "F34.1", {"depression"}),
+        ("icd10", "F34.0", set()),
+        ("icd10", "B20", {"hiv"}),
+        ("icd10", "B24", {"hiv"}),  # the WHO's ICD-10
+        ("icd10", "Z21", {"hiv"}),
+        ("icd10", "Z11.4", set()),  # screening
+        ("icd10", "O04.80", {"abortion"}),
+        ("icd10", "O03.9", set()),  # spontaneous
+        ("icd10", "F43.10", {"ptsd"}),
+        ("icd10", "F43.2", set()),
+        ("icd10", "309.81", None),
+        ("icd10", "F32.1 Depression", None),
+        ("snomed", "47505003", {"ptsd"}),
+        ("snomed", " 47505003 ", {"ptsd"}),
+        ("snomed", "38341003", set()),
+        ("snomed", "F32.1", None),
+        ("snomed", "47505003.0", None),
+    ],
+)
+def test_what_a_code_means(system: System, code: str, expected: set[str] | None) -> None:
+    if expected is None:
+        with pytest.raises(RecordError, match="a code is no"):
+            BOOK.meaning(system, code)
+    else:
+        assert BOOK.meaning(system, code) == expected
+
+
+#: Patients: one with HIV, one with another ICD-10 code, one with a code of ICD-9 too, one with no code at all.
+_CONDITIONS: tuple[tuple[str, frozenset[str], tuple[str, ...]], ...] = (
+    ("hiv", frozenset({"hiv"}), ("icd10",)),
+    ("other", frozenset(), ("icd10",)),
+    ("nine", frozenset(), ("icd10",)),
+    ("nine", frozenset(), ("icd9",)),
+    ("both", frozenset({"ptsd"}), ("snomed", "icd10")),
+    ("both", frozenset(), ("snomed",)),
+)
+
+
+def _labels(complete: Collection[System]) -> dict[tuple[str, str], bool]:
+    labels = Labels(BOOK, complete)
+    for patient, diagnoses, systems in _CONDITIONS:
+        labels.add(patient, diagnoses, systems)
+    rows = labels.rows(["hiv", "other", "nine", "none", "both"])
+    return {(patient, diagnosis): present for patient, diagnosis, present in rows}
+
+
+def test_without_complete_codes_nobody_is_a_control() -> None:
+    assert _labels(()) == {("hiv", "hiv"): True, ("both", "ptsd"): True}
+
+
+def test_complete_codes_make_controls_of_those_whose_codes_can_all_be_read() -> None:
+    labels = _labels(("icd10",))
+    assert {patient for (patient, _), present in labels.items() if not present} == {"hiv", "other", "none"}
+    assert labels["hiv", "hiv"]
+    assert sum(patient == "hiv" for patient, _ in labels) == len(BOOK.diagnoses)
+    # A condition in SNOMED alone may be the diagnosis: only what is coded is known.
+    assert [key for key in labels if key[0] in ("nine", "both")] == [("both", "ptsd")]
+    assert not _labels(("icd10", "snomed"))["both", "hiv"]
+
+
+def test_a_code_of_icd_9_makes_a_patient_of_mimic_unknown(tmp_path: Path) -> None:
+    rows = tables.mimic_rows()
+    rows["hosp/diagnoses_icd"].append(["10002", "2", 2, "30981", 9])
+    source = tables.write_mimic(tmp_path / "physionet", rows)
+    imported = import_export("mimic-iv-note", source, tmp_path / "corpus", complete=("icd10",))
+    _, labels = content_of(tmp_path / "corpus")
+    assert {key: present for key, present in labels.items() if key[0] == "10002"} == {("10002", "hiv"): True}
+    assert not labels["10001", "hiv"]
+    assert imported.unreadable == 1
+
+
+def test_source_values_of_omop_are_read_where_the_site_says_what_they_are(tmp_path: Path) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    (source / "CONCEPT.csv").unlink()
+    (source / "CONCEPT_ANCESTOR.csv").unlink()
+    import_export("omop", source, tmp_path / "corpus", source_values="icd10", complete=("icd10",))
+    _, labels = content_of(tmp_path / "corpus")
+    assert [key for key, present in labels.items() if present] == [("10001", "depression"), ("10002", "hiv")]
+    assert len(labels) == 2 * len(BOOK.diagnoses)
+
+
+def test_an_ancestor_of_omop_means_its_descendants(tmp_path: Path) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    (source / "CONCEPT_ANCESTOR.csv").unlink()
+    import_export("omop", source, tmp_path / "corpus")
+    assert content_of(tmp_path / "corpus")[1] == {("10002", "hiv"): True}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("confirmed", {("10001", "depression"): True}),
+        ("refuted", {("10001", "depression"): False}),
+        ("entered-in-error", {("10001", "depression"): False}),
+        ("provisional", {}),  # it may be there
+    ],
+)
+def test_a_condition_of_fhir_counts_by_its_verification(
+    tmp_path: Path, status: str, expected: dict[tuple[str, str], bool]
+) -> None:
+    given: dict[str, list[dict[str, Any]]] = fhir.resources()
+    given["Condition"][0]["verificationStatus"] = {"coding": [{"code": status}]}
+    source = fhir.write_ndjson(tmp_path / "bulk", given)
+    import_export("fhir", source, tmp_path / "corpus", complete=("icd10", "snomed"))
+    labels = content_of(tmp_path / "corpus")[1]
+    assert {key: present for key, present in labels.items() if key == ("10001", "depression")} == expected
+
+
+def test_codes_of_a_table_of_ones_own(tmp_path: Path) -> None:
+    columns, source = tmp_path / "columns.toml", tmp_path / "notes.csv"
+    columns.write_text(
+        '[columns]\npatient_id = "id"\ntext = "note"\n[diagnoses]\ncodes = "dx"\nsystem = "icd10"\n', encoding="utf-8"
+    )
+    source.write_text("id,note,dx\na,one,F41.1; B20\na,two,\nb,three,\n", encoding="utf-8")
+    import_export("csv", source, tmp_path / "corpus", columns=columns, complete=("icd10",))
+    labels = content_of(tmp_path / "corpus")[1]
+    assert [key for key, present in labels.items() if present] == [("a", "anxiety"), ("a", "hiv")]
+    assert len(labels) == 2 * len(BOOK.diagnoses)
+    source.write_text("id,note,dx\na,one,F41.1; anxious\n", encoding="utf-8")
+    assert "row 1: a code is no ICD-10 code" in refusal_of("csv", source, tmp_path / "other", columns=columns)

@@ -1,0 +1,193 @@
+"""A site's own table: the column map, what rows of one patient may differ in, and Excel's own traps."""
+
+import zipfile
+from datetime import date
+from pathlib import Path
+
+import pytest
+from support.corpus_tables import SECRET
+from support.exports import tables
+from support.exports.importing import import_export, refusal_of
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.importers import excel
+from clinaudit.priors.importers.column_map import read_column_map
+
+MAP = """
+[columns]
+patient_id = "id"
+text = "note"
+visit_date = "day"
+sex = "sex"
+dob = "born"
+age = "age"
+name = "name"
+"""
+HEAD = "id,note,day,sex,born,age,name\n"
+
+
+def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
+    (folder / "columns.toml").write_text(columns, encoding="utf-8")
+    (folder / "notes.csv").write_text(HEAD + rows, encoding="utf-8")
+    return folder / "notes.csv", folder / "columns.toml"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[columns]\ntext = 'note'", "columns.patient_id: is missing"),
+        ("[columns]\npatient_id = 'a'\ntext = 'b'\ndate_of_birth = 'c'", "columns.date_of_birth: unknown; known are"),
+        (MAP + "[format]\n", "format: unknown; known are"),
+        (MAP + "[formats]\ndob = 'DD/MM/YYYY'", "formats.dob: holds no directive; write it as %d/%m/%Y"),
+        (MAP + "[formats]\nvisit_date = '%m/%Y'", "formats.visit_date: has no day (%d)"),
+        (MAP + "[formats]\nvisit_date = '%d %b'", "formats.visit_date: has no year (%Y)"),
+        (MAP + "[formats]\ndob = '%d.%m.%y'", "formats.dob: %y cannot tell 1925 from 2025"),
+        (MAP + "[diagnoses]\ncodes = 'dx'", "diagnoses.system: is missing"),
+        (MAP + "[diagnoses]\ncodes = 'dx'\nsystem = 'icd9'", "diagnoses.system: must be icd10 or snomed"),
+        ("delimiter = ';;'" + MAP, "delimiter: must be one character"),
+        ("encoding = 'utf-16'" + MAP, "encoding: is none that is known"),
+        ("encoding = 'base64'" + MAP, "encoding: is none that is known"),
+        ("blank = 'NULL'" + MAP, "blank: must be a list of texts"),
+        ("columns = 3", "columns: must be a table"),
+        ("[columns", "is not valid TOML"),
+    ],
+)
+def test_a_column_map_that_cannot_work_is_refused(tmp_path: Path, content: str, expected: str) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        read_column_map(path)
+    assert expected in caught.value.render()
+
+
+def test_facts_that_change_are_those_of_the_latest_visit(tmp_path: Path) -> None:
+    rows = (
+        "a,one,2020-05-01,F,1980-01-01,40,Ada Old\na,two,2021-05-01,,,41,Ada New\na,three,2019-05-01,f,,39,Ada Older\n"
+    )
+    source, columns = _written(tmp_path, rows)
+    import_export("csv", source, tmp_path / "corpus", columns=columns)
+    corpus = read_corpus(tmp_path / "corpus")
+    patient = corpus.patients["a"]
+    assert (patient.name, patient.age, patient.sex, patient.dob) == ("Ada New", 41, "female", date(1980, 1, 1))
+    assert [note.note_id for note in corpus.notes_of("a")] == ["row-3", "row-1", "row-2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("a,one,,F,,,\na,two,,M,,,\n", "row 2: sex differs from an earlier row of the same patient"),
+        ("a,one,,,1980-01-01,,\na,two,,,1981-01-01,,\n", "row 2: dob differs from an earlier row"),
+        (f"a,one,,,{SECRET},,\n", "row 1: dob is not a date as ISO 8601 writes it"),
+        (f"a,one,,,,{SECRET},\n", "row 1: age is not a whole number of years"),
+        ("a,one,2020-01-01,,2021-01-01,,\n", "row 1: the visit is before the patient's birth"),
+        (f"a,one,,{SECRET},,,\n", "row 1: sex is no word for a sex that is read"),
+        ("a,one,2020-01-01,,2021,,\n", "row 1: the visit is before the patient's birth"),
+        (f",{SECRET},,,,,\n", "row 1: patient_id is blank"),
+    ],
+)
+def test_rows_that_contradict_are_rejected(tmp_path: Path, rows: str, expected: str) -> None:
+    source, columns = _written(tmp_path, rows)
+    assert f"notes.csv, {expected}" in refusal_of("csv", source, tmp_path / "corpus", columns=columns)
+
+
+def test_a_rejected_row_leaves_its_patient_as_it_was(tmp_path: Path) -> None:
+    rows = "a,one,2020-05-01,F,,,Ada\na,,2021-05-01,F,1980-01-01,,Bea\nb,,2021-05-01,M,,,Ben\n"
+    source, columns = _written(tmp_path, rows)
+    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
+    patients = read_corpus(tmp_path / "corpus").patients
+    assert list(patients) == ["a"]
+    assert (patients["a"].name, patients["a"].dob) == ("Ada", None)
+
+
+def test_a_date_of_another_format_is_rejected_not_guessed(tmp_path: Path) -> None:
+    columns = MAP + '[formats]\nvisit_date = "%d/%m/%Y"\n'
+    source, path = _written(tmp_path, "a,one,13/02/2020,,,,\na,two,02/13/2020,,,,\n", columns)
+    refused = refusal_of("csv", source, tmp_path / "corpus", columns=path)
+    assert "row 2: visit_date is not a date as formats.visit_date writes it" in refused
+    assert "row 1" not in refused
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"gender"'))
+    assert "notes.csv, column gender: is missing" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"NOTE"'))
+    assert "names one column twice: note" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+
+
+EXCEL_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nvisit_date = "Day"\n'
+
+
+def _workbook(folder: Path, sheets: dict[str, list[list[object]]], extra: str = "") -> tuple[Path, Path]:
+    (folder / "columns.toml").write_text(extra + EXCEL_MAP, encoding="utf-8")
+    return tables.write_excel(folder / "notes.xlsx", sheets), folder / "columns.toml"
+
+
+def test_a_sheet_is_read_as_it_looks(tmp_path: Path) -> None:
+    rows: list[list[object]] = [
+        [], ["MRN", "Note", "Day"], [7, "one\n two ", date(2020, 2, 29)], [], ["007", "three", "2020-03-01T10:00"],
+    ]  # fmt: skip
+    source, columns = _workbook(tmp_path, {"S": rows})
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    corpus = read_corpus(tmp_path / "corpus")
+    notes = [(key, note.text, note.visit_date) for key in corpus.patients for note in corpus.notes_of(key)]
+    assert notes == [("007", "three", date(2020, 3, 1)), ("7", "one\n two ", date(2020, 2, 29))]
+
+
+def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["MRN", "Note", "Day"], ["a", "one", date(2020, 2, 29)], ["a", "two", "01.03.2020"]]
+    source, columns = _workbook(tmp_path, {"S": rows})
+    columns.write_text(EXCEL_MAP + '[formats]\nvisit_date = "%d.%m.%Y"\n', encoding="utf-8")
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    notes = read_corpus(tmp_path / "corpus").notes_of("a")
+    assert [note.visit_date for note in notes] == [date(2020, 2, 29), date(2020, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([["MRN", "Note", "Day"], ["a", "x" * 32_767, None]], "sheet row 2: the text has 32,767 characters"),
+        ([["MRN", "Note", "Day"], [], ["a", None, None]], "sheet row 3: the text is blank"),
+        ([["MRN", "Note", "Day"], ["a", "x", 44000]], "sheet row 2: the visit date is not a date"),
+        ([["MRN", "Note"], ["a", "x"]], "notes.xlsx, column day: is missing in the first row"),
+        ([["MRN", "Note", "Day", "note"], ["a", "x"]], "notes.xlsx, column note: stands in the header more than once"),
+        ([], "notes.xlsx: the sheet holds nothing"),
+    ],
+)
+def test_a_sheet_that_cannot_be_used_is_refused(tmp_path: Path, rows: list[list[object]], expected: str) -> None:
+    source, columns = _workbook(tmp_path, {"S": rows})
+    assert expected in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
+
+
+def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
+    source, columns = _workbook(tmp_path, {"A": [["MRN"]], "B": [["MRN"]]})
+    assert "has 2 sheets; name one as `sheet`" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+    columns.write_text('sheet = "C"\n' + EXCEL_MAP, encoding="utf-8")
+    assert "has no sheet named in the column map" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+
+
+def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, columns = _workbook(tmp_path, {"S": [["MRN", "Note", "Day"], ["a", "x" * 10_000, None]]})
+    whole = source.read_bytes()
+
+    def refusal_with(name: str, old: bytes, new: bytes) -> str:
+        source.write_bytes(whole)
+        with zipfile.ZipFile(source) as archive:
+            parts = {part: archive.read(part) for part in archive.namelist()}
+        parts[name] = parts[name].replace(old, new)
+        with zipfile.ZipFile(source, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, content in parts.items():
+                archive.writestr(part, content)
+        return refusal_of("excel", source, tmp_path / "c", columns=columns)
+
+    unreadable = "is not an Excel workbook that can be read"
+    # Entities, which could be files of this machine, are not known to the reader.
+    assert unreadable in refusal_with("xl/sharedStrings.xml", b">MRN<", b">&file;<")
+    # One cell at the far corner: a dense table of it would take 400 gigabytes.
+    corner = b'</row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    assert unreadable in refusal_with("xl/worksheets/sheet1.xml", b"</row></sheetData>", corner)
+    source.write_bytes(b"PK\x03\x04" + bytes(100))
+    assert "is not an Excel workbook" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+    source.write_bytes(whole)
+    monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000)
+    assert "unpacks to more than" in refusal_of("excel", source, tmp_path / "c", columns=columns)

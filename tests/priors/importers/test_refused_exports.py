@@ -1,0 +1,282 @@
+"""What is wrong with an export is refused with file and position, without content, and nothing is written."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.corpus_tables import SECRET
+from support.exports import fhir, tables
+from support.exports.importing import import_export, refusal_of
+
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.importers.importing import LEDGER_NAME
+from clinaudit.priors.importers.ledger import REJECTED_NAME
+
+Rows = dict[str, list[list[Any]]]
+
+
+def _set(table: str, row: int, column: int, value: object) -> Callable[[Rows], None]:
+    def change(rows: Rows) -> None:
+        rows[table][row][column] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_set("note/discharge", 1, 7, "  "), "discharge.csv.gz, row 2: the text is blank"),
+        (_set("note/discharge", 1, 7, f"{SECRET}\0"), "discharge.csv.gz, row 2: text holds a NUL character"),
+        (
+            _set("note/discharge", 0, 0, "10002-DS-503"),
+            "discharge.csv.gz, row 2: the note id stood in the table already",
+        ),
+        (_set("note/discharge", 0, 1, SECRET), "discharge.csv.gz, row 1: its patient is not in the export"),
+        (_set("note/radiology", 0, 1, ""), "radiology.csv.gz, row 1: subject_id is blank"),
+        (_set("note/radiology", 0, 5, SECRET), "radiology.csv.gz, row 1: the visit date is not a date as ISO 8601"),
+        (
+            _set("hosp/patients", 1, 2, SECRET),
+            "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number",
+        ),
+        (_set("hosp/patients", 2, 0, "10001"), "patients.csv.gz, row 3: the patient stood in the table already"),
+        (_set("hosp/diagnoses_icd", 0, 0, "9"), "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
+        (_set("hosp/diagnoses_icd", 0, 3, SECRET), "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
+        (_set("hosp/diagnoses_icd", 0, 4, 11), "diagnoses_icd.csv.gz, row 1: icd_version is neither 9 nor 10"),
+    ],
+)
+def test_a_record_that_cannot_be_used_stops_the_import(
+    tmp_path: Path, change: Callable[[Rows], None], expected: str
+) -> None:
+    rows: Rows = tables.mimic_rows()
+    change(rows)
+    source = tables.write_mimic(tmp_path / "physionet", rows)
+    refused = refusal_of("mimic-iv-note", source, tmp_path / "corpus")
+    assert expected in refused
+    assert "--allow-rejected" in refused
+
+
+def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> None:
+    rows: Rows = tables.mimic_rows()
+    rows["note/discharge"][1][7] = ""
+    rows["hosp/diagnoses_icd"][1][3] = SECRET
+    rows["hosp/diagnoses_icd"] += [["10001", "2", "1", SECRET, "10"]] * 30
+    source = tables.write_mimic(tmp_path / "physionet", rows)
+    refused = refusal_of("mimic-iv-note", source, tmp_path / "refused")
+    assert "31 records cannot be used (the first 20 of them)" in refused
+    assert len(refused.splitlines()) == 21
+    imported = import_export("mimic-iv-note", source, tmp_path / "corpus", allow_rejected=True)
+    assert imported.notes == 2
+    notes = imported.tables["discharge"]
+    assert (notes.total, notes.read, notes.rejected.total()) == (2, 1, 1)
+    ledger = json.loads((tmp_path / "corpus" / LEDGER_NAME).read_text(encoding="utf-8"))
+    for table in ledger["tables"].values():
+        assert table["total"] == table["read"] + table["rejected"]
+        assert table["read"] == table["used"] + table["not_needed"]
+    # 10002 has no note left, so that its code, though no code, is not looked at.
+    assert ledger["tables"]["diagnoses_icd"]["rejected_by_reason"] == {"a code is no ICD-10 code": 30}
+    assert ledger["tables"]["patients"] == {
+        "total": 3, "read": 3, "used": 1, "not_needed": 2, "rejected": 0, "rejected_by_reason": {},
+    }  # fmt: skip
+    with (tmp_path / "corpus" / REJECTED_NAME).open(encoding="utf-8", newline="") as file:
+        listed = list(csv.DictReader(file))
+    assert len(listed) == 31
+    assert list(listed[0].values()) == ["note/discharge.csv.gz", "row", "2", "discharge", "the text is blank"]
+    assert SECRET not in str(listed)
+
+
+def _damage(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f'note_id,person_id,note_date,note_text\n1,10001,2020-01-01,"{SECRET}\n', "NOTE.csv, row 1: is malformed CSV"),
+        ("note_id,person_id,note_date\n1,10001,2020-01-01\n", "NOTE.csv, column note_text: is missing"),
+        ("note_id,person_id,note_date,note_text,NOTE_TEXT\n", "column note_text: stands in the header more than once"),
+        (
+            f"note_id,person_id,note_date,note_text\n1,10001,{SECRET}\n",
+            "row 1: the row has fewer fields than the header",
+        ),
+        (f"note_id,person_id,note_date,note_text\n1,10001,2020-01-01,x,{SECRET}\n", "row 1: the row has more fields"),
+        ("note_id;person_id;note_date;note_text\n", "(the header was read as separated by commas)"),
+        (b"note_id,person_id,note_date,note_text\n1,10001,2020-01-01,\xff\n", "row 1: a cell is not UTF-8"),
+        (b"\xff\xfen\x00", "NOTE.csv: is UTF-16; save it as UTF-8"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(tmp_path: Path, content: str | bytes, expected: str) -> None:
+    source = tables.write_omop(tmp_path / "cdm")
+    (source / "NOTE.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (source / "VISIT_OCCURRENCE.csv").unlink()
+    assert expected in refusal_of("omop", source, tmp_path / "corpus")
+
+
+def test_a_damaged_compressed_or_parquet_file_is_refused(tmp_path: Path) -> None:
+    mimic = tables.write_mimic(tmp_path / "physionet")
+    notes = mimic / "note" / "discharge.csv.gz"
+    notes.write_bytes(notes.read_bytes()[:-20])
+    assert "note/discharge.csv.gz: is damaged, cut off, or not gz data" in refusal_of(
+        "mimic-iv-note", mimic, tmp_path / "c"
+    )
+    omop = tables.write_omop(tmp_path / "cdm", parquet=True)
+    (omop / "note.parquet").write_bytes(b"PAR1" + bytes(50) + b"PAR1")
+    assert "note.parquet: is not a Parquet file that can be read" in refusal_of("omop", omop, tmp_path / "c")
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    mimic = tables.write_mimic(tmp_path / "physionet")
+    (mimic / "hosp" / "patients.csv.gz").unlink()
+    assert "holds no patients.csv.gz of MIMIC-IV" in refusal_of("mimic-iv-note", mimic, tmp_path / "c")
+    omop = tables.write_omop(tmp_path / "cdm")
+    (omop / "CONCEPT.csv").unlink()
+    assert "there is no table CONCEPT" in refusal_of("omop", omop, tmp_path / "c")
+    (omop / "person.parquet").write_bytes(b"x")
+    assert "the table person is given by more than one file" in refusal_of("omop", omop, tmp_path / "c")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "holds no FHIR export" in refusal_of("fhir", empty, tmp_path / "c")
+    assert "does not exist" in refusal_of("omop", tmp_path / "nowhere", tmp_path / "c")
+    for kind in ("csv", "excel"):
+        with pytest.raises(UsageError, match="needs --columns"):
+            import_export(kind, empty, tmp_path / "c")  # type: ignore[arg-type]
+
+
+def _resources(**changes: Any) -> dict[str, list[fhir.Resource]]:
+    """Return the hospital's resources with elements of one of a type changed: `Type__element=value`."""
+    given = fhir.resources()
+    for name, value in changes.items():
+        kind, element = name.split("__")
+        if value is None:
+            del given[kind][0][element]
+        else:
+            given[kind][0][element] = value
+    return given
+
+
+def _attached(**attachment: str) -> list[fhir.Resource]:
+    return [{"attachment": attachment}]
+
+
+_NOTE = "ADocumentReference.000.ndjson, line 1: "
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            _resources(DocumentReference__subject={"reference": f"Patient/{SECRET}"}),
+            _NOTE + "its patient is not in the",
+        ),
+        (_resources(DocumentReference__subject=None), _NOTE + "its subject is missing"),
+        (_resources(DocumentReference__content=None), _NOTE + "DocumentReference.content is missing"),
+        (_resources(DocumentReference__id=7), _NOTE + "DocumentReference.id is not as FHIR R4 defines it"),
+        (
+            _resources(DocumentReference__content=_attached(contentType="text/plain", data=f"{SECRET}!")),
+            _NOTE + "an attachment is not base64",
+        ),
+        (_resources(DocumentReference__content=_attached(data="eA==")), _NOTE + "an attachment has no contentType"),
+        (
+            _resources(DocumentReference__content=_attached(contentType="text/plain")),
+            _NOTE + "an attachment has neither",
+        ),
+        (
+            _resources(
+                DocumentReference__content=_attached(contentType="text/plain", url="http://127.0.0.1:9/Binary/z")
+            ),
+            _NOTE + "the url of an attachment is not in the export (nothing is fetched)",
+        ),
+        (
+            _resources(DocumentReference__content=_attached(contentType="application/pdf", url="Binary/b2")),
+            _NOTE + "no attachment is plain text, HTML or RTF",
+        ),
+        (
+            _resources(DocumentReference__content=_attached(contentType="text/plain; charset=klingon", data="eA==")),
+            _NOTE + "an attachment is in a character set that is not known",
+        ),
+        (
+            _resources(Patient__name=[{"family": "\ud83d"}]),
+            "Patient.000.ndjson, line 1: name holds half a surrogate pair",
+        ),
+        (_resources(Patient__birthDate="1970-13"), "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4"),
+        (_resources(Patient__id=" a"), "Patient.000.ndjson, line 1: patient_id has blanks around it"),
+        (
+            _resources(Patient__birthDate="1970-13-01"),
+            "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4",
+        ),
+        (_resources(Patient__gender=SECRET), "Patient.000.ndjson, line 1: Patient.gender is not as FHIR R4 defines it"),
+        (_resources(Patient__birthDate="2022-01-01"), _NOTE + "the visit is before the patient's birth"),
+        (
+            _resources(Condition__code={"coding": [{"system": "http://snomed.info/sct", "code": SECRET}]}),
+            "Condition.000.ndjson, line 1: a code is no SNOMED CT id",
+        ),
+        ({**fhir.resources(), "Bundle": [{"resourceType": "Bundle"}]}, "line 1: a Bundle within a Bundle is not read"),
+    ],
+)
+def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
+    tmp_path: Path, given: dict[str, list[fhir.Resource]], expected: str
+) -> None:
+    assert expected in refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f'{{"resourceType": "Patient", "id": "{SECRET}"', "line 4: is not a JSON object on one line"),
+        ('{"resourceType": "Patient", "id": "a", "id": "b"}', "line 4: is not a JSON object on one line"),
+        ('{"resourceType": "Patient", "id": NaN}', "line 4: is not a JSON object on one line"),
+        ('"Patient"', "line 4: is no FHIR resource"),
+        ('{"id": "x"}', "line 4: is no FHIR resource"),
+        ("[" * 100_000, "line 4: is not a JSON object on one line"),
+        (b"\xff", "line 4: is not UTF-8"),
+    ],
+)
+def test_what_is_no_ndjson_is_refused(tmp_path: Path, line: str | bytes, expected: str) -> None:
+    source = fhir.write_ndjson(tmp_path / "bulk")
+    with (source / "Patient.000.ndjson").open("ab") as file:
+        file.write(line if isinstance(line, bytes) else line.encode())
+    assert f"Patient.000.ndjson, {expected}" in refusal_of("fhir", source, tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            '{"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Patient", "id": "a"}}, {"re',
+            "entry 2: is not JSON",
+        ),
+        ('{"resourceType": "Bundle", "entry": [{"resource": {"id": "a"}}]}', "entry 1: is no FHIR resource"),
+        ('{"resourceType": "Patient", "id": "a"}', "is no FHIR Bundle"),
+        ('{"resourceType": "Bundle", "entry": [{"resource": ' + "[" * 200, "entry 1: nests too deeply for FHIR"),
+        ('{"resourceType": "Bundle", "entry": []} x', "is not JSON from here on"),
+    ],
+)  # fmt: skip
+def test_what_is_no_bundle_is_refused_without_its_name(tmp_path: Path, content: str, expected: str) -> None:
+    source = fhir.write_bundles(tmp_path / "bundles")
+    (source / f"{SECRET}.json").write_text(content, encoding="utf-8")
+    refused = refusal_of("fhir", source, tmp_path / "corpus")
+    # Between the patients' and the hospital's, by name.
+    assert "bundle file 4 of 5" in refused
+    assert expected in refused
+
+
+def test_a_lost_record_is_noticed(tmp_path: Path) -> None:
+    from clinaudit.errors import IntegrityError
+    from clinaudit.priors.importers.ledger import ImportLedger
+
+    ledger = ImportLedger(tmp_path / "rejected.csv")
+    ledger.seen("note")
+    with pytest.raises(IntegrityError, match="lost count of records of note"):
+        ledger.require_balanced()
+    ledger.close()
+
+
+def test_the_export_without_a_note_is_refused(tmp_path: Path) -> None:
+    rows: Rows = tables.mimic_rows()
+    rows["note/discharge"].clear()
+    rows["note/radiology"].clear()
+    source = tables.write_mimic(tmp_path / "physionet", rows)
+    with pytest.raises(BadInputError, match="the export gave no note"):
+        import_export("mimic-iv-note", source, tmp_path / "corpus")
