@@ -73,8 +73,9 @@ def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[ran
 def release_pages(notes: PackedNotes, patients: range) -> None:
     """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
     base: object = notes.text
-    while isinstance(base, np.ndarray):
-        base = base.base
+    # An array over a map has a view of its memory between them.
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
     if not isinstance(base, mmap.mmap):
         return
     own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])

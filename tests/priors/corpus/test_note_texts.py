@@ -26,7 +26,7 @@ from clinaudit.priors.corpus.description import describe_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.corpus.packed_notes import pack_notes, release_pages
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.templates.sections import normalize_newlines
@@ -323,3 +323,22 @@ def test_the_file_has_no_name_and_a_killed_process_leaves_nothing(tmp_path: Path
 def test_normalizing_before_or_after_encoding_is_the_same() -> None:
     for text in AWKWARD:
         assert stored([text], None).packed([[0]]).note(0) == normalize_newlines(text)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_pages_that_were_read_are_released(tmp_path: Path) -> None:
+    def mapped_megabytes() -> float:
+        status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) / 1e3 for line in status if line.startswith("RssFile"))
+
+    with NoteTexts(tmp_path) as texts:
+        for _ in range(4000):
+            texts.append("x" * 10_000)
+    packed = texts.packed([[place] for place in range(4000)])
+    before = mapped_megabytes()
+    for place in range(4000):
+        packed.note(place)
+    assert mapped_megabytes() > before + 30
+    release_pages(packed, range(4000))
+    assert mapped_megabytes() < before + 5
+    assert packed.note(7) == "x" * 10_000
