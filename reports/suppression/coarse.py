@@ -11,19 +11,18 @@ from typing import Final
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
-from clinaudit.reports.exact.judge import JudgeQuality, Outcome
+from clinaudit.reports.exact.judge import Outcome
 from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, PatientFraction
 from clinaudit.reports.exact.results import PromptSummary, Results, StageCompleteness
 from clinaudit.reports.schema.cohorts import PublishedBalance
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.groups import PARTITIONS, Partition
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.suppression.classes import STEP, Interval, exactly, is_enough
+from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
+from clinaudit.reports.suppression.coarse_judge import coarsen_judge
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseCohort,
@@ -31,7 +30,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
-    CoarseJudge,
     CoarseMemorization,
     CoarseNearVerbatim,
     CoarsePair,
@@ -97,7 +95,9 @@ class _Coarsening:
             else self._group_disclosure(groups),
             corpus=None if results.corpus is None else self._corpus(results.corpus),
             completeness={name: self._stage(stage) for name, stage in results.completeness.items()},
-            judge=None if results.judge_quality is None else self._judge(results.judge_quality),
+            judge=None
+            if results.judge_quality is None
+            else coarsen_judge(results.judge_quality, self._rules, exact=self._exact),
             decision=None if results.decision is None else decision_words(results.decision),
             warnings=tuple(results.warnings),
             training=None if results.training is None else tuple(results.training),
@@ -354,51 +354,3 @@ class _Coarsening:
             if self._is_single and not self._exact
             else {reason: self._rules.count(count) for reason, count in stage.excluded.items()},
         )
-
-    def _judge(self, quality: JudgeQuality) -> CoarseJudge:
-        """Return how the judge read the labelled texts."""
-
-        def texts(count: int) -> CountRange:
-            return exactly(count) if quality.labels == "shipped" else self._rules.count(count)
-
-        second = quality.second
-        both = 0 if second is None else second.verdicts - second.unjudged
-        return CoarseJudge(
-            judge=quality.judge,
-            labels=quality.labels,
-            matrix={
-                row.truth: {verdict: texts(getattr(row, verdict)) for verdict in (*VERDICT_CLASSES, "unjudged")}
-                for row in quality.matrix
-            },
-            flip_rate=_as_it_is(quality.flip_rate),
-            hiding_rate=_as_it_is(quality.hiding_rate),
-            accuracy_by_diagnosis={
-                diagnosis: _as_it_is(accuracy)
-                for diagnosis, accuracy in quality.accuracy_by_diagnosis.items()
-                if self._exact or quality.labels == "shipped"
-            },
-            second_judge=None if second is None else second.second_judge,
-            second={}
-            if second is None
-            else self._rules.cells(
-                {
-                    "agreements": both - second.disagreements,
-                    "disagreements": second.disagreements,
-                    "unjudged": second.unjudged,
-                },
-                # Of every matched set four texts are read.
-                step=STEP * _OF_SET,
-            ),
-        )
-
-
-def _as_it_is(estimate: Estimate) -> PublishedEstimate:
-    """Return an estimate on invented texts, which needs no class."""
-    return PublishedEstimate(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )

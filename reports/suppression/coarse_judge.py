@@ -1,0 +1,67 @@
+"""The judge's part of the coarse table: how it read labelled texts, and how far a second judge agrees.
+
+Owns which of it is coarsened: labelled texts that ship are invented, a site's own are of patients. Knows nothing of the
+judge's metrics, which are computed from it.
+"""
+
+from typing import Final
+
+from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.judge import JudgeQuality
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.suppression.classes import STEP, exactly
+from clinaudit.reports.suppression.coarse_table import CoarseJudge
+from clinaudit.reports.suppression.rules import Rules
+
+#: Texts that are read of one matched set: totals of sets keep their congruence if their steps do.
+_TEXTS_OF_SET: Final = 4
+
+
+def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> CoarseJudge:
+    """Return how the judge read the labelled texts; with `exact`, every class holds one number."""
+
+    def texts(count: int) -> CountRange:
+        return exactly(count) if quality.labels == "shipped" else rules.count(count)
+
+    second = quality.second
+    both = 0 if second is None else second.verdicts - second.unjudged
+    return CoarseJudge(
+        judge=quality.judge,
+        labels=quality.labels,
+        matrix={
+            row.truth: {verdict: texts(getattr(row, verdict)) for verdict in (*VERDICT_CLASSES, "unjudged")}
+            for row in quality.matrix
+        },
+        flip_rate=_as_it_is(quality.flip_rate),
+        hiding_rate=_as_it_is(quality.hiding_rate),
+        accuracy_by_diagnosis={
+            diagnosis: _as_it_is(accuracy)
+            for diagnosis, accuracy in quality.accuracy_by_diagnosis.items()
+            if exact or quality.labels == "shipped"
+        },
+        second_judge=None if second is None else second.second_judge,
+        second={}
+        if second is None
+        else rules.cells(
+            {
+                "agreements": both - second.disagreements,
+                "disagreements": second.disagreements,
+                "unjudged": second.unjudged,
+            },
+            # Of every matched set four texts are read.
+            step=STEP * _TEXTS_OF_SET,
+        ),
+    )
+
+
+def _as_it_is(estimate: Estimate) -> PublishedEstimate:
+    """Return an estimate on invented texts, which needs no class."""
+    return PublishedEstimate(
+        value=estimate.value,
+        low=estimate.value,
+        high=estimate.value,
+        confidence_low=estimate.low,
+        confidence_high=estimate.high,
+        reason=estimate.reason,
+    )
