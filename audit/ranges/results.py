@@ -161,10 +161,11 @@ def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
     """Return the planned units: patients at a tier, or (for judgements) in a cohort at a tier, and what is missing."""
     if name == "judgements":
         units = [
-            add([size] * _OF_SET)
+            # Of a set that is left out, up to all but one are judged all the same.
+            add([*[find_sizes(pair)] * _OF_SET, *[_up_to(add(pair.dropped_sets.values()))] * (_OF_SET - 1)])
             for disclosure in (coarse.disclosure, *(other.disclosure for other in coarse.renderings.values()))
             for own in disclosure.values()
-            for size in (find_sizes(p) for p in own.values())
+            for pair in own.values()
         ]
     else:
         units = [
@@ -174,6 +175,10 @@ def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
             for summary in arms.values()
         ]
     return add([*units, stage.missing, stage.failed])
+
+
+def _up_to(count: CountRange) -> CountRange:
+    return CountRange(low=0, high=count.high)
 
 
 def _population(coarse: CoarsePopulation) -> PublishedPopulation:

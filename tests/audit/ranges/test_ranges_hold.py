@@ -65,7 +65,8 @@ def numbers_of(seed: int) -> list[Beside]:
     return list(walk(publish(coarsen(results)), exact_results(results)))
 
 
-SEEDS = range(10)
+#: In world 28 many sets are left out of whom most were judged all the same.
+SEEDS = (*range(10), 28)
 
 
 @pytest.fixture(scope="module", params=SEEDS)
