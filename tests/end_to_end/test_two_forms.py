@@ -1,0 +1,58 @@
+"""An audit of notes with a line that is no fact: their openings and the facts alone are asked, each with its rules."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+from support.runs.forked_command import run_command
+from support.runs.tiny_audit import command
+
+pytestmark = pytest.mark.slow
+
+
+def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo, tmp_path) -> None:
+    corpus, run = tmp_path / "corpus", tmp_path / "run"
+    shutil.copytree(tiny_demo.corpus, corpus)
+    notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [{**note, "text": note["text"].replace("\nprovider:", "\nroom 4\n\nprovider:", 1)} for note in notes]
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    options = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "40"]
+    arguments = command(tiny_demo, run, *options, "--quiet", "--engine", "transformers")
+    arguments[arguments.index(str(tiny_demo.corpus))] = str(corpus)
+    done = run_command(arguments)
+    assert done.returncode in (1, 8), done.stderr
+
+    priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
+    texts = {row["text"] for row in rows}
+    for row in priors.filter(pl.col("tier") == "encounter").iter_rows(named=True):
+        is_opening = row["rendering"] == "opening"
+        assert ("room 4\n\n" in row["prompt"]) == is_opening
+        assert any(text.startswith(row["prompt"]) for text in texts) == is_opening, repr(row["prompt"])
+        assert row["unbroken"] == is_opening
+    of_tier = priors.group_by("tier", "rendering").agg(pl.col("patient_id").n_unique())
+    sizes = {(tier, rendering): patients for tier, rendering, patients in of_tier.iter_rows()}
+    assert sizes.keys() == {("public_name", "text"), ("encounter", "opening"), ("encounter", "facts")}
+    assert sizes["encounter", "opening"] == sizes["encounter", "facts"]
+
+    exact = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
+    metrics = pl.read_parquet(run / "evidence" / "generation_metrics.parquet")
+    for rendering, part in (("opening", exact), ("facts", exact["renderings"]["facts"])):
+        for arm, summary in part["memorization"]["encounter"].items():
+            own = metrics.filter(
+                (pl.col("tier") == "encounter") & (pl.col("rendering") == rendering) & (pl.col("arm") == arm)
+            )
+            mean = (own["memorized_tokens"] / own["tokens"]).fill_nan(0.0).mean()
+            assert summary["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
+    assert exact["renderings"]["facts"]["memorization"].keys() == {"encounter"}
+    rules = {rule["id"]: rule["rendering"] for rule in exact["decision"]["rules"]}
+    assert rules["memorization/attributable_fraction/encounter/facts"] == "facts"
+    assert rules["disclosure/auroc_all/hiv/encounter/facts"] == "facts"
+    assert "memorization/attributable_fraction/public_name/facts" not in rules
+
+    published = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    assert published["renderings"]["facts"].keys() == {"memorization", "disclosure"}
+    assert published["prompts"]["encounter"]["train"]["broken"] == 0
+    report = (run / "report.html").read_text(encoding="utf-8")
+    assert "How the prompts fit the notes" in report
+    assert "Verbatim memorization by tier and arm, facts alone" in report
