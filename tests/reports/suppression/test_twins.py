@@ -11,7 +11,7 @@ import pytest
 from support.results.drawn_worlds import draw_world
 from support.results.random_worlds import World
 from support.results.world_laws import laws
-from support.results.world_results import measure
+from support.results.world_results import decide, measure
 from support.suppression_attack.integer_program import IntegerProgram
 from support.suppression_attack.published_bytes import write_published
 from support.suppression_attack.published_classes import Reader
@@ -19,7 +19,8 @@ from support.suppression_attack.sex_balance import keep_shares
 from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.publication import published_files
-from clinaudit.reports.exact.results import Results
+from clinaudit.reports.exact.disclosure import DisclosureResults
+from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.suppression.coarse_table import Coarse
@@ -61,6 +62,28 @@ def test_twins_publish_the_same_bytes_in_every_file(seed: int, tmp_path: Path) -
     twins = twins_of(seed)
     assert twins.changed > 250
     assert differing_files(twins, tmp_path) == []
+
+
+def ask_in_another_form(results: Results, *, unbroken: int, broken: int) -> Results:
+    """Return the results with one tier's figures as those of a rendering beside it, and prompts of both kinds."""
+    tier = "encounter_cc_hpi"
+    rendered = RenderedResults(
+        memorization={tier: results.memorization[tier]},
+        disclosure=DisclosureResults(
+            by_diagnosis={name: {tier: own[tier]} for name, own in results.disclosure.by_diagnosis.items()},
+            mean={tier: results.disclosure.mean[tier]},
+        ),
+    )
+    prompts = PromptSummary(unbroken=unbroken, broken=broken, with_cuts=broken)
+    return results.model_copy(update={"renderings": {"facts": rendered}, "prompts": {tier: {"train": prompts}}})
+
+
+def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> None:
+    twins = twins_of(1)
+    first = decide(ask_in_another_form(twins.first, unbroken=91, broken=2))
+    second = ask_in_another_form(twins.second, unbroken=98, broken=9).model_copy(update={"decision": first.decision})
+    assert differing_files(Twins(first, second, twins.changed, twins.refused), tmp_path) == []
+    assert any(rule.rendering == "facts" for rule in first.decision.rules)  # type: ignore[union-attr]
 
 
 def test_a_remark_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
