@@ -63,7 +63,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
 
 
 def _summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
-    """Count the patients whose prompt is the beginning of their own note, at each fragment tier."""
+    """Count the patients whose prompt fits their own notes, at each tier."""
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
