@@ -110,11 +110,11 @@ def too_few_unbroken(minimum: float) -> str:
 
 
 def too_few_own_rows(minimum: float) -> str:
-    """Return that it is not shown that the share `minimum` of the prompts are of the patient whose notes are searched."""
+    """Return that it is not shown that the share `minimum` of the prompts fit the patient asked about."""
     return (
-        f"It is not shown that for at least {percent(minimum)} of the patients the patients table agrees with the notes "
-        "on name, birth date and sex: a model that is asked about somebody else gives nothing of the patient away. Mend "
-        "the patients table."
+        f"It is not shown that for at least {percent(minimum)} of the patients the patients table agrees with the "
+        "notes on name, birth date and sex: a model that is asked about somebody else gives nothing of the patient away. "
+        "Mend the patients table."
     )
 
 
