@@ -113,8 +113,8 @@ def too_few_own_rows(minimum: float) -> str:
     """Return that it is not shown that the share `minimum` of the prompts fit the patient asked about."""
     return (
         f"It is not shown that for at least {percent(minimum)} of the patients the patients table agrees with the "
-        "notes on name, birth date and sex: a model that is asked about somebody else gives nothing of the patient away. "
-        "Mend the patients table."
+        "notes on name, birth date and sex: a model that is asked about somebody else gives nothing of the patient "
+        "away. Mend the patients table."
     )
 
 
