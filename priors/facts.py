@@ -90,11 +90,17 @@ class PatientFacts:
     banner_end: int
     #: Whether the name, date of birth and sex that the patients table gives stand in the patient's notes.
     table: Mapping[Fact, Standing]
+    #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
+    doubtful: frozenset[Fact] = frozenset()
 
     @property
     def is_own_row(self) -> bool:
         """Whether the row of the patients table is of this patient, as far as the notes tell."""
         return agrees(self.table)
+
+    def are_own(self, background: Iterable[Fact]) -> bool:
+        """Whether these facts are this patient's own: from a row that is, or from where the note has them."""
+        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.table.keys())
 
     @property
     def note(self) -> str:

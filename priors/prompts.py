@@ -35,7 +35,7 @@ class Prior:
     excluded: bool
     reason: str | None
     #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`), and the values cut.
-    #: Of background facts: whether the row of the patients table is of this patient (`PatientFacts.is_own_row`).
+    #: Of background facts: whether they are the patient's own (`PatientFacts.are_own`).
     unbroken: bool | None = None
     cuts: int | None = None
 
@@ -147,7 +147,7 @@ class PromptWriter:
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
             elif fact in facts.values:
                 lines.append(f"{self._labels[fact]}: {' '.join(facts.values[fact].split())}")
-        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.is_own_row)
+        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
 
     def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
         budget = self._max_new_tokens

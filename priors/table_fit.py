@@ -7,7 +7,7 @@ Findings hold counts; never a value or a patient's id.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind
@@ -60,8 +60,8 @@ def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
 def _row_findings(own: int, compared: int) -> Iterator[Finding]:
     if own < MINIMUM_SHARE * compared:
         text = (
-            f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth and "
-            "sex; the table seems to be joined to other patients, and then prompts made of it ask about somebody else"
+            f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
+            "and sex; the table seems to be joined to other patients, and prompts made of it ask about somebody else"
         )
         yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, compared, text)
 
@@ -74,7 +74,7 @@ def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
                 f"patients table: for {fit.differs} of {fit.known} patients the notes have another {name} than the "
                 "table, or none where the note template says that they have one"
             )
-            level = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
+            level: Literal["problem", "note"] = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
             yield Finding(Kind.TABLE_DIFFERS, level, None, fact, fit.known - fit.differs, fit.known, text)
         if fit.untold:
             text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"

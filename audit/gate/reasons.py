@@ -109,12 +109,12 @@ def too_few_unbroken(minimum: float) -> str:
     )
 
 
-def too_few_own_rows(minimum: float) -> str:
-    """Return that it is not shown that the share `minimum` of the prompts fit the patient asked about."""
+def too_few_own_facts(minimum: float) -> str:
+    """Return that it is not shown that the share `minimum` of the prompts hold the facts of the patient asked about."""
     return (
-        f"It is not shown that for at least {percent(minimum)} of the patients the patients table agrees with the "
-        "notes on name, birth date and sex: a model that is asked about somebody else gives nothing of the patient "
-        "away. Mend the patients table."
+        f"It is not shown that at least {percent(minimum)} of the prompts hold the patient's own facts: the patients "
+        "table and the notes must agree on name, birth date and sex, and the note template must find the other facts "
+        "in their places. A model that is asked about somebody else gives nothing of the patient away."
     )
 
 

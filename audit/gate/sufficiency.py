@@ -51,7 +51,7 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
         if prompts.unbroken_share.low is None:
             return reasons.PROMPTS_NOT_KNOWN
         if prompts.unbroken_share.low < policy.minimum_unbroken_share:
-            describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_rows
+            describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
             return describe(policy.minimum_unbroken_share)
     return None
 

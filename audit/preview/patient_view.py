@@ -33,7 +33,7 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
         yield Text(f"in its prose alone: {_list(sorted(facts.in_prose))}")
     missing = sorted(facts.placed - facts.in_note.keys())
     if missing:
-        yield Text(f"placed by the template, and not found: {_list(missing)}", _WARNING)
+        yield Text(f"placed by the template, and not found: {_list(missing)}")
     for fact, standing in facts.table.items():
         said = f"patients table, {fact}: {_WORDS[standing]}"
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")

@@ -16,6 +16,7 @@ from clinaudit.priors.corpus.description import CorpusDescription, describe_corp
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.profile_fit import ProfileFit, measure_fit
 from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_writer
@@ -64,7 +65,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()))
     patients = corpus.patients
     with progress.stage("reading facts", total=len(patients), unit="patients") as advance:
-        facts = read_facts(corpus, profile, patients, advance=advance)
+        facts = mark_doubtful_facts(read_facts(corpus, profile, patients, advance=advance), profile)
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
     with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
         prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)

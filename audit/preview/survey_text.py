@@ -10,11 +10,13 @@ from typing import Final
 
 from clinaudit.audit.preview.survey import Survey
 from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
 from clinaudit.priors.tiers import Fact
 from clinaudit.reports.terminal.layout import wrap
+from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.templates.profile import locate_entries
 
 #: Notes about alternatives that a template offers and a site does not use; they are counted, not said one by one.
@@ -62,13 +64,12 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
 
 
 def _layout_lines(survey: Survey) -> list[str]:
-    lines = [
-        f"Found in the patients' latest notes, by layout of the template {survey.profile.name} (train / nontrain):"
-    ]
+    template = harmless_text(survey.profile.name)
+    lines = [f"Found in the patients' latest notes, by layout of the template {template} (train / nontrain):"]
     for fit in survey.fit.layouts:
         patients = [known for known in survey.facts.values() if known.layout == fit.layout]
         arms = _arms(patients)
-        lines.append(f"  layout {fit.layout}: {_pair(arms)} patients")
+        lines.append(f"  layout {harmless_text(fit.layout)}: {_pair(arms)} patients")
         places = [*fit.facts, None]
         found = {place: _arms([known for known in patients if _holds(known, place)]) for place in places}
         everywhere = [_place_name(place) for place in places if found[place] == arms]
@@ -84,7 +85,7 @@ def _holds(known: PatientFacts, place: Fact | None) -> bool:
 
 
 def _place_name(place: Fact | None) -> str:
-    return "any header" if place is None else str(place)
+    return "some header" if place is None else str(place)
 
 
 def _table_lines(survey: Survey) -> list[str]:
@@ -96,9 +97,8 @@ def _table_lines(survey: Survey) -> list[str]:
         more = "".join(
             f", {count} {what}" for count, what in ((fit.differs, "differ"), (fit.untold, "not told")) if count
         )
-        lines.append(
-            f"  {fact:5} {fit.stands} of {fit.known} values stand in the notes ({_percent(fit.stands, fit.known)}){more}"
-        )
+        share = _percent(fit.stands, fit.known)
+        lines.append(f"  {fact:5} {fit.stands} of {fit.known} values stand in the notes ({share}){more}")
     return [*lines, f"  rows that agree: {table.own_rows} of {table.compared}"]
 
 
@@ -109,9 +109,7 @@ def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
     unused = sum(finding.kind in _UNUSED for finding in findings)
     lines = []
     if problems:
-        lines.append(
-            "PROBLEMS: as it is, prompts are wrong or few, and an audit may find less than a model gives away:"
-        )
+        lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
         lines += _said(problems, survey, template)
     else:
         lines.append("No problem was found in how template and tables fit the notes.")
@@ -192,8 +190,11 @@ def _work_lines(survey: Survey) -> list[str]:
     return [
         "What an audit would ask, with the default settings:",
         f"  targets (train / nontrain): {_pair(work.targets)}{sampled}",
-        f"  prompts to continue: {sum(work.generations.values())} "
-        f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
+        wrap(
+            f"  prompts to continue: {sum(work.generations.values())} "
+            f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
+            indent="    ",
+        ),
         wrap(
             f"  tokens, at {CHARACTERS_A_TOKEN} characters a token: about {work.prompt_tokens:,} to read, at most "
             f"{work.written_tokens:,} to write",
@@ -201,19 +202,19 @@ def _work_lines(survey: Survey) -> list[str]:
         ),
         wrap(
             f"  time to write them all: {_duration(seconds[0])} at {_CARD:,} tokens a second (a small model on one "
-            f"graphics card), {_duration(seconds[1])} at {_PROCESSOR} (on a processor); models and machines differ, and "
-            "many texts end sooner",
+            f"graphics card), {_duration(seconds[1])} at {_PROCESSOR} (on a processor); models and machines differ, "
+            "and many texts end sooner",
             indent="    ",
         ),
     ]
 
 
-def _arms(patients: Sequence[PatientFacts]) -> dict[str, int]:
+def _arms(patients: Sequence[PatientFacts]) -> dict[Split, int]:
     counts = Counter(known.arm for known in patients)
     return {"train": counts["train"], "nontrain": counts["nontrain"]}
 
 
-def _pair(arms: Mapping[str, int]) -> str:
+def _pair(arms: Mapping[Split, int]) -> str:
     return f"{arms['train']} / {arms['nontrain']}"
 
 

@@ -27,7 +27,7 @@ def test_a_tier_asked_in_other_words_than_its_notes_never_passes(prompts: tuple[
     for rule in decision.rules:
         if rule.status == "inconclusive":
             of_fragment = rule.tier in FRAGMENT_TIERS
-            assert rule.reason == (reasons.too_few_unbroken(0.9) if of_fragment else reasons.too_few_own_rows(0.9))
+            assert rule.reason == (reasons.too_few_unbroken(0.9) if of_fragment else reasons.too_few_own_facts(0.9))
 
 
 def test_a_poor_fit_excuses_no_failure() -> None:
