@@ -25,6 +25,8 @@ class ArmCount:
     """The prompts of one tier, form and split; counts of patients."""
 
     made: int
+    #: No prompt was made, since the note does not have what the template places in it.
+    missed: int
     #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
     fitting: int
     #: Of whose note some value was cut, since the tier may not know it.
@@ -32,8 +34,8 @@ class ArmCount:
 
     @property
     def share(self) -> float | None:
-        """Share of the prompts that fit; None where none was made."""
-        return self.fitting / self.made if self.made else None
+        """Share of the patients whose prompt fits, those missed included; None where there are none."""
+        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ def count_prompts(
             differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
             reasons = excluded.setdefault(place, Counter())
             if prior.excluded:
+                counts[*place, prior.arm, "missed"] += prior.unbroken is False
                 reasons[prior.reason or ""] += 1
                 continue
             counts[*place, prior.arm, "made"] += 1
@@ -104,7 +107,7 @@ def count_prompts(
             tier,
             rendering,
             {
-                arm: ArmCount(*(counts[tier, rendering, arm, what] for what in ("made", "fitting", "cuts")))
+                arm: ArmCount(*(counts[tier, rendering, arm, what] for what in ("made", "missed", "fitting", "cuts")))
                 for arm in arms
             },
             dict(sorted(reasons.items())),

@@ -67,7 +67,7 @@ def _summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
-        if not prior.excluded and prior.unbroken is not None and prior.rendering not in probed.beside
+        if prior.unbroken is not None and prior.rendering not in probed.beside
     }
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():

@@ -155,7 +155,7 @@ def _verdict(count: PromptCount, minimum: float) -> str:
 
 
 def _share(arm: ArmCount) -> str:
-    return "-" if arm.share is None else _percent(arm.fitting, arm.made)
+    return "-" if arm.share is None else _percent(arm.fitting, arm.made + arm.missed)
 
 
 def _cohort_lines(survey: Survey) -> list[str]:
