@@ -93,7 +93,8 @@ def _count(
     settings: AuditSettings, targets: Targets, source: str, facts: Mapping[str, PatientFacts], writer: PromptWriter
 ) -> PlannedWork:
     priors = write_priors(targets.diagnoses, facts=facts, probed=settings.probed, writer=writer)
-    planned = {(row.patient_id, row.tier, row.prompt): row for row in priors if not row.excluded}
+    # Equal prompts are continued once, and count in the tier's first form.
+    planned = {(row.patient_id, row.tier, row.prompt): row for row in reversed(priors) if not row.excluded}
     splits: tuple[Split, ...] = ("train", "nontrain")
     arms = Counter(facts[patient_id].arm for patient_id in targets.diagnoses)
     members = Counter(facts[patient_id].arm for patient_id in targets.members)
@@ -104,7 +105,7 @@ def _count(
         matched_sets={
             cohort.diagnosis: len({member.match_id for member in cohort.members}) for cohort in targets.cohorts
         },
-        generations=Counter((row.tier, row.rendering) for row in planned.values()),
+        generations=Counter((row.tier, row.rendering) for row in reversed(planned.values())),
         prompt_tokens=sum(estimate_tokens(row.prompt) for row in planned.values()),
         written_tokens=sum(row.max_new_tokens for row in planned.values()),
     )
