@@ -32,8 +32,8 @@ def prompts_table(results: PublishedResults) -> Table:
     heads = ("Tier", "Arm", "Fitting prompts", "Other prompts", "Share of the first", "With values cut")
     note = (
         "A prompt that quotes a note fits where it is the beginning of the patient's own note, with every fact that "
-        "the template places. One of background facts fits where the patients table agrees with the notes on name, "
-        "birth date and sex."
+        "the template places. One of background facts fits where they are the patient's own: the patients table "
+        "agrees with the notes on name, birth date and sex."
     )
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
 
