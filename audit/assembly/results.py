@@ -52,7 +52,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
             for view in outcomes.memorization
             if view is not None
         },
-        prompts=_summarize_prompts(outcomes.priors, inputs.settings.probed),
+        prompts=summarize_prompts(outcomes.priors, inputs.settings.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
@@ -62,8 +62,8 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     )
 
 
-def _summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
-    """Count the patients whose prompt fits their own notes, at each tier."""
+def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
+    """Return how many patients have a prompt that fits their own notes, or would have one but for the template."""
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
