@@ -57,6 +57,7 @@ from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import by_view, view_of
 from clinaudit.reports.schema.results import PublishedResults
@@ -91,6 +92,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         # Who is audited: facts, diagnosis labels, matched cohorts.
         with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
             facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
+        facts = mark_doubtful_facts(facts, inputs.profile)
         labels = label_patients(facts, inputs.annotator, progress)
         write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
         missing_tiers = find_missing_tiers(

@@ -7,9 +7,11 @@ is guessed: a fact is unknown where neither a table nor the template's place for
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import read_birth_date, read_date
 from clinaudit.templates.layouts import LaidOutNote, LayoutReader
@@ -86,6 +88,19 @@ class PatientFacts:
     placed: frozenset[Fact]
     #: Where the banner of the latest note ends: at the first header that holds none of who, when and where.
     banner_end: int
+    #: Whether the name, date of birth and sex that the patients table gives stand in the patient's notes.
+    table: Mapping[Fact, Standing]
+    #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
+    doubtful: frozenset[Fact] = frozenset()
+
+    @property
+    def is_own_row(self) -> bool:
+        """Whether the row of the patients table is of this patient, as far as the notes tell."""
+        return agrees(self.table)
+
+    def are_own(self, background: Iterable[Fact]) -> bool:
+        """Whether these facts are this patient's own: from a row that is, or from where the note has them."""
+        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.table.keys())
 
     @property
     def note(self) -> str:
@@ -120,6 +135,7 @@ class FactReader:
         )
         stated = {fact: field.value for fact, field in fields.items()}
         values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
+        placed = frozenset(map(Fact, note.layout.placed))
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
         if age is not None:
             values[Fact.AGE] = "90 or over" if patient.age_is_pooled else str(age)
@@ -141,8 +157,16 @@ class FactReader:
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
             layout=note.layout_name,
-            placed=frozenset(map(Fact, note.layout.placed)),
+            placed=placed,
             banner_end=offsets[note.found.banner_end],
+            table=compare_with_notes(
+                patient,
+                stated_birth=_stated_birth(stated, latest, formats),
+                stated_sex=read_sex(stated.get(Fact.SEX)),
+                placed=placed,
+                texts=(own.text for own in reversed(notes)),
+                formats=formats,
+            ),
         )
 
     def fields_of(self, text: str) -> dict[Fact, NoteField]:
@@ -199,6 +223,11 @@ def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[
     if born is None or seen is None or seen < born:
         return read_age(values.get(Fact.AGE, ""))
     return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+
+
+def _stated_birth(stated: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> date | None:
+    seen = latest.visit_date or read_date(stated.get(Fact.VISIT_DATE, ""), formats)
+    return read_birth_date(stated.get(Fact.DOB, ""), formats, before=seen)
 
 
 def _birth_of_year(patient: Patient, stated: Mapping[Fact, str], formats: Sequence[str]) -> dict[Fact, str]:

@@ -89,8 +89,9 @@ def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
 
 
 def _is_complete(facts: PatientFacts, tier: Tier) -> bool:
-    """Whether every fact of the tier that the layout places was found in the note."""
-    return facts.placed.intersection(tier.facts) <= facts.in_note.keys() | facts.in_prose.keys()
+    """Whether every fact of the tier that the layout places was found in the note, and none of them is doubtful."""
+    expected = facts.placed.intersection(tier.facts)
+    return expected <= facts.in_note.keys() | facts.in_prose.keys() and facts.doubtful.isdisjoint(expected)
 
 
 def _following_header(facts: PatientFacts, held: Sequence[Span]) -> FollowingHeader | None:

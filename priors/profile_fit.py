@@ -57,6 +57,10 @@ class Kind(StrEnum):
     BIRTH_AFTER_VISIT = "birth_after_visit"
     NO_HEADER = "no_header"
     SECTION_UNUSED = "section_unused"
+    #: Of the patients table (`table_fit`).
+    TABLE_OF_OTHERS = "table_of_others"
+    TABLE_DIFFERS = "table_differs"
+    TABLE_UNTOLD = "table_untold"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ of the model but its context length and how it counts tokens.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
@@ -35,6 +35,8 @@ class Prior:
     excluded: bool
     reason: str | None
     #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`), and the values cut.
+    #: Excluded: False where the template places what the fragment needs, and this note does not have it there.
+    #: Of background facts: whether they are the patient's own (`PatientFacts.are_own`).
     unbroken: bool | None = None
     cuts: int | None = None
 
@@ -108,7 +110,7 @@ class PromptWriter:
         """
         asked = _Asked(facts, tier, rendering)
         if not any(facts.known(fact) for fact in tier.distinguishing):
-            return [self._excluded(asked, diagnoses, "", "no distinguishing fact")]
+            return [replace(self._excluded(asked, diagnoses, "", "no distinguishing fact"), unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
         drafts: dict[str, _Draft] = {}
         rows: list[Prior] = []
@@ -117,7 +119,7 @@ class PromptWriter:
             named = (diagnosis.id,) if diagnosis else ()
             draft = self._draft(asked, diagnosis)
             if isinstance(draft, str):
-                rows.append(self._excluded(asked, named, "", draft))
+                rows.append(replace(self._excluded(asked, named, "", draft), unbroken=_misfit(asked)))
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
@@ -146,7 +148,7 @@ class PromptWriter:
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
             elif fact in facts.values:
                 lines.append(f"{self._labels[fact]}: {' '.join(facts.values[fact].split())}")
-        return _Draft("\n".join([*lines, BACKGROUND_ENDING]))
+        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
 
     def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
         budget = self._max_new_tokens
@@ -197,6 +199,12 @@ class PromptWriter:
     def _excluded(asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
         patient, arm, tier = asked.facts.patient_id, asked.facts.arm, asked.tier.id
         return Prior(patient, arm, tier, asked.rendering, tuple(diagnoses), prompt, 0, excluded=True, reason=reason)
+
+
+def _misfit(asked: _Asked) -> bool | None:
+    """Return False where a patient has no fragment, though the template places what it needs in these notes."""
+    is_placed = asked.tier.is_fragment and not asked.facts.placed.isdisjoint(asked.tier.distinguishing)
+    return False if is_placed else None
 
 
 def write_priors(

@@ -87,3 +87,5 @@ TIERS: tuple[Tier, ...] = (
     ),
 )
 TIER_IDS: tuple[str, ...] = tuple(tier.id for tier in TIERS)
+#: Ids of the tiers whose prompts quote a note.
+FRAGMENT_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if tier.is_fragment)

@@ -1,5 +1,6 @@
 """The caveats of an audit: limitations that follow from its inputs and settings."""
 
+from clinaudit.audit.assembly.fit_caveats import find_fit_caveats
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.inputs import AuditInputs
 
@@ -7,7 +8,7 @@ from clinaudit.audit.inputs import AuditInputs
 def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
     """Return the caveats, a sentence or two each; they hold no text of the corpus."""
     labels, targets = outcomes.labels, outcomes.targets
-    found: list[str] = []
+    found = find_fit_caveats(outcomes.facts.values(), inputs.profile)
     if not inputs.corpus.has_counterfactual:
         found.append(
             "The corpus has no held-out (nontrain) patients: nothing measured here can be attributed to training."

@@ -52,7 +52,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
             for view in outcomes.memorization
             if view is not None
         },
-        prompts=_summarize_prompts(outcomes.priors, inputs.settings.probed),
+        prompts=summarize_prompts(outcomes.priors, inputs.settings.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
@@ -62,12 +62,12 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     )
 
 
-def _summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
-    """Count the patients whose prompt is the beginning of their own note, at each fragment tier."""
+def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
+    """Return how many patients have a prompt that fits their own notes, or would have one but for the template."""
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
-        if not prior.excluded and prior.unbroken is not None and prior.rendering not in probed.beside
+        if prior.unbroken is not None and prior.rendering not in probed.beside
     }
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():

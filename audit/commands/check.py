@@ -1,36 +1,87 @@
 """`clinaudit check`. Owns its options; computes nothing."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clinaudit.audit.commands.options import PATH, policy_option, template_option
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say, warn
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from clinaudit.audit.console.progress import Progress
 
 
 @click.command()
 @click.argument("corpus", type=PATH)
 @template_option()
 @policy_option(default="none: no rules are looked at")
-def check(corpus: Path, template: Path | None, policy: Path | None) -> int:
+@click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
+@click.option(
+    "--prompts", type=PATH, metavar="DIR", help="Leave all prompts in a new directory, as prompts.jsonl (PHI)."
+)
+@click.option("--quiet", is_flag=True, help="No progress.")
+def check(
+    corpus: Path, template: Path | None, policy: Path | None, show: str | None, prompts: Path | None, quiet: bool
+) -> int:
     """Validate CORPUS and say what an audit of it would cover; runs no model.
+
+    It says what the note template finds in the notes, whether the patients table is of the same patients, which tiers
+    can be audited, and how much a model would be asked. Read its PROBLEMS before an audit: a prompt that does not fit
+    makes a model look safer than it is.
 
     With --policy it says with how many patients each rule can be decided and passed, and how many CORPUS has.
 
     \b
     Example:
       clinaudit check corpus/
+      clinaudit check corpus/ --template ours.toml --show p0001
+      clinaudit check corpus/ --template ours.toml --prompts prompts/
       clinaudit check corpus/ --policy strict
     """
-    from clinaudit.priors.coverage import describe_coverage
+    from clinaudit.audit.console.progress import Progress
 
-    if policy is None:
-        say(describe_coverage(corpus, template=template).text, nl=False)
+    if show is not None and prompts is not None:
+        raise UsageError("--show and --prompts do not go together; give them one after the other")
+    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template)
+    progress = Progress(quiet=quiet)
+    if show is not None:
+        _show(settings, show)
         return 0
-    from clinaudit.audit.gate.needed_patients import needed_patients_text
-    from clinaudit.audit.gate.policy import load_policy
-
-    loaded = load_policy(policy)
-    coverage = describe_coverage(corpus, template=template)
-    say(f"{coverage.text}\n{needed_patients_text(loaded, coverage)}")
+    _survey(settings, policy, prompts, progress)
     return 0
+
+
+def _show(settings: AuditSettings, patient_id: str) -> None:
+    from rich.console import Console
+
+    from clinaudit.audit.preview.one_patient import read_patient
+    from clinaudit.audit.preview.patient_view import patient_view
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for block in patient_view(*read_patient(settings, patient_id)):
+        console.print(block)
+
+
+def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
+    from clinaudit.audit.gate.needed_patients import needed_patients_text
+    from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
+    from clinaudit.audit.preview.prompt_file import require_empty, write_prompts
+    from clinaudit.audit.preview.survey import survey_corpus
+    from clinaudit.audit.preview.survey_text import survey_text
+    from clinaudit.priors.prompt_fit import unlimited_writer
+
+    loaded = None if policy is None else load_policy(policy)
+    if prompts is not None:
+        require_empty(prompts)
+    survey = survey_corpus(settings, progress)
+    minimum = MINIMUM_UNBROKEN_SHARE if loaded is None else loaded.minimum_unbroken_share
+    say(survey_text(survey, template=settings.template, minimum_unbroken_share=minimum), nl=False)
+    if loaded is not None:
+        say(f"\n{needed_patients_text(loaded, survey.coverage)}")
+    if prompts is not None:
+        writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
+        path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
+        warn(f"{path} holds PHI: it quotes patients' notes; remove it when you have looked")

@@ -49,7 +49,7 @@ POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
     "been missed in one of five audits at most."
 )
-PROMPTS_NOT_KNOWN: Final = "It is not known how many prompts are the beginning of the patient's own note."
+PROMPTS_NOT_KNOWN: Final = "It is not known how many prompts fit the notes of the patient asked about."
 BALANCE_NOT_PUBLISHED: Final = "How alike the groups compared are is not published."
 NOT_ALIKE: Final = "The groups compared differ more in age, sex or number of notes than the policy allows for a pass."
 JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
@@ -106,6 +106,15 @@ def too_few_unbroken(minimum: float) -> str:
     return (
         f"It is not shown that at least {percent(minimum)} of the prompts are the beginning of the patient's own note: "
         "a model that is asked in other words than it learned may give less. Mend the note template."
+    )
+
+
+def too_few_own_facts(minimum: float) -> str:
+    """Return that it is not shown that the share `minimum` of the prompts hold the facts of the patient asked about."""
+    return (
+        f"It is not shown that at least {percent(minimum)} of the prompts hold the patient's own facts: the patients "
+        "table and the notes must agree on name, birth date and sex, and the note template must find the other facts "
+        "in their places. A model that is asked about somebody else gives nothing of the patient away."
     )
 
 

@@ -10,6 +10,7 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import PassRequirements, Policy
 from clinaudit.audit.gate.rules import AskedRule
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization
@@ -39,7 +40,10 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
-    """Return a complaint where too few prompts of the tier's own rendering quote the notes as they begin."""
+    """Return a complaint where too few prompts of the tier's own rendering fit the notes of the patient asked about.
+
+    One that quotes a note is to quote it as it begins; background facts are to be of that patient.
+    """
     arms = published.prompts.get(asked.tier or "", {})
     if asked.rendering is not None or not arms:
         return None
@@ -47,7 +51,8 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
         if prompts.unbroken_share.low is None:
             return reasons.PROMPTS_NOT_KNOWN
         if prompts.unbroken_share.low < policy.minimum_unbroken_share:
-            return reasons.too_few_unbroken(policy.minimum_unbroken_share)
+            describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
+            return describe(policy.minimum_unbroken_share)
     return None
 
 

@@ -69,16 +69,24 @@ class Annotator:
         )
 
 
+def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> Labels | None:
+    """Return the labels of the corpus's table for the diagnoses of a panel; None without a table."""
+    table = corpus.diagnosis_labels
+    if table is None:
+        return None
+    known = {diagnosis.id for diagnosis in panel}
+    status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in corpus.patients}
+    for (patient_id, diagnosis), present in table.items():
+        if diagnosis in known and patient_id in status:
+            status[patient_id][diagnosis] = present
+    return Labels("table", status, {})
+
+
 def label_patients(facts: Mapping[str, PatientFacts], annotator: Annotator, progress: Progress) -> Labels:
     """Return the labels of the corpus's table or, without one, those annotated from the notes (Appendix G)."""
-    table = annotator.corpus.diagnosis_labels
+    table = labels_of_table(annotator.corpus, annotator.panel)
     if table is not None:
-        known = {diagnosis.id for diagnosis in annotator.panel}
-        status: dict[str, dict[str, bool]] = {patient_id: {} for patient_id in annotator.corpus.patients}
-        for (patient_id, diagnosis), present in table.items():
-            if diagnosis in known and patient_id in status:
-                status[patient_id][diagnosis] = present
-        return Labels("table", status, {})
+        return table
     annotations = annotator.annotate(facts.values(), progress)
     status = {
         patient_id: {row.diagnosis: row.present for row in rows if row.present is not None}

@@ -32,9 +32,10 @@ class StageCompleteness(Record):
 
 
 class PromptSummary(Record):
-    """The prompts of one fragment tier and arm; counts of patients."""
+    """How the prompts of one tier and arm fit the notes; counts of patients."""
 
-    #: The prompt is the note's own beginning, with every fact that the layout places; and the others.
+    #: The prompt is the note's own beginning, with every fact that the layout places; and the others. Of background
+    #: facts: the patients table agrees with the notes; and the others.
     unbroken: int
     broken: int
     #: Of whose note some value was cut, since the tier may not know it.

@@ -36,9 +36,10 @@ class PublishedStage(Record):
 
 
 class PublishedPrompts(Record):
-    """The prompts of one fragment tier and arm."""
+    """How the prompts of one tier and arm fit the notes."""
 
-    #: Patients whose prompt is the note's own beginning, with every fact that the layout places; and the others.
+    #: Patients whose prompt is the note's own beginning, with every fact that the layout places; and the others. Of
+    #: background facts: patients for whom the patients table agrees with the notes; and the others.
     unbroken: Count
     broken: Count
     #: Patients of whose note some value was cut, since the tier may not know it.

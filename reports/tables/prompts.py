@@ -15,7 +15,7 @@ from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
 
 
 def prompts_table(results: PublishedResults) -> Table:
-    """Return how many patients were asked with the beginning of their own note, by tier and arm."""
+    """Return how many patients were asked with a prompt that fits their own notes, by tier and arm."""
     rows = [
         (
             numbered_tier_title(tier),
@@ -29,8 +29,12 @@ def prompts_table(results: PublishedResults) -> Table:
         for arm in ARMS
         if (prompts := results.prompts[tier].get(arm)) is not None
     ]
-    heads = ("Tier", "Arm", "Own note's beginning", "Other prompts", "Share of the first", "With values cut")
-    note = "Counted as its beginning only where every fact of the tier that the template places was found in the note."
+    heads = ("Tier", "Arm", "Fitting prompts", "Other prompts", "Share of the first", "With values cut")
+    note = (
+        "A prompt that quotes a note fits where it is the beginning of the patient's own note, with every fact that "
+        "the template places. One of background facts fits where they are the patient's own: the patients table "
+        "agrees with the notes on name, birth date and sex."
+    )
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
 
 

@@ -352,7 +352,7 @@ def test_an_unexpected_error_tells_its_place_and_no_content(capsys, monkeypatch,
     def explode(*_: object, **__: object) -> str:
         raise RuntimeError(f"{NAME} secret")
 
-    monkeypatch.setattr("clinaudit.priors.coverage.describe_coverage", explode)
+    monkeypatch.setattr("clinaudit.audit.preview.survey.survey_corpus", explode)
     assert failing(capsys, "check", corpus)[:2] == (4, "BUG")
 
 
@@ -360,5 +360,5 @@ def test_a_full_disk_is_a_storage_error(capsys, monkeypatch, corpus) -> None:
     def explode(*_: object, **__: object) -> str:
         raise OSError(28, f"{NAME} secret")
 
-    monkeypatch.setattr("clinaudit.priors.coverage.describe_coverage", explode)
+    monkeypatch.setattr("clinaudit.audit.preview.survey.survey_corpus", explode)
     assert failing(capsys, "check", corpus)[:2] == (6, "STORAGE")

@@ -51,7 +51,7 @@ def test_more_comparisons_and_more_power_take_more_patients() -> None:
 
 def coverage(groups: dict[str, int] | None) -> Coverage:
     tiers = dict.fromkeys(TIER_IDS, (100, 90)) | {"encounter_cc_hpi": (20, 90)}
-    return Coverage(text="", tiers=tiers, smallest_groups=groups)
+    return Coverage(tiers=tiers, smallest_groups=groups)
 
 
 def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:

@@ -1,0 +1,74 @@
+"""`check --show`: one patient's prompts, and the latest note with its sections and templated text (PHI; terminal).
+
+Owns how they are set off. What a note holds is printed as text: it steers no terminal and is no markup.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from rich.text import Text
+
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompt_fit import write_unscrubbed
+from clinaudit.priors.prompts import PromptWriter
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.table_agreement import Standing
+from clinaudit.priors.tiers import Fact
+from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.templates.note import NoteText
+
+_HEAD, _TEMPLATED, _WARNING = "bold", "dim underline", "bold red"
+_WORDS: Mapping[Standing, str] = {
+    Standing.STANDS: "stands in the notes",
+    Standing.DIFFERS: "the notes have another, or none",
+    Standing.UNTOLD: "not told by the notes",
+}
+
+
+def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Text]:
+    """Yield what is known of a patient and asked about them, a text a line or block."""
+    yield Text("PHI: this screen shows a patient's own notes. Close it, and keep no copy.", _WARNING)
+    yield Text(f"layout: {harmless_text(facts.layout)}")
+    yield Text(f"in the latest note: {_list(sorted(facts.in_note))}")
+    if facts.in_prose:
+        yield Text(f"in its prose alone: {_list(sorted(facts.in_prose))}")
+    missing = sorted(facts.placed - facts.in_note.keys())
+    if missing:
+        yield Text(f"placed by the template, and not found: {_list(missing)}")
+    for fact, standing in facts.table.items():
+        said = f"patients table, {fact}: {_WORDS[standing]}"
+        yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
+    for prior in write_unscrubbed(facts, probed, writer):
+        fit = {True: "fits", False: "does not fit the notes", None: ""}[prior.unbroken]
+        cuts = f", {prior.cuts} values cut" if prior.cuts else ""
+        yield Text(
+            f"\n── {prior.tier}, {prior.rendering}: {f'excluded: {prior.reason}' if prior.excluded else fit + cuts}",
+            _HEAD,
+        )
+        if prior.prompt:
+            yield _block(prior.prompt)
+    yield Text("\n── the latest note, by section; templated text is underlined", _HEAD)
+    for section in note.sections:
+        yield Text(f"[{harmless_text(section.name)}]", _HEAD)
+        yield _marked(note, section.span_chars.start, section.span_chars.end)
+    yield Text("PHI: this screen shows a patient's own notes. Close it, and keep no copy.", _WARNING)
+
+
+def _list(facts: list[Fact]) -> str:
+    return ", ".join(facts) or "nothing"
+
+
+def _block(text: str) -> Text:
+    return Text("\n".join(map(harmless_text, text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))))
+
+
+def _marked(note: NoteText, start: int, end: int) -> Text:
+    block = _block(note.text[start:end])
+    at = start
+    while at < end:
+        stop = at
+        while stop < end and note.templated[stop] == note.templated[at]:
+            stop += 1
+        if note.templated[at]:
+            block.stylize(_TEMPLATED, at - start, stop - start)
+        at = stop
+    return block

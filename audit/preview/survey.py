@@ -1,0 +1,91 @@
+"""What an audit of a corpus would cover, found without running a model (`clinaudit check`).
+
+Owns the order of the looks, and that each says what it works on. Knows nothing of how a look is taken or printed.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.preview.planned_work import PlannedWork, plan_work
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.description import CorpusDescription, describe_corpus
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.coverage import Coverage
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.doubtful_facts import mark_doubtful_facts
+from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.profile_fit import ProfileFit, measure_fit
+from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_writer
+from clinaudit.priors.table_fit import TableFit, measure_table_fit
+from clinaudit.templates.profile import NoteProfile, load_profile
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was found of a corpus."""
+
+    corpus: Corpus
+    profile: NoteProfile
+    facts: Mapping[str, PatientFacts]
+    about: CorpusDescription
+    fit: ProfileFit
+    table: TableFit
+    prompts: tuple[PromptCount, ...]
+    #: Patients by diagnosis, split and whether they have it.
+    groups: Mapping[str, Mapping[tuple[Split, bool], int]]
+    #: Ids of all diagnoses that an audit knows.
+    sensitive: frozenset[str]
+    work: PlannedWork
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many patients the rules of a policy have."""
+        return Coverage(
+            tiers={
+                count.tier: (count.arms["train"].made, count.arms["nontrain"].made)
+                for count in reversed(self.prompts)
+                # Of two forms the first is the tier's own.
+            },
+            smallest_groups=None
+            if self.work.label_source != "table"
+            else {diagnosis: min(cells.values()) for diagnosis, cells in self.groups.items()},
+        )
+
+
+def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
+    """Return what an audit with these settings would cover; raises as `read_corpus` and `load_profile` do.
+
+    Of the settings those of corpus, template, tiers, panel and cohorts count; no model is looked at.
+    """
+    profile = load_profile(settings.template)
+    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()))
+    patients = corpus.patients
+    with progress.stage("reading facts", total=len(patients), unit="patients") as advance:
+        facts = mark_doubtful_facts(read_facts(corpus, profile, patients, advance=advance), profile)
+    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
+    with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
+        prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)
+    panel = load_panel(settings.diagnoses, only=settings.diagnosis)
+    work, labels = plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
+    cells: list[tuple[Split, bool]] = [("train", True), ("train", False), ("nontrain", True), ("nontrain", False)]
+    groups = {diagnosis.id: dict.fromkeys(cells, 0) for diagnosis in panel}
+    for patient_id, status in labels.items():
+        for diagnosis, present in status.items():
+            if diagnosis in groups:
+                groups[diagnosis][patients[patient_id].split, present] += 1
+    return Survey(
+        corpus=corpus,
+        profile=profile,
+        facts=facts,
+        about=describe_corpus(corpus),
+        fit=measure_fit(facts, profile),
+        table=measure_table_fit(facts.values()),
+        prompts=tuple(prompts),
+        groups=groups,
+        sensitive=frozenset(diagnosis.id for diagnosis in load_panel(settings.diagnoses)),
+        work=work,
+    )

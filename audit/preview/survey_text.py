@@ -1,0 +1,230 @@
+"""What `clinaudit check` prints of a survey, in plain text: counts and words of the profile, nothing of a note.
+
+Owns which finding is said in full. Knows nothing of how anything was counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from clinaudit.audit.preview.survey import Survey
+from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.profile_fit import Finding, Kind, entries_of
+from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
+from clinaudit.priors.tiers import Fact
+from clinaudit.reports.terminal.layout import wrap
+from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.templates.profile import locate_entries
+
+#: Notes about alternatives that a template offers and a site does not use; they are counted, not said one by one.
+_UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
+_OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD})
+#: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
+_CARD, _PROCESSOR = 2_000, 50
+
+
+def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share: float) -> str:
+    """Return what was found; `minimum_unbroken_share` is what a policy asks of the prompts of a tier."""
+    blocks = [
+        _corpus_lines(survey.about),
+        _layout_lines(survey),
+        _table_lines(survey),
+        _finding_lines(survey, template),
+        _tier_lines(survey.prompts, minimum_unbroken_share),
+        _cohort_lines(survey),
+        _work_lines(survey),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+
+
+def _corpus_lines(about: CorpusDescription) -> list[str]:
+    def split(name: str, counts: SplitDescription) -> str:
+        return (
+            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); "
+            f"in the tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, "
+            f"dob {counts.known_dob}"
+        )
+
+    lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+    if about.shared_texts:
+        lines.append(
+            f"  SHARED: {about.shared_texts} note texts stand in both splits "
+            f"({about.patients_with_shared_texts} patients); "
+            "what the model repeats of them cannot be attributed to training"
+        )
+    if about.shared_identities:
+        lines.append(
+            f"  SHARED: {about.shared_identities} pairs of name and date of birth stand in both splits "
+            f"({about.patients_with_shared_identities} patients); these may be the same people"
+        )
+    return lines + [f"  note: {warning}" for warning in about.warnings]
+
+
+def _layout_lines(survey: Survey) -> list[str]:
+    template = harmless_text(survey.profile.name)
+    lines = [f"Found in the patients' latest notes, by layout of the template {template} (train / nontrain):"]
+    for fit in survey.fit.layouts:
+        patients = [known for known in survey.facts.values() if known.layout == fit.layout]
+        arms = _arms(patients)
+        lines.append(f"  layout {harmless_text(fit.layout)}: {_pair(arms)} patients")
+        places = [*fit.facts, None]
+        found = {place: _arms([known for known in patients if _holds(known, place)]) for place in places}
+        everywhere = [_place_name(place) for place in places if found[place] == arms]
+        if everywhere:
+            lines.append(wrap(f"    in every note: {', '.join(everywhere)}", indent="      "))
+        lines += [f"    {_place_name(place):17} {_pair(found[place])}" for place in places if found[place] != arms]
+    return lines
+
+
+def _holds(known: PatientFacts, place: Fact | None) -> bool:
+    """Whether a fact was found in the latest note; None: whether any header was."""
+    return bool(known.headers) if place is None else place in known.in_note or place in known.in_prose
+
+
+def _place_name(place: Fact | None) -> str:
+    return "some header" if place is None else str(place)
+
+
+def _table_lines(survey: Survey) -> list[str]:
+    table = survey.table
+    if not table.columns:
+        return []
+    lines = ["The patients table beside the patients' own notes:"]
+    for fact, fit in table.columns.items():
+        more = "".join(
+            f", {count} {what}" for count, what in ((fit.differs, "differ"), (fit.untold, "not told")) if count
+        )
+        share = _percent(fit.stands, fit.known)
+        lines.append(f"  {fact:5} {fit.stands} of {fit.known} values stand in the notes ({share}){more}")
+    return [*lines, f"  rows that agree: {table.own_rows} of {table.compared}"]
+
+
+def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
+    findings = [*survey.fit.findings, *survey.table.findings]
+    problems = [finding for finding in findings if finding.level == "problem"]
+    notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
+    unused = sum(finding.kind in _UNUSED for finding in findings)
+    lines = []
+    if problems:
+        lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
+        lines += _said(problems, survey, template)
+    else:
+        lines.append("No problem was found in how template and tables fit the notes.")
+    lines += _said(notes, survey, template, prefix="note: ")
+    if unused:
+        lines.append(
+            f"  note: {unused} kinds of labels, headers or formats of the template never occur, while others do"
+        )
+    return lines
+
+
+def _said(findings: Sequence[Finding], survey: Survey, template: Path | None, prefix: str = "") -> Iterator[str]:
+    of_profile = [finding for finding in findings if finding.kind not in _OF_TABLE]
+    places = locate_entries(template, [entries_of(finding, survey.profile) for finding in of_profile])
+    where = dict(zip(map(id, of_profile), places, strict=True))
+    for finding in findings:
+        place = f"{where[id(finding)]}: " if id(finding) in where else ""
+        yield "  " + wrap(f"{prefix}{place}{finding.text}", indent="    ")
+
+
+def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]:
+    yield "Patients for whom a prompt can be made, by tier (train / nontrain), and how many prompts fit their notes:"
+    for count in prompts:
+        first = count.rendering != "facts"
+        if not first and not count.differing:
+            # In both forms the same prompts, asked once.
+            continue
+        name = count.tier if first else "  facts alone"
+        made = f"{count.arms['train'].made:6} / {count.arms['nontrain'].made}"
+        fits = " / ".join(_share(arm) for arm in count.arms.values())
+        cuts = _pair({arm: of.with_cuts for arm, of in count.arms.items()})
+        more = f"; values cut for {cuts}" if any(of.with_cuts for of in count.arms.values()) else ""
+        why = "".join(f"; {left} excluded: {reason}" for reason, left in count.excluded.items())
+        yield f"  {name:17} {made:15} fit {fits}{more}{why}{_verdict(count, minimum) if first else ''}"
+
+
+def _verdict(count: PromptCount, minimum: float) -> str:
+    if not count.arms["train"].made:
+        return "; CANNOT BE AUDITED"
+    if any(of.share is not None and of.share < minimum for of in count.arms.values()):
+        return f"; NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)"
+    return ""
+
+
+def _share(arm: ArmCount) -> str:
+    return "-" if arm.share is None else _percent(arm.fitting, arm.made + arm.missed)
+
+
+def _cohort_lines(survey: Survey) -> list[str]:
+    source = {
+        "table": "labels of the diagnoses table",
+        "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
+    }[survey.work.label_source]
+    lines = [f"Patients by diagnosis, before matching (positive / negative), and matched sets of four; {source}:"]
+    unknown = sum(
+        name not in survey.groups and name not in survey.sensitive for _, name in survey.corpus.diagnosis_labels or {}
+    )
+    if unknown:
+        lines.append(
+            f"  note: {unknown} rows name a diagnosis that is not in the built-in panel (ids are lower-case, such as "
+            "hiv); without an entry in the configuration an audit will not use them"
+        )
+    for diagnosis, counts in survey.groups.items():
+        lines.append(
+            f"  {diagnosis:11} train {counts['train', True]} / {counts['train', False]}, "
+            f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}; "
+            f"{survey.work.matched_sets.get(diagnosis, 0)} matched sets"
+        )
+    return lines
+
+
+def _work_lines(survey: Survey) -> list[str]:
+    work = survey.work
+    sampled = (
+        f", {_pair(work.sampled)} of them a random sample beside the cohorts" if any(work.sampled.values()) else ""
+    )
+    seconds = work.written_tokens / _CARD, work.written_tokens / _PROCESSOR
+    return [
+        "What an audit would ask, with the default settings:",
+        f"  targets (train / nontrain): {_pair(work.targets)}{sampled}",
+        wrap(
+            f"  prompts to continue: {sum(work.generations.values())} "
+            f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
+            indent="    ",
+        ),
+        wrap(
+            f"  tokens, at {CHARACTERS_A_TOKEN} characters a token: about {work.prompt_tokens:,} to read, at most "
+            f"{work.written_tokens:,} to write",
+            indent="    ",
+        ),
+        wrap(
+            f"  time to write them all: {_duration(seconds[0])} at {_CARD:,} tokens a second (a small model on one "
+            f"graphics card), {_duration(seconds[1])} at {_PROCESSOR} (on a processor); models and machines differ, "
+            "and many texts end sooner",
+            indent="    ",
+        ),
+    ]
+
+
+def _arms(patients: Sequence[PatientFacts]) -> dict[Split, int]:
+    counts = Counter(known.arm for known in patients)
+    return {"train": counts["train"], "nontrain": counts["nontrain"]}
+
+
+def _pair(arms: Mapping[Split, int]) -> str:
+    return f"{arms['train']} / {arms['nontrain']}"
+
+
+def _percent(part: int, whole: int) -> str:
+    """Return a share in whole percents, downwards: 100% is all of them."""
+    return f"{100 * part // whole}%" if whole else "-"
+
+
+def _duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1:
+        return "under a minute"
+    return f"about {minutes:.0f} min" if minutes < 90 else f"about {minutes / 60:.0f} h"

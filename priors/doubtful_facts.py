@@ -1,0 +1,37 @@
+"""Facts that a note template finds in the wrong place for most notes of a layout: what is found there is doubtful.
+
+That shows over many patients only: a date that no format reads, one name for everybody. Owns which findings make a fact
+doubtful; a prompt that rests on one does not fit its patient. Knows nothing of prompts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind, measure_fit
+from clinaudit.priors.tiers import Fact
+from clinaudit.templates.profile import NoteProfile
+
+_KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
+_DATES: Final = frozenset({Fact.DOB, Fact.VISIT_DATE})
+
+
+def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, PatientFacts]:
+    """Return the facts of all patients (by id), with those marked that are doubtful in the layout of their note."""
+    doubtful: dict[str, set[Fact]] = {}
+    for finding in measure_fit(facts, profile).findings:
+        if finding.kind in _KINDS and finding.layout is not None and finding.found < MINIMUM_SHARE * finding.of:
+            marked = doubtful.setdefault(finding.layout, set())
+            marked.add(Fact(finding.subject))
+            if finding.kind is Kind.BIRTH_AFTER_VISIT:
+                marked |= _DATES
+    return {patient_id: _mark(known, doubtful.get(known.layout, set())) for patient_id, known in facts.items()}
+
+
+def _mark(known: PatientFacts, doubtful: set[Fact]) -> PatientFacts:
+    if not doubtful:
+        return known
+    # Without a date of birth in the table the age follows from the note's dates.
+    follows = {Fact.AGE} if doubtful & _DATES and Fact.DOB not in known.table else set()
+    return replace(known, doubtful=frozenset(doubtful | follows))

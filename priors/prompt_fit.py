@@ -1,0 +1,121 @@
+"""For how many patients a prompt can be made, and how many of the prompts fit the patients' notes, by tier and form.
+
+Owns the counts, over patients one at a time: a corpus may not fit in memory. Knows nothing of how a prompt is written,
+or of a diagnosis: prompts are looked at as they are before scrubbing.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior, PromptWriter
+from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.templates.profile import NoteProfile
+
+#: Characters a token, for estimates without a tokenizer: about what English clinical text has.
+CHARACTERS_A_TOKEN = 4
+#: No limit: the model's context is not known here.
+_UNLIMITED = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class ArmCount:
+    """The prompts of one tier, form and split; counts of patients."""
+
+    made: int
+    #: No prompt was made, since the note does not have what the template places in it.
+    missed: int
+    #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
+    fitting: int
+    #: Of whose note some value was cut, since the tier may not know it.
+    with_cuts: int
+
+    @property
+    def share(self) -> float | None:
+        """Share of the patients whose prompt fits, those missed included; None where there are none."""
+        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCount:
+    """The prompts of one tier in one form."""
+
+    tier: str
+    rendering: Rendering
+    arms: Mapping[Split, ArmCount]
+    #: Patients without a prompt, by reason.
+    excluded: Mapping[str, int]
+    #: Patients whose prompt is another than in the tier's first form.
+    differing: int
+
+
+def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int) -> PromptWriter:
+    """Return a writer of unscrubbed prompts without a model: tokens are estimated, and no prompt is too long."""
+    return PromptWriter(
+        profile,
+        panel=(),
+        count_prompt_tokens=len,
+        count_note_tokens=estimate_tokens,
+        max_new_tokens=max_new_tokens,
+        context_length=_UNLIMITED,
+    )
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has, rounded up."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
+    """Yield the one prior of a patient for each tier and form, by tier, a tier's first form first."""
+    for tier in probed.tiers:
+        for rendering in probed.renderings_of(tier):
+            (prior,) = writer.write(facts, tier, (), rendering)
+            yield prior
+
+
+def count_prompts(
+    patients: Iterable[PatientFacts],
+    probed: ProbedTiers,
+    writer: PromptWriter,
+    *,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[PromptCount]:
+    """Return the counts for each tier and form; calls `advance(1)` for each patient."""
+    counts: Counter[tuple[str, Rendering, Split, str]] = Counter()
+    excluded: dict[tuple[str, Rendering], Counter[str]] = {}
+    differing: Counter[tuple[str, Rendering]] = Counter()
+    for known in patients:
+        first: dict[str, Prior] = {}
+        for prior in write_unscrubbed(known, probed, writer):
+            place = (prior.tier, prior.rendering)
+            differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
+            reasons = excluded.setdefault(place, Counter())
+            if prior.excluded:
+                counts[*place, prior.arm, "missed"] += prior.unbroken is False
+                reasons[prior.reason or ""] += 1
+                continue
+            counts[*place, prior.arm, "made"] += 1
+            counts[*place, prior.arm, "fitting"] += prior.unbroken is True
+            counts[*place, prior.arm, "cuts"] += bool(prior.cuts)
+        advance(1)
+    arms: tuple[Split, ...] = ("train", "nontrain")
+    return [
+        PromptCount(
+            tier,
+            rendering,
+            {
+                arm: ArmCount(*(counts[tier, rendering, arm, what] for what in ("made", "missed", "fitting", "cuts")))
+                for arm in arms
+            },
+            dict(sorted(reasons.items())),
+            differing[tier, rendering],
+        )
+        for (tier, rendering), reasons in excluded.items()
+    ]
+
+
+def _asked(prior: Prior) -> tuple[str, bool]:
+    return prior.prompt, prior.excluded

@@ -1,0 +1,81 @@
+"""How well a patients table fits the notes it came with: what share of its values stands in the patients' own notes.
+
+Owns the counts and findings over all patients. Knows nothing of how one patient's row is compared (`table_agreement`).
+Findings hold counts; never a value or a patient's id.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind
+from clinaudit.priors.table_agreement import IDENTIFYING, Standing
+from clinaudit.priors.tiers import Fact
+
+_NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFit:
+    """One column of the patients table beside the notes; counts of patients for whom the table has a value."""
+
+    known: int
+    #: The value stands in a note of the patient.
+    stands: int
+    #: The notes state another, or none where the note template says that they state one.
+    differs: int
+    #: Neither: the notes do not tell.
+    untold: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableFit:
+    """How a patients table fits the notes."""
+
+    columns: Mapping[Fact, ColumnFit]
+    #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
+    compared: int
+    own_rows: int
+    #: Problems first.
+    findings: tuple[Finding, ...]
+
+
+def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
+    """Return how the rows of the patients table agree with the notes of their patients."""
+    columns: dict[Fact, ColumnFit] = {}
+    for fact in IDENTIFYING:
+        told = Counter(known.table[fact] for known in patients if fact in known.table)
+        if told:
+            columns[fact] = ColumnFit(
+                told.total(), told[Standing.STANDS], told[Standing.DIFFERS], told[Standing.UNTOLD]
+            )
+    compared = [known for known in patients if known.table]
+    own = sum(known.is_own_row for known in compared)
+    findings = [*_row_findings(own, len(compared)), *_column_findings(columns)]
+    return TableFit(columns, len(compared), own, tuple(sorted(findings, key=lambda item: item.level != "problem")))
+
+
+def _row_findings(own: int, compared: int) -> Iterator[Finding]:
+    if own < MINIMUM_SHARE * compared:
+        text = (
+            f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
+            "and sex; the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+        )
+        yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, compared, text)
+
+
+def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
+    for fact, fit in columns.items():
+        name = _NAMES[fact]
+        if fit.differs:
+            text = (
+                f"patients table: for {fit.differs} of {fit.known} patients the notes have another {name} than the "
+                "table, or none where the note template says that they have one"
+            )
+            level: Literal["problem", "note"] = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
+            yield Finding(Kind.TABLE_DIFFERS, level, None, fact, fit.known - fit.differs, fit.known, text)
+        if fit.untold:
+            text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"
+            yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, fit.known - fit.untold, fit.known, text)

@@ -1,0 +1,48 @@
+"""How many prompts fit: those that quote a note, those of background facts, and those that could not be made."""
+
+from pathlib import Path
+
+from support.patient_facts import corpus_of
+
+from clinaudit.audit.assembly.results import summarize_prompts
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.prompt_fit import unlimited_writer
+from clinaudit.priors.prompts import write_priors
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.profile import load_profile
+
+FULL = (
+    "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\nlocation: Elm\n"
+    "cc: cough\nhpi: dry\nplan: x\n"
+)
+TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian Roth\nd,nontrain,Ada Lund\n"
+
+
+def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
+    texts = {"a": FULL, "b": FULL.replace("cc: cough\n", ""), "c": FULL, "d": FULL.replace("dob: 02/03/1960\n", "")}
+    corpus = corpus_of(
+        tmp_path, [{"patient_id": key, "note_id": key, "text": text} for key, text in texts.items()], TABLE
+    )
+    profile, probed = load_profile(), ProbedTiers(TIER_IDS, "both")
+    priors = write_priors(
+        dict.fromkeys(corpus.patients, ()),
+        facts=read_facts(corpus, profile, corpus.patients),
+        probed=probed,
+        writer=unlimited_writer(profile, max_new_tokens=10),
+    )
+    found = {
+        tier: {arm: (fit.unbroken, fit.broken) for arm, fit in arms.items()}
+        for tier, arms in summarize_prompts(priors, probed).items()
+    }
+    # No medication list stands in the notes, and the template's place for one is no place of a fragment.
+    assert found == {
+        # The row of c is another's. Nothing public is known of d.
+        "public": {"train": (2, 1)},
+        "public_name": {"train": (2, 1), "nontrain": (1, 0)},
+        # The note of d has no date of birth.
+        "encounter": {"train": (3, 0), "nontrain": (0, 1)},
+        # That of b has no chief complaint: no prompt at this tier, and an incomplete one at the next.
+        "encounter_cc": {"train": (2, 1), "nontrain": (0, 1)},
+        "encounter_cc_hpi": {"train": (2, 1), "nontrain": (0, 1)},
+    }

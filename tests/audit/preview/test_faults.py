@@ -1,0 +1,185 @@
+"""Wrong profiles, tables and files whose fault only the corpus shows: `check` names each, and none passes the gate."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from support.note_layouts import PROFILE, make_people
+from support.results.decided_results import POLICY, Run, decide
+
+from clinaudit.audit.assembly.fit_caveats import find_fit_caveats
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.preview.survey import Survey, survey_corpus
+from clinaudit.audit.preview.survey_text import survey_text
+from clinaudit.audit.settings import AuditSettings
+
+PEOPLE = make_people(24)
+Rows = list[dict[str, str]]
+
+
+def true_table() -> Rows:
+    """Return the right patients table of `PEOPLE`."""
+    return [
+        {"patient_id": who.patient_id, "split": "train", **_identity(index // 3)} for index, who in enumerate(PEOPLE)
+    ]
+
+
+def _identity(index: int) -> dict[str, str]:
+    names = ("Brandon Green", "Ada Lund", "Mia Ode", "Zoë Nuñez", "Ian Ahmadi")
+    name = f"{names[index % 5].split()[0]} {names[(index // 5) % 5].split()[1]}"
+    return {"name": name, "dob": date(1950 + index, 1 + index % 12, 1 + index % 28).isoformat()}
+
+
+def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey, str]:
+    corpus = directory / "corpus"
+    corpus.mkdir()
+    (directory / "ours.toml").write_text(profile, encoding="utf-8")
+    notes = [{"patient_id": who.patient_id, "note_id": who.patient_id, "text": who.note} for who in PEOPLE]
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\nb000,hiv,true\n", encoding="utf-8")
+    if table is not None:
+        written = io.StringIO()
+        writer = csv.DictWriter(written, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+        (corpus / "patients.csv").write_text(written.getvalue(), encoding="utf-8")
+    settings = AuditSettings(model="", corpus=corpus, out=directory, template=directory / "ours.toml")
+    found = survey_corpus(settings, Progress(quiet=True))
+    return found, survey_text(found, template=settings.template, minimum_unbroken_share=0.9)
+
+
+def worst_status(found: Survey) -> str:
+    """Return the gate's status where a model gives nothing away, at the tier whose prompts fit worst."""
+    # No medication stands in these notes.
+    asked = [count for count in found.prompts if count.rendering != "facts" and count.tier != "public_name_meds"]
+    arms = [count.arms["train"] for count in asked]
+    if any(not arm.made for arm in arms):
+        return decide(POLICY, Run(train=None)).status
+    fit = min(arms, key=lambda arm: arm.share or 0)
+    return decide(POLICY, Run(prompts=(fit.fitting, fit.made + fit.missed - fit.fitting))).status
+
+
+def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:
+    found, text = survey(tmp_path, profile=PROFILE, table=true_table())
+    assert "No problem was found" in text
+    assert "rows that agree: 72 of 72" in text
+    assert worst_status(found) == "pass"
+    assert find_fit_caveats(found.facts.values(), found.profile) == []
+
+
+@dataclass(frozen=True)
+class Fault:
+    #: What is replaced in the profile, by what.
+    old: str
+    new: str
+    #: Words of `check`, wrapped lines joined.
+    said: str
+    #: With a patients table; a note's own values stand in the prompts without one.
+    with_table: bool = True
+
+
+DATES = """fields.dob = { labels = ["DOB"], cut_label = true }
+fields.sex.labels = ["Sex"]
+fields.visit_date.labels = ["Visit date"]"""
+MONTHS = 'date_formats = "month_first"'
+PROFILES = {
+    "label that never occurs": Fault('labels = ["DOB"]', 'labels = ["Born"]', "banner: dob is found in 0 of 24 notes"),
+    "label of the provider": Fault('["Clinician"]', '["Doctor"]', "one a line: provider is found in 0 of 24"),
+    "label of the visit": Fault('["Visit date"]', '["Seen"]', "banner: visit_date is found in 0 of 24"),
+    "header that never occurs": Fault('"history"', '"story"', "one a line: hpi is found in 0 of 24"),
+    "header style": Fault('["markdown"]', '["capitals"]', "one a line: 0 of 24 notes have a header"),
+    "header style of shorthand": Fault('["lead_in"]', '["colon"]', "shorthand: chief_complaint is found in 0 of 24"),
+    "American order for British dates": Fault('date_formats = "day_first"', "", "12 of 24 dates (dob) can be read"),
+    "American order without a table": Fault(
+        'date_formats = "day_first"', "", "with day and month exchanged", with_table=False
+    ),
+    "British order for American dates": Fault(MONTHS, MONTHS.replace("month", "day"), "dates read: 12 of 24 (dob)"),
+    "format that reads nothing": Fault(MONTHS, 'date_formats = ["%d.%m.%Y"]', "dates read: 0 of 24 (visit_date)"),
+    "layout that never fits": Fault("ELM VALLEY", "OAK VALLEY", "layout banner: no patient's latest note fits it"),
+    "notes that fit no layout": Fault("(?P<provider>Dr ", "(?P<provider>Doctor ", "24 of 72 patients"),
+    "position of the name": Fault(
+        *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
+        *("24 of 24 patients have one and the same name", False),
+    ),
+    "position of another line": Fault("{ line = -1 }", "{ line = 2 }", "values of practice read: 0 of 24"),
+    "position past the banner": Fault("{ line = -1 }", "{ line = 7 }", "practice is found in 0 of 24"),
+    "label of no fact left out": Fault('other_labels = ["MRN", "Page"]', "", "values of sex read: 0 of 24"),
+    "wrong delimiter of a list": Fault(
+        'other_labels = ["MRN", "Page"]', 'other_labels = ["MRN"]\ndelimiter = "/"', "dates read: 0 of 24 (dob)"
+    ),
+    "groups exchanged": Fault(r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", "of age read: 0 of 24"),
+    "dates exchanged": Fault(
+        *(DATES, DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date")),
+        *("24 of 24 dates of birth are after the visit", False),
+    ),
+    "name that takes more of its line": Fault(
+        r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(", "values of name read: 0 of 24"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PROFILES)
+def test_a_wrong_profile_is_named_and_never_passes(tmp_path: Path, what: str) -> None:
+    fault = PROFILES[what]
+    assert fault.old in PROFILE
+    found, text = survey(
+        tmp_path, profile=PROFILE.replace(fault.old, fault.new), table=true_table() if fault.with_table else None
+    )
+    assert fault.said in " ".join(text.split())
+    assert "PROBLEMS" in text
+    assert "ours.toml line " in text
+    assert "NO RULE CAN PASS" in text
+    assert worst_status(found) == "inconclusive"
+    assert find_fit_caveats(found.facts.values(), found.profile)
+
+
+def rotate(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Join columns to the patient before."""
+    return [
+        row | {name: other[name] for name in columns} for row, other in zip(rows, [*rows[3:], *rows[:3]], strict=True)
+    ]
+
+
+def shift_days(rows: Rows) -> Rows:
+    return [row | {"dob": (date.fromisoformat(row["dob"]) + timedelta(days=1)).isoformat()} for row in rows]
+
+
+TABLES: dict[str, tuple[Callable[[Rows], Rows], str]] = {
+    "joined to other patients": (lambda rows: rotate(rows, ["name", "dob"]), "0 of 72 rows agree"),
+    "names joined to other patients": (lambda rows: rotate(rows, ["name"]), "have another name than the table"),
+    "a quarter joined to other patients": (
+        lambda rows: [*rotate(rows[:18], ["name", "dob"]), *rows[18:]],
+        "54 of 72 rows agree",
+    ),
+    "births of another century": (
+        lambda rows: [row | {"dob": f"18{row['dob'][2:]}"} for row in rows],
+        "have another date of birth than the table",
+    ),
+    "births a day later": (shift_days, "dob 0 of 72 values stand in the notes (0%), 72 differ"),
+    "one sex for all": (lambda rows: [row | {"sex": "male"} for row in rows], "have another sex than the table"),
+    "record numbers as names": (
+        lambda rows: [row | {"name": f"record {index}"} for index, row in enumerate(rows)],
+        "name 0 of 72 values stand",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_a_wrong_patients_table_is_named_and_never_passes(tmp_path: Path, what: str) -> None:
+    spoil, said = TABLES[what]
+    found, text = survey(tmp_path, profile=PROFILE, table=spoil(true_table()))
+    assert said in " ".join(text.split())
+    assert "PROBLEMS" in text
+    assert "NO RULE CAN PASS" in text
+    assert worst_status(found) == "inconclusive"
+    assert any("patients table" in caveat for caveat in find_fit_caveats(found.facts.values(), found.profile))
+
+
+def test_no_finding_names_a_patient(tmp_path: Path) -> None:
+    _, text = survey(tmp_path, profile=PROFILE, table=rotate(true_table(), ["name", "dob"]))
+    assert not any(word in text for word in ("Brandon", "Lund", "1950", "b001", "low mood"))

@@ -1,0 +1,116 @@
+"""`check --show` and `check --prompts`: what they hold, who may read it, and that no note steers a terminal."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from support.patient_facts import NOTE
+
+from clinaudit.audit.commands.main import run
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import TIER_IDS, TIERS
+
+PATIENTS = "patient_id,split,name,dob,sex\np1,train,Ada Lund,1960-02-03,female\np2,nontrain,Ian Roth,1970-01-01,male\n"
+STEERING = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] [link=http://x]y[/link] \u202ereversed"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    second = "patient: Ian Roth\ncc: cough\nhpi: he coughs. " + STEERING + "\nplan: rest\n"
+    notes = [{"patient_id": "p1", "note_id": "1", "text": NOTE}, {"patient_id": "p2", "note_id": "2", "text": second}]
+    (folder / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    (folder / "patients.csv").write_text(PATIENTS, encoding="utf-8")
+    (folder / "diagnoses.csv").write_text("patient_id,diagnosis,present\np1,hiv,false\n", encoding="utf-8")
+    return folder
+
+
+def test_a_patient_is_shown_with_every_prompt_and_the_note_by_section(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(corpus), "--show", "p1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("PHI") == 2
+    probed = ProbedTiers(TIER_IDS, "both")
+    for tier in TIERS:
+        for rendering in probed.renderings_of(tier):
+            assert f"── {tier.id}, {rendering}: " in shown
+    # The opening is the note's own, the line that no fact owns included; cut is nothing.
+    assert "room: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\nCC:\n" in shown
+    assert "[Plan" in shown
+    assert "patients table, name: stands in the notes" in shown
+
+
+def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus / "patients.csv").write_text(PATIENTS.replace("Ada Lund", "Eva Ode"), encoding="utf-8")
+    assert run(["check", str(corpus), "--show", "p1"]) == 0
+    shown = capsys.readouterr().out
+    assert "patients table, name: the notes have another, or none" in shown
+    assert "── public_name, text: does not fit the notes" in shown
+    assert "── encounter, opening: fits" in shown
+
+
+def test_a_note_steers_no_terminal_and_is_no_markup(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(["check", str(corpus), "--show", "p2"]) == 0
+    shown = capsys.readouterr().out
+    assert "[bold]markup[/bold] [link=http://x]y[/link]" in shown
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+    assert "\ufffd[31mred" in shown
+
+
+def test_a_patient_who_is_not_there_is_bad_input_and_not_named(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", str(corpus), "--show", "p-secret"]) == 3
+    assert "p-secret" not in capsys.readouterr().err
+
+
+def test_prompts_are_left_in_a_private_directory(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "prompts"
+    umask = os.umask(0o022)
+    try:
+        assert run(["check", str(corpus), "--quiet", "--prompts", str(place)]) == 0
+    finally:
+        os.umask(umask)
+    assert "PHI" in capsys.readouterr().err
+    file = place / "prompts.jsonl"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (place, file)] == [0o700, 0o600]
+    rows = [json.loads(line) for line in file.read_text(encoding="ascii").splitlines()]
+    assert list(rows[0]) == ["patient_id", "tier", "rendering", "prompt", "excluded", "reason"]
+    # Two patients at three background tiers and three fragment tiers in two forms.
+    assert len(rows) == 2 * (3 + 3 * 2)
+    openings = {row["patient_id"]: row for row in rows if (row["tier"], row["rendering"]) == ("encounter", "opening")}
+    assert NOTE.startswith(openings["p1"]["prompt"])
+    assert openings["p1"]["prompt"].endswith("location: Elm Clinic\nCC:")
+    assert (openings["p2"]["prompt"], openings["p2"]["excluded"]) == ("", True)
+    assert openings["p2"]["reason"] == "no distinguishing fact in the note's opening"
+
+
+@pytest.mark.parametrize("what", ["a directory with files", "a file", "a link"])
+def test_only_a_new_or_empty_directory_takes_prompts(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    place = tmp_path / "prompts"
+    if what == "a file":
+        place.write_text("mine", encoding="utf-8")
+    elif what == "a link":
+        (tmp_path / "other").mkdir()
+        place.symlink_to(tmp_path / "other")
+    else:
+        place.mkdir()
+        (place / "mine").write_text("mine", encoding="utf-8")
+    assert run(["check", str(corpus), "--quiet", "--prompts", str(place)]) == 2
+    assert "--prompts takes a new or empty directory" in capsys.readouterr().err
+    assert not (place / "prompts.jsonl").exists()
+
+
+def test_show_and_prompts_are_two_commands(corpus: Path, tmp_path: Path) -> None:
+    assert run(["check", str(corpus), "--show", "p1", "--prompts", str(tmp_path / "x")]) == 2

@@ -1,0 +1,94 @@
+"""What `check` counts, against hand-computed figures of a small corpus."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.judge.labels import Labels
+from clinaudit.audit.preview import planned_work
+from clinaudit.audit.preview.survey import Survey, survey_corpus
+from clinaudit.audit.preview.survey_text import survey_text
+from clinaudit.audit.settings import AuditSettings
+
+HPI = "x" * 400
+
+
+def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,present\np0,hiv,true\n") -> Survey:
+    corpus = directory / "corpus"
+    corpus.mkdir()
+    notes = []
+    for number in range(8):
+        provider = "provider: Jo Ek, MD\nroom: 4\n" if number else ""
+        text = (
+            f"patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\n{provider}cc: cough\nhpi: {HPI}\nplan: rest\n"
+        )
+        notes.append({"patient_id": f"p{number}", "note_id": f"n{number}", "text": text})
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund\n" for number in range(8))
+    (corpus / "patients.csv").write_text(f"patient_id,split,name\n{rows}", encoding="utf-8")
+    if diagnoses is not None:
+        (corpus / "diagnoses.csv").write_text(diagnoses, encoding="utf-8")
+    return survey_corpus(AuditSettings(model="", corpus=corpus, out=directory), Progress(quiet=True))
+
+
+def test_prompts_are_counted_by_tier_form_and_split(tmp_path: Path) -> None:
+    found = {(count.tier, count.rendering): count for count in survey(tmp_path).prompts}
+    assert len(found) == 9
+    meds = found["public_name_meds", "text"]
+    assert meds.excluded == {"no distinguishing fact": 8}
+    opening, facts = found["encounter", "opening"], found["encounter", "facts"]
+    # The practice that the template places is in no note; the facts alone lack the room.
+    assert [(arm.made, arm.missed, arm.fitting) for arm in opening.arms.values()] == [(5, 0, 0), (3, 0, 0)]
+    assert (opening.differing, facts.differing) == (0, 7)
+
+
+def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
+    work = survey(tmp_path).work
+    assert work.targets == {"train": 5, "nontrain": 3}
+    assert work.sampled == work.targets
+    assert set(work.matched_sets.values()) == {0}
+    forms = {tier: [form for of, form in work.generations if of == tier] for tier, _ in work.generations}
+    assert forms["encounter"] == ["opening", "facts"]
+    # One form's prompt of p0 is the other's: asked once.
+    assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8 + 7
+    # Two background tiers of 1,000 tokens; after `cc:`, `hpi:` and `plan:` stand 424, 413 and 6 characters, of four a
+    # token, in 15 prompts each.
+    assert work.written_tokens == 8 * 2 * 1000 + 15 * (106 + 104 + 2)
+
+
+def test_labels_are_the_lexicons_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The lexicon itself takes seconds to load.
+    read = {f"p{number}": {"hiv": False} for number in range(8)}
+    monkeypatch.setattr(planned_work, "make_judge", lambda *_, **__: None)
+    monkeypatch.setattr(planned_work, "label_patients", lambda *_: Labels("lexicon", read, {}))
+    found = survey(tmp_path, diagnoses=None)
+    assert found.work.label_source == "lexicon"
+    assert found.coverage.smallest_groups is None
+    assert found.groups["hiv"]["train", False] == 5
+    text = survey_text(found, template=None, minimum_unbroken_share=0.9)
+    assert "labels read off the notes with the lexicon" in text
+
+
+def test_the_text_says_what_cannot_be_audited_and_what_cannot_pass(tmp_path: Path) -> None:
+    found = survey(tmp_path)
+    lines = survey_text(found, template=None, minimum_unbroken_share=0.9).splitlines()
+
+    def line(start: str) -> str:
+        return next(" ".join(text.split()) for text in lines if text.strip().startswith(start))
+
+    assert line("public_name_meds ") == (
+        "public_name_meds 0 / 0 fit - / -; 8 excluded: no distinguishing fact; CANNOT BE AUDITED"
+    )
+    assert line("encounter ") == "encounter 5 / 3 fit 0% / 0%; NO RULE CAN PASS (a policy asks for 90%)"
+    assert line("public_name ") == "public_name 5 / 3 fit 100% / 100%"
+    assert line("provider") == "provider 4 / 3"
+    assert line("name ") == "name 8 of 8 values stand in the notes (100%)"
+    assert found.coverage.tiers["encounter"] == (5, 3)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_policys_share_is_what_counts(tmp_path: Path, share: float) -> None:
+    text = survey_text(survey(tmp_path), template=None, minimum_unbroken_share=share)
+    assert ("NO RULE CAN PASS" in text) is (share == 1.0)
