@@ -116,7 +116,7 @@ def main() -> None:
     for layout in arguments.layout or _LAYOUTS:
         folder = arguments.directory / "layouts" / layout
         header = _write_corpus(arguments.directory / "corpus", folder, layout)
-        train_demo_model(folder / "corpus", folder / "model", seed=0, progress=Progress(quiet=True))
+        train_demo_model(folder / "corpus", folder / "model", seed=0, progress=Progress())
         audited = {fragment: _audit(folder, fragment) for fragment in ("opening", "facts")}
         prompts = _prompts(folder, arguments.patients)
         by_hand = _continue_by_hand(folder, prompts, header)
