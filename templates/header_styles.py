@@ -83,6 +83,27 @@ class HeaderFinder:
             yield match[f"{style}_header"].lower(), Span(*match.span(style))
 
 
+class CandidateFinder:
+    """Finds all that one style may set off as a header, whether a profile knows it or not."""
+
+    #: Words of a header that no profile has: at most 60 characters, of one line.
+    _ANY = r"[^\W\d_](?:[\w/&.,'’()-]|[ ](?=[^\s:])){1,59}?"
+    _CAPITALS = r"[A-Z](?:[A-Z0-9/&.,'’()-]|[ ](?=[A-Z0-9/&(])){1,59}"
+    #: What leads its line without a mark is told from prose by its form alone: "HPC", "C/O".
+    _SHORT = r"(?-i:[A-Z](?:[A-Z]|/[A-Z]){1,4})"
+
+    def __init__(self, style: str) -> None:
+        words = {"any": self._ANY, "long": self._ANY, "capitals": self._CAPITALS}
+        if style == "lead_in":
+            words["long"] = self._SHORT
+        self._regex = re.compile(_STYLES[style].format(**words), re.MULTILINE)
+
+    def find(self, text: str) -> Iterator[tuple[str, Span]]:
+        """Yield each candidate, in lower case, with the characters from its first mark through its last, in order."""
+        for match in self._regex.finditer(text):
+            yield match["header"].lower(), Span(*match.span("mark"))
+
+
 def _alternatives(headers: Iterable[str]) -> str:
     # Without any header no text may match; an empty alternative would match everywhere.
     return "|".join(map(re.escape, headers)) or "(?!)"

@@ -1,0 +1,115 @@
+"""The headers and labels that the shipped profiles know: the words by which a proposal names what it finds.
+
+Owns their union. A word that is a label of who, when or where in one profile is no header of a section here. Knows
+nothing of notes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from clinaudit.templates.names import BANNER_FACTS, bare
+from clinaudit.templates.profile import PROFILES_PATH
+from clinaudit.templates.text_file import read_toml_file
+
+#: Where two profiles say different things of one word, the first counts.
+_ORDER = ("soap", "capitals", "dictation", "mimic-discharge", "uk-gp")
+#: Facts that have headers of their own below the banner.
+_LISTED = ("marital_status", "occupation", "children")
+#: Words that tell the fact of a label that no profile has ("Patient's name", "Seen by Dr"), the first that fits.
+_TELLING = (
+    ("dob", ("birth", "dob", "born")),
+    ("visit_date", ("date", "seen on", "visited", "visit", "encounter", "appointment")),
+    ("sex", ("sex", "gender")),
+    ("age", ("age",)),
+    ("provider", ("clinician", "provider", "physician", "doctor", "consultant", "gp", "seen by", "practitioner")),
+    ("practice", ("location", "clinic", "practice", "surgery", "site", "facility", "hospital", "ward", "department")),
+    ("name", ("name", "patient", "client")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHeader:
+    """A header of a shipped profile."""
+
+    section: str
+    #: Opens a part of a section (a body system), rather than a section.
+    is_leaf: bool
+    #: The fact that stands under it, or None.
+    fact: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """Headers and labels of all shipped profiles, lower-case."""
+
+    headers: Mapping[str, KnownHeader]
+    #: Label -> fact.
+    labels: Mapping[str, str]
+    #: Labels of what is no fact.
+    other_labels: frozenset[str]
+    #: Body systems that stand under several sections, and those sections.
+    ambiguous: frozenset[str]
+    parents: tuple[str, ...]
+    #: Regular expressions for sentences that hold facts anywhere in a note.
+    sentences: tuple[str, ...]
+
+    @property
+    def anchors(self) -> tuple[str, ...]:
+        """Headers that open a section below the banner: where they stand, a note's sections begin."""
+        return tuple(
+            header
+            for header, known in self.headers.items()
+            if not known.is_leaf and known.fact not in _LISTED and len(header) > 1
+        )
+
+
+@cache
+def known_words() -> KnownWords:
+    """Return the words of the profiles that ship."""
+    documents = [read_toml_file(PROFILES_PATH / f"{name}.toml", role="the note template") for name in _ORDER]
+    labels: dict[str, str] = {}
+    facts: dict[str, str] = {}
+    for document in documents:
+        for fact, field in document["fields"].items():
+            for label in [*field.get("labels", []), *(field.get("headers", []) if fact in BANNER_FACTS else [])]:
+                labels.setdefault(bare(label), fact)
+            for header in field.get("headers", []) if fact not in BANNER_FACTS else []:
+                facts.setdefault(bare(header), fact)
+    headers: dict[str, KnownHeader] = {}
+    for document in documents:
+        for header, section, is_leaf in _headers(document):
+            if header not in labels:
+                headers.setdefault(header, KnownHeader(section, is_leaf, facts.get(header)))
+    return KnownWords(
+        headers=MappingProxyType(headers),
+        labels=MappingProxyType(labels),
+        other_labels=frozenset(bare(label) for document in documents for label in document.get("other_labels", [])),
+        ambiguous=frozenset(bare(leaf) for item in documents for leaf in item.get("ambiguous", {}).get("leaves", [])),
+        parents=tuple(name for item in documents for name in item.get("ambiguous", {}).get("parents", [])),
+        sentences=tuple(
+            item["regex"]
+            for document in documents
+            for item in document.get("patterns", [])
+            if item.get("where") == "note"
+        ),
+    )
+
+
+def fact_of_label(label: str) -> str | None:
+    """Return the fact that a label's words name, or None."""
+    exact = known_words().labels.get(label)
+    if exact is not None:
+        return exact
+    words = f" {' '.join(label.replace(chr(39), ' ').replace('/', ' ').split())} "
+    return next((fact for fact, telling in _TELLING if any(f" {word} " in words for word in telling)), None)
+
+
+def _headers(document: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    found: list[tuple[str, str, bool]] = []
+    for section in document["sections"]:
+        found += [(bare(name), section["name"], False) for name in [*section["headers"], *section.get("aliases", [])]]
+        found += [(bare(name), section["name"], True) for name in section.get("leaves", [])]
+    return found

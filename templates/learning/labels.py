@@ -1,0 +1,127 @@
+"""Labels in banners: the words before a colon, several a line, and the fact that each holds.
+
+Owns finding them and their values. Knows nothing of headers or layouts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from clinaudit.templates.learning.known_words import fact_of_label, known_words
+from clinaudit.templates.learning.sample import MOST, SampleNote
+from clinaudit.templates.learning.value_shapes import fits, same, shape_of
+
+#: Up to four words before a colon; the last is no number, or "at 10:30" would hold a label.
+_WORD = r"[^\W_][\w.'’/#&()-]*"
+_BEFORE_COLON = re.compile(rf"(?P<words>(?:{_WORD}[ ]){{0,3}}[^\W\d_][\w.'’/#&()-]*)[ \t]*[*_]{{0,2}}:[*_]{{0,2}}")
+#: The words before a label are no part of it where they make it rarer than this share.
+_AS_FREQUENT = 0.8
+#: What may stand between a value and the label after it.
+_GAP = " \t|;,/("
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledValue:
+    """A label in a banner."""
+
+    #: Lower-case, without its colon.
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelUse:
+    """A label of a group of notes, and what it holds."""
+
+    label: str
+    #: The fact it holds; None where it is none, or one that another label holds.
+    fact: str | None
+    #: Patients in whose banner it stands, with a value.
+    patients: int
+    #: Patients whose table has the value that the note has here, and patients whose table has this fact.
+    confirmed: int
+    of: int
+
+
+def find_labels(banners: Sequence[str], *, least: int) -> list[list[LabelledValue]]:
+    """Return the labels of each banner in order; those of fewer than `least` banners are none."""
+    found = [
+        [(number, match) for number, line in enumerate(banner.split("\n")) for match in _BEFORE_COLON.finditer(line)]
+        for banner in banners
+    ]
+    counts = Counter(
+        suffix
+        for matches in found
+        for suffix in {suffix for _, match in matches for suffix in _suffixes(match["words"])}
+    )
+    return [_values(matches, counts, least) for matches in found]
+
+
+def assign_facts(notes: Sequence[SampleNote], labels: Sequence[Sequence[LabelledValue]]) -> list[LabelUse]:
+    """Return the labels of a group of notes, most frequent first, each with its fact.
+
+    The tables tell first: a label holds the fact whose value most often stands there. Then the label's words, then the
+    shape of its values.
+    """
+    values: dict[str, list[tuple[int, str]]] = {}
+    for index, of_note in enumerate(labels):
+        seen: set[str] = set()
+        for item in of_note:
+            if item.value and item.label not in seen:
+                seen.add(item.label)
+                values.setdefault(item.label, []).append((index, item.value))
+    uses = [_by_table_or_words(label, held, notes) for label, held in values.items()]
+    taken = {use.fact for use in uses}
+    for place, use in enumerate(uses):
+        fact = None if use.fact or _is_other(use.label) else shape_of([value for _, value in values[use.label]])
+        if fact is not None and fact not in taken:
+            taken.add(fact)
+            uses[place] = LabelUse(use.label, fact, use.patients, 0, 0)
+    return sorted(uses, key=lambda use: (-use.patients, use.label))
+
+
+def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Sequence[SampleNote]) -> LabelUse:
+    known: Counter[str] = Counter()
+    equal: Counter[str] = Counter()
+    for index, value in held:
+        for fact, said in notes[index].known.items():
+            known[fact] += 1
+            equal[fact] += same(fact, value, said)
+    best = max(sorted(equal), key=lambda fact: equal[fact] / known[fact], default=None)
+    if best is not None and equal[best] > MOST * known[best]:
+        return LabelUse(label, best, len(held), equal[best], known[best])
+    fact = None if _is_other(label) else fact_of_label(label)
+    if fact is not None and not fits(fact, [value for _, value in held]):
+        fact = None
+    return LabelUse(label, fact, len(held), 0, 0)
+
+
+def _is_other(label: str) -> bool:
+    return label in known_words().other_labels
+
+
+def _suffixes(words: str) -> list[str]:
+    """Return the words that may be the label, the fewest first."""
+    parts = words.lower().split(" ")
+    return [" ".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
+
+
+def _values(matches: Sequence[tuple[int, re.Match[str]]], counts: Counter[str], least: int) -> list[LabelledValue]:
+    chosen: list[tuple[int, re.Match[str], str]] = []
+    for line, match in matches:
+        suffixes = _suffixes(match["words"])
+        frequent = [item for item in suffixes if counts[item] >= max(least, _AS_FREQUENT * counts[suffixes[0]])]
+        if frequent:
+            chosen.append((line, match, frequent[-1]))
+    found: list[LabelledValue] = []
+    for (line, match, label), following in zip_longest(chosen, chosen[1:]):
+        if following is not None and following[0] == line:
+            value = match.string[match.end() : following[1].end("words") - len(following[2])].strip(_GAP)
+        else:
+            value = match.string[match.end() :].strip(" \t")
+        if value.endswith(")") and "(" not in value:
+            value = value[:-1].rstrip()
+        found.append(LabelledValue(label, value))
+    return found

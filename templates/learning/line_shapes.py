@@ -1,0 +1,264 @@
+"""Banner lines without labels, as regular expressions: "01/03/2023 Dr Smith, The Surgery", "Ada Lund 34F DOB …".
+
+Owns how a line is cut into typed pieces, and how a shape that recurs is written as a pattern of a profile. Knows
+nothing of labels or headers. Words that not most patients have never enter a pattern.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from clinaudit.templates.learning.sample import MOST, SampleNote
+from clinaudit.templates.learning.value_shapes import (
+    AGE,
+    DATE,
+    DATES,
+    PLACE_WORD,
+    SEX,
+    SEXES,
+    TITLE,
+    any_date,
+    narrowed,
+    same,
+    shape_of,
+)
+from clinaudit.templates.spans import Span
+
+_CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
+#: Kinds of pieces in the order in which they are looked for at a place of a line; `word` and `mark` stand for
+#: themselves where most patients have them.
+_PIECES = re.compile(
+    "|".join(
+        (
+            rf"(?P<clinician>\b{TITLE}\b\.?[ ]{_CAPITALIZED}(?:[ ]{_CAPITALIZED}){{0,2}}(?:, (?:MD|DO|NP|PA|RN)\b)?)",
+            rf"(?P<place>(?:{_CAPITALIZED}[ ])*\b{PLACE_WORD}\b(?:[ ]{_CAPITALIZED})*)",
+            rf"(?P<date>\b{DATE}\b)",
+            r"(?P<time>\b\d{1,2}:\d{2}(?: ?[AaPp][Mm])?\b)",
+            rf"(?P<age_sex>\b{AGE}[ /,]{{0,2}}{SEX}\b)",
+            rf"(?P<sex_age>\b{SEX}[ /,]{{0,2}}\d{{1,3}}\b)",
+            r"(?P<age>\b\d{1,3}(?: ?(?:years? old|yrs?|years?|y/o|yo|y)\b|-year-old\b))",
+            rf"(?P<sex>\b{SEX}\b)",
+            r"(?P<number>\b\d[\d -]*\d\b|\d)",
+            rf"(?P<name>{_CAPITALIZED}(?:,?[ ]{_CAPITALIZED})+)",
+            r"(?P<word>[^\W_][\w.'’-]*)",
+            r"(?P<mark>[^\w\s]+)",
+        )
+    )
+)
+_UNIT = r"(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)|-year-old)?"
+#: RE2 for kinds that have one form; `%s` is what names the group, where the piece is a fact.
+_WRITTEN = {
+    "clinician": rf"(%s{TITLE}\.? \p{{Lu}}[^\n,;|()]*?(?:, (?:MD|DO|NP|PA|RN)\b)?)",
+    "place": r"(%s\p{Lu}[^\n,;|()]*?)",
+    "time": r"\d{1,2}:\d{2}(?: ?[AaPp][Mm])?",
+    "age": rf"(%s{AGE})",
+    "number": r"[\d -]*\d",
+    "name": r"(%s\p{Lu}[\pL'’.-]*(?:,? \p{Lu}[\pL'’.-]*?)+)",
+    "varying": r"(%s[^\n]+?)",
+    "word": r"(%s[^\n]+?)",
+}
+#: A line that holds one of these alone looks like many others: it is told by its place.
+_PLAIN = frozenset({"name", "place"})
+#: A line of fewer of a group's patients is a matter of chance.
+_SHARE = 0.2
+_BIRTH = frozenset({"dob", "d.o.b", "born", "birth"})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A typed part of a line."""
+
+    kind: str
+    #: What stands there.
+    text: str
+    #: Whether a blank stands before it.
+    spaced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LinePattern:
+    """A banner line that holds facts."""
+
+    #: None where the line is told by its place.
+    regex: str | None
+    #: Non-blank line of the banner, from 1, or from the end where negative; None where a regular expression tells it.
+    position: int | None
+    facts: tuple[str, ...]
+    #: Patients with a line of this shape.
+    patients: int
+
+
+def learn_line_patterns(
+    notes: Sequence[SampleNote], banners: Sequence[str], *, placed: Collection[str], least: int
+) -> list[LinePattern]:
+    """Return patterns for the banner lines of a group of notes that hold facts that nothing places yet."""
+    words = _common_words(banners)
+    shapes: dict[tuple[tuple[str, str, bool], ...], list[tuple[int, list[Piece]]]] = {}
+    for index, banner in enumerate(banners):
+        seen = set()
+        for line in banner.split("\n"):
+            pieces = list(_pieces(line, notes[index], words))
+            key = tuple((item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces)
+            if pieces and key not in seen:
+                seen.add(key)
+                shapes.setdefault(key, []).append((index, pieces))
+    found: list[LinePattern] = []
+    known = set(placed)
+    for key, lines in sorted(shapes.items(), key=lambda item: (-len(item[1]), item[0])):
+        if len(lines) < max(least, _SHARE * len(banners)):
+            break
+        facts = _facts(lines, notes, known)
+        named = tuple(name for fact in facts if fact for name in fact.split(" "))
+        if not named:
+            continue
+        if len(key) == 1 and key[0][0] in _PLAIN:
+            position = _position(lines, banners)
+            if position is not None:
+                found.append(LinePattern(None, position, named, len(lines)))
+                known |= set(named)
+        else:
+            # Another spelling of the same line may find the same facts for other patients: they stay open.
+            found.append(LinePattern(_write([pieces for _, pieces in lines], facts), None, named, len(lines)))
+    return found
+
+
+def _position(lines: Sequence[tuple[int, Sequence[Piece]]], banners: Sequence[str]) -> int | None:
+    """Return the place at which most of these lines stand, counted from the start or from the end."""
+    places: Counter[int] = Counter()
+    for index, pieces in lines:
+        filled = [line.strip() for line in banners[index].split("\n") if line.strip()]
+        at = filled.index(pieces[0].text) if pieces[0].text in filled else None
+        if at is not None:
+            places.update((at + 1, at - len(filled)))
+    # From the start where both are as good.
+    best = max(places, key=lambda place: (places[place], place), default=None)
+    return best if best is not None and places[best] > MOST * len(lines) else None
+
+
+def _common_words(banners: Sequence[str]) -> frozenset[str]:
+    counts = Counter(word for banner in banners for word in set(re.findall(r"[^\W_][\w.'’-]*|[^\w\s]+", banner)))
+    return frozenset(word for word, found in counts.items() if found > MOST * len(banners))
+
+
+def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Piece]:
+    known = list(_known_spans(line, note))
+    at = 0
+    end = 0
+    while at < len(line):
+        if line[at].isspace():
+            at += 1
+            continue
+        spaced = at > end
+        held = next(((kind, span) for kind, span in known if span.start == at), None)
+        if held is not None:
+            kind, span = held
+            at = end = span.end
+            yield Piece(kind, line[slice(*span)], spaced)
+            continue
+        match = _PIECES.match(line, at)
+        if match is None:
+            return
+        kind, stop = str(match.lastgroup), match.end()
+        if kind == "name":
+            kind, stop = _until_common(match, common)
+        if kind == "word" and match[0] not in common:
+            kind = "varying"
+        at = end = stop
+        yield Piece(kind, line[match.start() : stop], spaced)
+
+
+def _until_common(match: re.Match[str], common: frozenset[str]) -> tuple[str, int]:
+    """Return the kind and end of a run of capitalized words; it ends before one that most banners have ("DOB")."""
+    parts = list(re.finditer(r"[^\s,]+", match[0]))
+    own = next((number for number, part in enumerate(parts) if part[0].rstrip(".") in common or part[0] in common), None)
+    if own is None:
+        return "name", match.end()
+    if own == 0:
+        return "word", match.start() + parts[0].end()
+    kind = "name" if own > 1 else "varying"
+    return kind, match.start() + parts[own - 1].end()
+
+
+def _known_spans(line: str, note: SampleNote) -> Iterator[tuple[str, Span]]:
+    """Yield where a table's name, clinician or place stands in a line as the table writes it."""
+    for fact, kind in (("name", "name"), ("provider", "clinician"), ("practice", "place")):
+        said = note.known.get(fact)
+        at = line.find(said) if isinstance(said, str) and said else -1
+        if at >= 0 and isinstance(said, str):
+            yield kind, Span(at, at + len(said))
+
+
+def _facts(
+    lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[SampleNote], known: set[str]
+) -> list[str | None]:
+    """Return for each piece of a shape the fact that it holds, or None; a fact is taken once."""
+    taken: set[str] = set()
+    facts: list[str | None] = []
+    for place, piece in enumerate(lines[0][1]):
+        held = [(index, pieces[place].text) for index, pieces in lines]
+        values = [value for _, value in held]
+        fact: str | None = None
+        if piece.kind == "date":
+            before = lines[0][1][place - 1].text.lower().rstrip(".:") if place else ""
+            fact = "dob" if before in _BIRTH else _date_fact(held, notes)
+        elif piece.kind in ("age_sex", "sex_age"):
+            fact = "age sex"
+        elif piece.kind in ("age", "sex"):
+            fact = piece.kind
+        elif piece.kind == "clinician":
+            fact = "provider"
+        elif piece.kind == "place":
+            fact = "practice"
+        elif piece.kind == "name" and shape_of(values) == "name":
+            fact = "name"
+        elif "provider" in taken and place == len(lines[0][1]) - 1 and piece.kind in ("name", "varying", "word"):
+            # What ends the line of date and clinician is where the patient was seen.
+            fact = "practice"
+        parts = set(fact.split(" ")) if fact else set()
+        if parts & (taken | known):
+            fact = None
+        taken |= parts
+        facts.append(fact)
+    return facts
+
+
+def _date_fact(held: Sequence[tuple[int, str]], notes: Sequence[SampleNote]) -> str | None:
+    for fact in ("dob", "visit_date"):
+        said = [(value, notes[index].known[fact]) for index, value in held if fact in notes[index].known]
+        if said and sum(same(fact, value, known) for value, known in said) > MOST * len(said):
+            return fact
+    values = [value for _, value in held if any_date(value) is not None]
+    return shape_of(values)
+
+
+def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None]) -> str:
+    last = max(number for number, fact in enumerate(facts) if fact is not None)
+    # A lazy group needs what follows it: the next piece, or the end of the line.
+    ends_line = last == len(facts) - 1
+    parts: list[str] = []
+    for place, fact in enumerate(facts[: last + 1 if ends_line else last + 2]):
+        piece = lines[0][place]
+        gap = r"[ \t]+" if piece.spaced and parts else r"[ \t]*" if parts else ""
+        if piece.kind == "mark" or (piece.kind == "word" and fact is None):
+            parts.append(gap + re.escape(piece.text).replace(r"\ ", " ").replace(r"\-", "-"))
+        else:
+            group = f"(?P<{fact}>" if fact and " " not in fact else "(?:"
+            parts.append(gap + _written(piece.kind, group, {line[place].text for line in lines}))
+    return r"^[ \t]*" + "".join(parts) + (r"[ \t]*$" if ends_line else "")
+
+
+def _written(kind: str, group: str, values: set[str]) -> str:
+    """Return a piece as RE2 reads it, in the forms that its values have."""
+    if kind == "date":
+        return f"{group}{narrowed(DATES, values)})"
+    if kind == "sex":
+        return f"{group}{narrowed(SEXES, values)})\\b"
+    if kind in ("age_sex", "sex_age"):
+        sexes = [value.rsplit(maxsplit=1)[-1] if kind == "age_sex" else value for value in values]
+        sex = narrowed(SEXES, [re.sub(r"[^A-Za-z]|^.*\d", "", value) for value in sexes])
+        unit = "" if all(re.fullmatch(rf"\d+[ /,]*{SEX}", value) for value in values) else _UNIT
+        if kind == "age_sex":
+            return rf"(?P<age>\d{{1,3}}){unit}[ /,]{{0,2}}(?P<sex>{sex})\b"
+        return rf"(?P<sex>{sex})[ /,]{{0,2}}(?P<age>\d{{1,3}})\b"
+    return _WRITTEN[kind].replace("(%s", group)

@@ -1,0 +1,267 @@
+"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats.
+
+Owns what is proposed from what was found. Knows nothing of how it is written, nor of tables' formats.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from clinaudit.templates.learning.groups import group_notes
+from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
+from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, find_labels
+from clinaudit.templates.learning.line_shapes import LinePattern, learn_line_patterns
+from clinaudit.templates.learning.sample import MOST, SampleNote, enough
+from clinaudit.templates.learning.signatures import Signature, choose_signature
+from clinaudit.templates.learning.value_shapes import choose_formats
+from clinaudit.templates.names import FACTS
+from clinaudit.templates.patterns import Pattern
+
+_DATES = ("dob", "visit_date")
+#: Words that head other things too: they place a fact where no other header does.
+_VAGUE = frozenset({"history", "problem", "hx"})
+#: A sentence that fewer of a group's notes have places no fact.
+_SENTENCE_SHARE = 0.2
+#: In non-blank lines: where a note has no known header, no more than this is its banner.
+_LONGEST_BANNER = 15
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedLayout:
+    """One layout that was found, with the number of its patients for all it holds."""
+
+    patients: int
+    headers: ChosenHeaders
+    labels: tuple[LabelUse, ...]
+    #: Patterns and positions of the banner.
+    lines: tuple[LinePattern, ...]
+    #: Expressions for sentences anywhere in the note -> patients.
+    sentences: Mapping[str, int]
+    #: Fact -> headers under which it stands, the most frequent first.
+    under: Mapping[str, tuple[str, ...]]
+    date_formats: tuple[str, ...]
+    #: Whether something tells the order of day and month.
+    order_is_certain: bool
+    signature: Signature | None
+
+    @property
+    def placed(self) -> frozenset[str]:
+        """Facts that have a place."""
+        by_label = {use.fact for use in self.labels if use.fact}
+        by_line = {fact for line in self.lines for fact in line.facts}
+        by_sentence = {fact for regex in self.sentences for fact in Pattern(regex).groups}
+        return frozenset(by_label | by_line | by_sentence | self.under.keys())
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Facts that have none."""
+        return tuple(sorted(FACTS - self.placed))
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedSection:
+    """A section: its header words -> patients over all layouts."""
+
+    name: str
+    headers: Mapping[str, int]
+    leaves: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is proposed for a corpus."""
+
+    patients: int
+    #: In the order in which a note is tried; empty where the notes have no structure that recurs.
+    layouts: tuple[ProposedLayout, ...]
+    #: Patients whose note is of none of them.
+    strays: int
+    sections: tuple[ProposedSection, ...]
+    #: Body systems that stand under several of the sections -> patients.
+    ambiguous: Mapping[str, int]
+    parents: tuple[str, ...]
+    #: Words in a header's place that may be something else -> patients.
+    doubtful: Mapping[str, int]
+
+
+def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
+    """Return what the notes suggest, one note a patient."""
+    least = enough(len(notes))
+    uses = [find_header_uses(note.text) for note in notes]
+    ends = [_banner_end(note.text, use) for note, use in zip(notes, uses, strict=True)]
+    banners = [note.text[:end] for note, end in zip(notes, ends, strict=True)]
+    labels = find_labels(banners, least=least)
+    shapes = [
+        (use.family or "", frozenset(item.label for item in found)) for use, found in zip(uses, labels, strict=True)
+    ]
+    layouts: list[tuple[list[int], ProposedLayout]] = []
+    for members in group_notes(shapes, least=least):
+        chosen = choose_headers([uses[at] for at in members], [ends[at] for at in members], least=least)
+        if chosen is not None:
+            chosen = _without_names(chosen, notes)
+            group = [notes[at] for at in members]
+            layouts.append((members, _layout(group, [banners[at] for at in members], chosen, least=least)))
+    layouts = _signed(layouts, notes)
+    found = tuple(layout for _, layout in layouts)
+    return Proposal(
+        patients=len(notes),
+        layouts=found,
+        strays=len(notes) - sum(layout.patients for layout in found),
+        sections=_sections(found),
+        ambiguous=_ambiguous(found),
+        parents=_parents(found),
+        doubtful=_doubtful(found),
+    )
+
+
+def _banner_end(text: str, use: HeaderUse) -> int:
+    if use.sections_start is not None:
+        return use.sections_start
+    end = filled = 0
+    for line in text.splitlines(keepends=True):
+        if filled == _LONGEST_BANNER or (filled > 1 and not line.strip()):
+            break
+        filled += bool(line.strip())
+        end += len(line)
+    return end
+
+
+def _without_names(chosen: ChosenHeaders, notes: Sequence[SampleNote]) -> ChosenHeaders:
+    """Leave out lines that a table says are somebody's name, or a place's."""
+    names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
+    return replace(
+        chosen,
+        patients={header: found for header, found in chosen.patients.items() if header not in names},
+        doubtful={header: found for header, found in chosen.doubtful.items() if header not in names},
+    )
+
+
+def _layout(
+    notes: Sequence[SampleNote], banners: Sequence[str], chosen: ChosenHeaders, *, least: int
+) -> ProposedLayout:
+    labels = find_labels(banners, least=least)
+    uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
+    by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
+    lines = learn_line_patterns(notes, banners, placed=by_label, least=least)
+    placed = by_label | {fact for line in lines for fact in line.facts}
+    sentences: dict[str, int] = {}
+    for regex in known_words().sentences:
+        pattern = Pattern(regex)
+        found = sum(pattern.found_in(note.text) for note in notes)
+        if found >= max(least, _SENTENCE_SHARE * len(notes)) and placed.isdisjoint(pattern.groups):
+            sentences[regex] = found
+    formats, certain = _formats(notes, banners, labels, uses, lines)
+    return ProposedLayout(
+        patients=len(notes),
+        headers=chosen,
+        labels=tuple(uses),
+        lines=tuple(lines),
+        sentences=sentences,
+        under=_facts_under(chosen, {use.fact for use in uses if use.fact}),
+        date_formats=formats or ("%Y-%m-%d",),
+        order_is_certain=certain,
+        signature=None,
+    )
+
+
+def _facts_under(chosen: ChosenHeaders, labelled: Collection[str]) -> dict[str, tuple[str, ...]]:
+    by_fact: dict[str, list[str]] = {}
+    for header in sorted(chosen.patients, key=lambda header: (-chosen.patients[header], header)):
+        known = known_words().headers.get(header)
+        if known is not None and known.fact is not None and known.fact not in labelled:
+            by_fact.setdefault(known.fact, []).append(header)
+    return {
+        fact: tuple(header for header in headers if header == headers[0] or header not in _VAGUE)
+        for fact, headers in by_fact.items()
+    }
+
+
+def _formats(
+    notes: Sequence[SampleNote],
+    banners: Sequence[str],
+    labels: Sequence[Sequence[LabelledValue]],
+    uses: Sequence[LabelUse],
+    lines: Sequence[LinePattern],
+) -> tuple[tuple[str, ...], bool]:
+    fact_of = {use.label: use.fact for use in uses if use.fact in _DATES}
+    patterns = [Pattern(line.regex) for line in lines if line.regex and not set(line.facts).isdisjoint(_DATES)]
+    values: list[str] = []
+    known: dict[str, list[date]] = {}
+    for note, banner, of_note in zip(notes, banners, labels, strict=True):
+        held = [(fact, item.value) for item in of_note if (fact := fact_of.get(item.label))]
+        for pattern in patterns:
+            held += [(fact, banner[slice(*at)]) for fact, at in pattern.spans(banner).items() if fact in _DATES]
+        for fact, value in held:
+            values.append(value)
+            if isinstance(said := note.known.get(fact), date):
+                known.setdefault(value, []).append(said)
+    return choose_formats(values, known)
+
+
+def _signed(
+    layouts: Sequence[tuple[list[int], ProposedLayout]], notes: Sequence[SampleNote]
+) -> list[tuple[list[int], ProposedLayout]]:
+    """Return the layouts that can be told from the others, each with what tells it; one that cannot comes last."""
+    if len(layouts) == 1:
+        return list(layouts)
+    signed: list[tuple[list[int], ProposedLayout]] = []
+    unsigned: list[tuple[list[int], ProposedLayout]] = []
+    texts = [note.text for note in notes]
+    for members, layout in layouts:
+        labels = [use.label for use in layout.labels]
+        signature = choose_signature(texts, members, labels=labels, headers=tuple(layout.headers.patients))
+        (signed if signature else unsigned).append((members, replace(layout, signature=signature)))
+    return [*signed, *unsigned[:1]]
+
+
+def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
+    """Return the sections in the order of their headers; a word that is a fact's label somewhere is no header."""
+    labels = {use.label for layout in layouts for use in layout.labels if use.fact}
+    counts = Counter[str]()
+    named: dict[str, tuple[str, bool]] = {}
+    for layout in layouts:
+        fact_of = {header: fact for fact, headers in layout.under.items() for header in headers}
+        for header, found in layout.headers.patients.items():
+            if header in labels or header in known_words().ambiguous:
+                continue
+            counts[header] += found
+            named.setdefault(header, _section_of(header, fact_of.get(header)))
+    sections: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+    for header, (name, is_leaf) in named.items():
+        sections.setdefault(name, ({}, {}))[is_leaf][header] = counts[header]
+    return tuple(
+        # A section of leaves alone would have no header to open it.
+        ProposedSection(name, headers or leaves, leaves if headers else {})
+        for name, (headers, leaves) in sections.items()
+    )
+
+
+def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
+    of_fact = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Illness"}.get(fact or "")
+    known = known_words().headers.get(header)
+    if of_fact is not None:
+        return of_fact, False
+    return (known.section, known.is_leaf) if known is not None else (header.title(), False)
+
+
+def _ambiguous(layouts: Sequence[ProposedLayout]) -> dict[str, int]:
+    counts = Counter[str]()
+    for layout in layouts:
+        counts.update({header: n for header, n in layout.headers.patients.items() if header in known_words().ambiguous})
+    return dict(counts)
+
+
+def _parents(layouts: Sequence[ProposedLayout]) -> tuple[str, ...]:
+    names = {section.name for section in _sections(layouts)}
+    return tuple(name for name in known_words().parents if name in names)
+
+
+def _doubtful(layouts: Sequence[ProposedLayout]) -> dict[str, int]:
+    taken = {header for layout in layouts for header in layout.headers.patients}
+    taken |= {use.label for layout in layouts for use in layout.labels}
+    counts = Counter[str]()
+    for layout in layouts:
+        counts.update({header: found for header, found in layout.headers.doubtful.items() if header not in taken})
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

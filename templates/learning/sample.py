@@ -1,0 +1,40 @@
+"""What a profile is learned from: one note a patient, with what the tables say; and how often a text must recur.
+
+Owns the threshold below which nothing of a note may enter a profile. Knows nothing of headers or layouts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from math import ceil
+
+#: A word of the notes enters a profile only where this share of the patients, and no fewer patients than this, have
+#: it: a profile may be shared, and must hold the name or diagnosis of nobody.
+MINIMUM_SHARE = 0.05
+MINIMUM_PATIENTS = 5
+#: What most of a group have is a property of the group.
+MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SampleNote:
+    """One patient's latest note."""
+
+    #: Line feeds only.
+    text: str
+    #: Fact id -> what a table says about the patient or the visit.
+    known: Mapping[str, str | date]
+
+
+def enough(patients: int) -> int:
+    """Return how many of `patients` must have a text for it to enter a profile."""
+    return max(MINIMUM_PATIENTS, ceil(MINIMUM_SHARE * patients))
+
+
+def frequency_class(found: int, patients: int) -> str:
+    """Return a share of patients as a comment says it."""
+    share = found / patients if patients else 0.0
+    for least, words in ((0.95, "nearly all patients"), (0.5, "most patients"), (0.2, "some patients")):
+        if share >= least:
+            return f"{words} ({share:.0%})"
+    return f"few patients ({share:.0%})"

@@ -1,0 +1,63 @@
+"""What tells the notes of one layout from all others: a first line, a label or a header that they alone have.
+
+Owns the choice. Knows nothing of facts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clinaudit.templates.patterns import Pattern
+
+#: At least this share of the layout's notes has its signature, and at most this share of the others.
+_OWN = 0.98
+_OTHERS = 0.005
+_MARKS = r"[ \t#*_\[•-]*"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An expression that tells a layout."""
+
+    regex: str
+    #: Patients of the layout that have it, and of the others.
+    own: int
+    others: int
+
+
+def choose_signature(
+    texts: Sequence[str], members: Sequence[int], *, labels: Sequence[str], headers: Sequence[str]
+) -> Signature | None:
+    """Return what best tells the members from the other texts, the first of those as good; None where nothing does."""
+    inside = frozenset(members)
+    best: Signature | None = None
+    for regex in _candidates([texts[at] for at in members], labels, headers):
+        pattern = Pattern(regex)
+        found = [pattern.found_in(text) for text in texts]
+        own = sum(found[at] for at in members)
+        others = sum(found) - own
+        if own < _OWN * len(inside) or others > _OTHERS * (len(texts) - len(inside)):
+            continue
+        if best is None or own - others > best.own - best.others:
+            best = Signature(regex, own, others)
+    return best
+
+
+def _candidates(texts: Sequence[str], labels: Sequence[str], headers: Sequence[str]) -> Iterator[str]:
+    first_lines = Counter(text.strip().partition("\n")[0].strip() for text in texts)
+    line, found = first_lines.most_common(1)[0]
+    if line and found >= _OWN * len(texts):
+        yield f"^[ \\t]*{_escaped(line)}[ \\t]*$"
+    for label in labels:
+        yield f"^{_MARKS}(?i:{_escaped(label)})[ \\t*_]*:"
+    # Case counts: "PLAN" and "Plan" are of two layouts.
+    for header in headers:
+        for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):
+            yield f"^{_MARKS}{_escaped(written)}\\b"
+    for left, right in zip(labels, labels[1:], strict=False):
+        yield f"^{_MARKS}(?i:{_escaped(left)})[ \\t*_]*:[^\\n]*(?i:{_escaped(right)})[ \\t*_]*:"
+
+
+def _escaped(text: str) -> str:
+    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-").replace(r"\/", "/")

@@ -1,0 +1,126 @@
+"""What a value in a banner looks like: a date, an age, a sex, a clinician, a place; and which dates a site writes.
+
+Owns the shapes, and the choice of date formats. Knows nothing of labels or layouts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+
+from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_date
+from clinaudit.templates.learning.sample import MOST
+
+#: Every format that a proposal may name; those that differ in the order of day and month alone stand for each other.
+_FORMATS = tuple(
+    dict.fromkeys((*NAMED_FORMATS["month_first"], *NAMED_FORMATS["day_first"], "%Y/%m/%d", "%d %B, %Y", "%Y%m%d"))
+)
+_DAY_FIRST = frozenset(form for form in NAMED_FORMATS["day_first"] if other_order(form) is not None)
+#: In RE2 and in Python alike, but for `\pL`, which Python has no word for.
+DATES = (
+    r"\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}",
+    r"\d{1,2}[ -][A-Z][a-z]{2,8}\.?[ -]\d{2,4}",
+    r"[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}",
+)
+DATE = f"(?:{'|'.join(DATES)})"
+AGE = r"\d{1,3}(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b|-year-old\b)?"
+SEXES = ("[Ff]emale|[Mm]ale", "FEMALE|MALE", "[Ww]oman|[Mm]an", "[MF]")
+SEX = f"(?:{'|'.join(SEXES)})"
+TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
+_CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? (?:MD|M\.D\.|DO|NP|PA|PA-C|RN|MBBS|MRCGP|FRCP)\.?")
+PLACE_WORD = (
+    r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit)"
+)
+_PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
+_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? [^\W\d_a-z][\w.'’-]*){1,3}")
+#: Dates over more years than this are of births, not of visits.
+_VISIT_YEARS = 25
+
+
+def shape_of(values: Sequence[str]) -> str | None:
+    """Return the fact whose shape most of the values have, or None; dates are births where they spread over decades."""
+    days = [day for value in values if (day := any_date(value)) is not None]
+    if len(days) > MOST * len(values):
+        return "dob" if max(days).year - min(days).year > _VISIT_YEARS else "visit_date"
+    shapes: tuple[tuple[str, re.Pattern[str]], ...] = (
+        ("sex", re.compile(SEX)),
+        ("age", re.compile(AGE)),
+        ("provider", _CLINICIAN),
+        ("practice", _PLACE),
+    )
+    for fact, shape in shapes:
+        if _share(values, shape) > MOST:
+            return fact
+    # Names of patients differ; one that most have is that of a place or of a clinician.
+    differ = bool(values) and max(Counter(values).values()) <= MOST * len(values)
+    return "name" if differ and _share(values, _NAME) > MOST else None
+
+
+def fits(fact: str, values: Sequence[str]) -> bool:
+    """Whether most of the values can be of a fact; a place or a clinician may be written in any way."""
+    if fact in ("dob", "visit_date"):
+        return sum(any_date(value) is not None for value in values) > MOST * len(values)
+    shape = {"sex": re.compile(SEX, re.IGNORECASE), "age": re.compile(AGE)}.get(fact)
+    return shape is None or _share(values, shape) > MOST
+
+
+def same(fact: str, value: str, known: str | date) -> bool:
+    """Whether a note's value is what a table says."""
+    if isinstance(known, date):
+        return any(read_date(value, (form,)) == known for form in _FORMATS)
+    if fact == "sex":
+        return value[:1].lower() == known[:1].lower() and re.fullmatch(SEX, value, re.IGNORECASE) is not None
+    if fact == "age":
+        return re.fullmatch(AGE, value) is not None and value.startswith(known)
+    return _words(value) == _words(known)
+
+
+def any_date(text: str) -> date | None:
+    """Return the date that `text` is in some format; the order of day and month may be the wrong one."""
+    return read_date(text, _FORMATS)
+
+
+def choose_formats(values: Iterable[str], known: Mapping[str, Iterable[date]]) -> tuple[tuple[str, ...], bool]:
+    """Return the formats that dates are written in, the most frequent first, and whether their order is certain.
+
+    `known` gives for a value the dates that a table has in its place. Where nothing tells day from month, the order is
+    the American one, and not certain.
+    """
+    found = list(values)
+    counts = Counter(form for value in found for form in _FORMATS if read_date(value, (form,)) is not None)
+    votes = Counter[bool]()
+    for value in found:
+        readings = [form for form in counts if other_order(form) is not None and read_date(value, (form,)) is not None]
+        told = [form for form in readings if read_date(value, (form,)) in set(known.get(value, ()))]
+        orders = {form in _DAY_FIRST for form in told or readings}
+        if len(orders) == 1:
+            votes[orders.pop()] += 1
+    day_first = votes[True] > votes[False]
+    chosen: list[str] = []
+    left = found
+    while left:
+        usable = [form for form in counts if other_order(form) is None or (form in _DAY_FIRST) == day_first]
+        gain = {form: sum(read_date(value, (form,)) is not None for value in left) for form in usable}
+        best = max(usable, key=lambda form: gain[form], default=None)
+        if best is None or gain[best] == 0:
+            break
+        chosen.append(best)
+        left = [value for value in left if read_date(value, (best,)) is None]
+    numeric = any(other_order(form) is not None for form in chosen)
+    return tuple(chosen), not numeric or votes.total() > 0
+
+
+def narrowed(forms: Sequence[str], values: Iterable[str]) -> str:
+    """Return as one expression those of the forms that some value has; all of them where none is enough."""
+    found = set(values)
+    used = [form for form in forms if any(re.fullmatch(form, value) for value in found)]
+    chosen = used if used and all(re.fullmatch("|".join(used), value) for value in found) else forms
+    return chosen[0] if len(chosen) == 1 and "|" not in chosen[0] else f"(?:{'|'.join(chosen)})"
+
+
+def _share(values: Sequence[str], shape: re.Pattern[str]) -> float:
+    return sum(shape.fullmatch(value) is not None for value in values) / len(values) if values else 0.0
+
+
+def _words(text: str) -> list[str]:
+    return sorted(re.findall(r"[^\W_]+", text.lower()))
