@@ -29,6 +29,7 @@ from clinaudit.audit.commands.purge import purge
 from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import report
 from clinaudit.audit.commands.show import show
+from clinaudit.audit.commands.template import template
 from clinaudit.audit.commands.verify import verify
 from clinaudit.audit.console.streams import warn
 from clinaudit.errors import ClinauditError, StorageError
@@ -115,6 +116,7 @@ for _command in (
     compare,
     gate,
     policy,
+    template,
     judge_check,
     evidence,
     index,

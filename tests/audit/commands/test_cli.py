@@ -325,6 +325,8 @@ def loaded_by(program: str) -> tuple[str, list[str]]:
         "policy",
         "policy list",
         "policy show",
+        "template",
+        "template learn",
         "judge-check",
         "ray-node",
     ],

@@ -1,0 +1,44 @@
+"""`clinaudit template`: note-template profiles. Owns its subcommands and what they print; learns nothing itself."""
+
+from pathlib import Path
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say
+
+
+@click.group()
+def template() -> None:
+    """Propose a profile of your notes' layout.
+
+    \b
+    Example:
+      clinaudit template learn corpus/ --out ours.toml
+    """
+
+
+@template.command()
+@click.argument("corpus", type=PATH)
+@click.option("--out", type=PATH, metavar="PROFILE", required=True, help="New file for the profile.")
+def learn(corpus: Path, out: Path) -> int:
+    """Propose a note-template profile for CORPUS: headers, labels and layouts that recur in its notes.
+
+    The profile is TOML with comments that say for how many patients each entry was found. A word of the notes enters it
+    only where at least 5% of the patients, and no fewer than 5, have it. Review it before you use it, and before it
+    leaves this machine. A file that exists is never overwritten.
+
+    \b
+    Example:
+      clinaudit template learn corpus/ --out ours.toml
+      clinaudit check corpus/ --template ours.toml
+    """
+    from clinaudit.priors.learned_profile import learn_profile
+
+    say(learn_profile(corpus, out).preview)
+    say(
+        f"profile: {out}\n"
+        "It is a proposal: read it, mend what is wrong, and run clinaudit check with it.\n"
+        "Its words are those of your notes: review it before it leaves this machine."
+    )
+    return 0

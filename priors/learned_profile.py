@@ -1,0 +1,125 @@
+"""A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
+
+Owns which notes are read for it, its file, and the preview. Knows nothing of how a profile is learned. The preview
+holds words of the profile and counts; never a note's text or a patient's name.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.fragments import quote_opening
+from clinaudit.priors.profile_fit import ProfileFit, measure_fit
+from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.templates.learning.profile_text import profile_text
+from clinaudit.templates.learning.proposal import Proposal, propose_profile
+from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, SampleNote
+from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.sections import normalize_newlines
+
+#: More notes tell no more about how they are laid out.
+MOST_PATIENTS = 2000
+#: A profile may name a site's headers; it is for its owner alone until it has been reviewed.
+_FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedProfile:
+    """A profile that was written, and what it finds."""
+
+    proposal: Proposal
+    profile: NoteProfile
+    fit: ProfileFit
+    #: What `clinaudit template learn` prints.
+    preview: str
+
+
+def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
+    """Write the profile that the latest notes of a corpus suggest to the new file `out`.
+
+    Raises `BadInputError` where `out` exists, or the notes share no headers; and as `read_corpus` does.
+    """
+    if out.exists() or out.is_symlink():
+        raise BadInputError(f"{out.name} exists, and is not overwritten; give --out another name, or move the file away")
+    if not out.parent.is_dir():
+        raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
+    corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
+    patients = _spread(tuple(corpus.patients))
+    proposal = propose_profile([_sample(corpus, patient_id) for patient_id in patients])
+    if not proposal.layouts:
+        raise BadInputError(
+            f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
+            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can quote "
+            "a note; if your notes have headers that a reader sees, write a profile by hand (docs/note-templates.md)"
+        )
+    _write(out, profile_text(proposal))
+    profile = load_profile(out)
+    facts = read_facts(corpus, profile, patients)
+    fit = measure_fit(facts, profile)
+    shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+
+
+def _spread(patients: Sequence[str]) -> list[str]:
+    """Return the patients, or as many as are read of a large corpus, evenly over all."""
+    if len(patients) <= MOST_PATIENTS:
+        return list(patients)
+    return [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]
+
+
+def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
+    patient, latest = corpus.patients[patient_id], corpus.latest_note(patient_id)
+    said: dict[str, str | date | None] = {
+        "name": patient.name,
+        "dob": patient.dob,
+        "age": None if patient.age is None or patient.age_is_pooled else str(patient.age),
+        "sex": patient.sex,
+        "marital_status": patient.marital_status,
+        "occupation": patient.occupation,
+        "visit_date": latest.visit_date,
+        "provider": latest.provider,
+        "practice": latest.practice,
+    }
+    return SampleNote(normalize_newlines(latest.text), {fact: value for fact, value in said.items() if value})
+
+
+def _write(out: Path, text: str) -> None:
+    # Exclusive: a file that another process made meanwhile is not overwritten either.
+    handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _preview(
+    proposal: Proposal, profile: NoteProfile, fit: ProfileFit, facts: Mapping[str, PatientFacts], corpus_patients: int
+) -> list[str]:
+    read = f"Read the latest note of {proposal.patients} patients"
+    lines = [f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."]
+    if proposal.strays:
+        lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
+    rules = {layout.name: layout for layout in profile.layouts}
+    for item in fit.layouts:
+        lines.append(f"\nLayout {item.layout}: {item.patients} patients, {item.with_header} with a header")
+        lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
+        placed = rules[item.layout].placed if item.layout in rules else profile.layouts[-1].placed
+        lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in placed) or 'none'}")
+    lines.append("\nPatients for whom a prompt would be the note's own beginning, with all facts of the tier that have a place:")
+    for tier in TIERS:
+        if tier.is_fragment:
+            openings = [quote_opening(known, tier) for known in facts.values()]
+            unbroken = sum(not isinstance(opening, str) and opening.unbroken for opening in openings)
+            lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
+    lines += ["\nTo look at (all findings: clinaudit check with this profile):"]
+    problems = [f"  {finding.text}" for finding in fit.findings if finding.level == "problem"]
+    uncertain = [
+        f"  layout {name}: no date tells day from month; the profile takes the month first"
+        for name, layout in zip(rules, proposal.layouts, strict=True)
+        if not layout.order_is_certain
+    ]
+    return [*lines, *(uncertain + problems or ["  nothing"])]
