@@ -107,8 +107,7 @@ def _preview(
     for item in fit.layouts:
         lines.append(f"\nLayout {item.layout}: {item.patients} patients, {item.with_header} with a header")
         lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
-        placed = rules[item.layout].placed if item.layout in rules else profile.layouts[-1].placed
-        lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in placed) or 'none'}")
+        lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
     lines.append("\nPatients for whom a prompt would be the note's own beginning, with all facts of the tier that have a place:")
     for tier in TIERS:
         if tier.is_fragment:

@@ -4,12 +4,12 @@ Owns the search in every style, and the choice of the styles that a group of not
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
-from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
 from clinaudit.templates.learning.sample import MOST
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
@@ -22,10 +22,14 @@ _SET_OFF = (
 _UNMARKED = ("lead_in", "inline")
 #: Styles whose unknown words are headers too: items of lists and lines with a colon are more often something else.
 _STANDALONE = frozenset({"markdown", "brackets", "capitals", "title_case"})
+#: Styles whose mark alone makes a header.
+_MARKED = frozenset({"markdown", "brackets"})
 #: Notes are of one family where they set headers off alike, but for the colon.
 _FAMILY = {**{style: style for style in STYLES}, **dict.fromkeys(("capitals", "capitals_colon", "title_case"), "colon")}
 #: A note with fewer known headers has none that a proposal could rest on.
 _FEW = 2
+#: Letters of an abbreviation.
+_SHORT = 4
 #: A style must explain this share of a group's headers to be proposed beside another.
 _BESIDE = 0.1
 #: Of two styles the narrower is proposed where it explains this share of what the other does.
@@ -58,16 +62,45 @@ def find_header_uses(text: str) -> HeaderUse:
         for header, span in finder.find(text):
             places.setdefault(header, {}).setdefault(style, span.start)
     anchors = frozenset(known_words().anchors)
-    known = {header: styles for header, styles in places.items() if header in anchors}
-    for stage in (_SET_OFF, _UNMARKED[:1], _UNMARKED[1:]):
-        counts = Counter(_FAMILY[style] for styles in known.values() for style in {*stage} & styles.keys())
-        within = {header: styles for header, styles in known.items() if not styles.keys().isdisjoint(stage)}
-        if len(within) >= _FEW:
-            # Every header in capitals fits `colon` too where a colon follows it, so that ties are rare; the first wins.
-            family = max(dict.fromkeys(_FAMILY[style] for style in stage), key=lambda name: counts[name])
-            start = min(at for styles in within.values() for style, at in styles.items() if style in stage)
-            return HeaderUse(places, family, start)
-    return HeaderUse(places, None, None)
+    known = {header: frozenset(styles) for header, styles in places.items() if header in anchors}
+    stage = _stage(known.items())
+    within = {header: styles & {*stage} for header, styles in known.items() if styles & {*stage}}
+    if len(within) < _FEW:
+        return HeaderUse(places, None, None)
+    counts = Counter(_FAMILY[style] for styles in within.values() for style in styles)
+    # `lead_in` and `inline` explain what others do too; the first of equals counts.
+    family = max(dict.fromkeys(_FAMILY[style] for style in stage), key=lambda name: counts[name])
+    family = _FAMILY[stage[-1]] if stage != _SET_OFF else family
+    starts = [places[header][style] for header, styles in within.items() for style in styles]
+    # Words that hint at a fact, or that are marked as the known headers are, may stand before the first of these.
+    starts += [
+        at
+        for header, styles in places.items()
+        for style, at in styles.items()
+        if _FAMILY[style] == family and fact_of_label(header) is None
+        if family in _MARKED or fact_of_header(header) is not None
+    ]
+    return HeaderUse(places, family, min(starts))
+
+
+def _stage(known: Iterable[tuple[str, frozenset[str]]]) -> tuple[str, ...]:
+    """Return the styles that explain known headers: those that set them off, unless another explains twice as many."""
+    held = [(header, styles) for header, styles in known]
+    set_off = sum(not styles.isdisjoint(_SET_OFF) for _, styles in held)
+    for style in _UNMARKED:
+        # Long words that lead a line are prose more often ("History repeats itself").
+        beside = sum(
+            style in styles and styles.isdisjoint(_SET_OFF) and (style == "inline" or is_shorthand(header))
+            for header, styles in held
+        )
+        if beside > set_off:
+            return (*_SET_OFF, style)
+    return _SET_OFF
+
+
+def is_shorthand(header: str) -> bool:
+    """Whether a header is an abbreviation, as doctors write them: HPC, C/O."""
+    return len(header) <= _SHORT or "/" in header
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,30 +159,29 @@ def _choose_styles(
     below: Sequence[Mapping[str, Mapping[str, int]]], wanted: frozenset[str], least: int
 ) -> tuple[str, ...]:
     """Return the fewest styles that explain where the wanted headers stand."""
-    for stage in (_SET_OFF, _UNMARKED[:1], _UNMARKED[1:]):
-        pairs = {
-            (index, header): styles.keys() & set(stage)
-            for index, note in enumerate(below)
-            for header, styles in note.items()
-            if header in wanted and not styles.keys().isdisjoint(stage)
-        }
-        of_note = Counter(index for index, _ in pairs)
-        if sum(found >= _FEW for found in of_note.values()) < max(least, MOST * len(below)):
-            continue
-        chosen: list[str] = []
-        left = dict(pairs)
-        while left:
-            gain = Counter(style for styles in left.values() for style in styles)
-            # A narrow style that explains as much but for a few is the safer one: it takes less prose for headers.
-            most = max(gain.values())
-            best = next(style for style in stage if gain[style] >= _AS_MUCH * most)
-            if gain[best] < max(least, _BESIDE * len(pairs)):
-                break
-            chosen.append(best)
-            left = {pair: styles for pair, styles in left.items() if best not in styles}
-        if chosen:
-            return tuple(style for style in STYLES if style in chosen)
-    return ()
+    held = [
+        (index, header, frozenset(styles))
+        for index, note in enumerate(below)
+        for header, styles in note.items()
+        if header in wanted
+    ]
+    stage = _stage((header, styles) for _, header, styles in held)
+    left = [(index, header, styles & {*stage}) for index, header, styles in held if styles & {*stage}]
+    of_note = Counter(index for index, _, _ in left)
+    if sum(found >= _FEW for found in of_note.values()) < max(least, MOST * len(below)):
+        return ()
+    chosen: list[str] = []
+    total = len(left)
+    while left:
+        gain = Counter(style for _, _, styles in left for style in styles)
+        # A narrow style that explains as much but for a few is the safer one: it takes less prose for headers.
+        most = max(gain.values())
+        best = next(style for style in stage if gain[style] >= _AS_MUCH * most)
+        if gain[best] < max(least, _BESIDE * total):
+            break
+        chosen.append(best)
+        left = [item for item in left if best not in item[2]]
+    return tuple(style for style in STYLES if style in chosen)
 
 
 def _count(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[str]) -> Counter[str]:

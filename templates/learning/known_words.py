@@ -4,7 +4,7 @@ Owns their union. A word that is a label of who, when or where in one profile is
 nothing of notes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -25,9 +25,26 @@ _TELLING = (
     ("sex", ("sex", "gender")),
     ("age", ("age",)),
     ("provider", ("clinician", "provider", "physician", "doctor", "consultant", "gp", "seen by", "practitioner")),
-    ("practice", ("location", "clinic", "practice", "surgery", "site", "facility", "hospital", "ward", "department")),
+    (
+        "practice",
+        (
+            *("location", "clinic", "practice", "surgery", "site", "facility", "hospital", "ward", "department"),
+            *("team", "branch", "office"),
+        ),
+    ),
     ("name", ("name", "patient", "client")),
 )
+#: Likewise for headers below the banner.
+_TELLING_HEADERS = (
+    ("hpi", ("present illness", "presenting illness", "current illness", "interval history")),
+    ("chief_complaint", ("complaint", "complaints", "presenting problem", "reason for", "presents with")),
+    ("medications", ("medication", "medications", "drugs", "medicines", "prescribed")),
+)
+#: Headers that no shipped profile has, and that many sites do.
+_FURTHER = {
+    **dict.fromkeys(("a/p", "a&p", "assessment/plan", "assessment & plan"), "Assessment and Plan"),
+    **dict.fromkeys(("pe", "p/e"), "Physical Exam"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,8 @@ def known_words() -> KnownWords:
         for header, section, is_leaf in _headers(document):
             if header not in labels:
                 headers.setdefault(header, KnownHeader(section, is_leaf, facts.get(header)))
+    for header, name in _FURTHER.items():
+        headers.setdefault(header, KnownHeader(name, is_leaf=False, fact=None))
     return KnownWords(
         headers=MappingProxyType(headers),
         labels=MappingProxyType(labels),
@@ -103,8 +122,18 @@ def fact_of_label(label: str) -> str | None:
     exact = known_words().labels.get(label)
     if exact is not None:
         return exact
-    words = f" {' '.join(label.replace(chr(39), ' ').replace('/', ' ').split())} "
-    return next((fact for fact, telling in _TELLING if any(f" {word} " in words for word in telling)), None)
+    return _told(label, _TELLING)
+
+
+def fact_of_header(header: str) -> str | None:
+    """Return the fact that stands under a header, as its words say, or None."""
+    known = known_words().headers.get(header)
+    return known.fact if known is not None else _told(header, _TELLING_HEADERS)
+
+
+def _told(name: str, facts: Iterable[tuple[str, Iterable[str]]]) -> str | None:
+    words = f" {' '.join(name.replace(chr(39), ' ').replace('/', ' ').split())} "
+    return next((fact for fact, telling in facts if any(f" {word} " in words for word in telling)), None)
 
 
 def _headers(document: Mapping[str, Any]) -> list[tuple[str, str, bool]]:

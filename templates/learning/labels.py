@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from clinaudit.templates.learning.known_words import fact_of_label, known_words
 from clinaudit.templates.learning.sample import MOST, SampleNote
@@ -29,6 +28,9 @@ class LabelledValue:
     #: Lower-case, without its colon.
     label: str
     value: str
+    #: Line of the banner, from 0, and where in it the label starts, in characters.
+    line: int
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,13 @@ def _values(matches: Sequence[tuple[int, re.Match[str]]], counts: Counter[str], 
         frequent = [item for item in suffixes if counts[item] >= max(least, _AS_FREQUENT * counts[suffixes[0]])]
         if frequent:
             chosen.append((line, match, frequent[-1]))
+    starts = [match.end("words") - len(label) for _, match, label in chosen]
     found: list[LabelledValue] = []
-    for (line, match, label), following in zip_longest(chosen, chosen[1:]):
-        if following is not None and following[0] == line:
-            value = match.string[match.end() : following[1].end("words") - len(following[2])].strip(_GAP)
-        else:
-            value = match.string[match.end() :].strip(" \t")
+    for place, (line, match, label) in enumerate(chosen):
+        is_last = place + 1 == len(chosen) or chosen[place + 1][0] != line
+        text = match.string[match.end() :] if is_last else match.string[match.end() : starts[place + 1]]
+        value = text.strip(" \t" if is_last else _GAP)
         if value.endswith(")") and "(" not in value:
             value = value[:-1].rstrip()
-        found.append(LabelledValue(label, value))
+        found.append(LabelledValue(label, value, line, starts[place]))
     return found

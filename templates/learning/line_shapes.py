@@ -6,9 +6,12 @@ nothing of labels or headers. Words that not most patients have never enter a pa
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
+from clinaudit.templates.learning.known_words import fact_of_label
+from clinaudit.templates.learning.labels import LabelledValue
 from clinaudit.templates.learning.sample import MOST, SampleNote
 from clinaudit.templates.learning.value_shapes import (
     AGE,
@@ -60,6 +63,11 @@ _WRITTEN = {
 }
 #: A line that holds one of these alone looks like many others: it is told by its place.
 _PLAIN = frozenset({"name", "place"})
+_WORD = re.compile(r"[^\W_][\w.'’-]*|[^\w\s]+")
+#: Words of a banner that stand for themselves; a frequent given name must not be among them.
+_COMMON = 0.9
+#: Label before, label after, pieces.
+_Key = tuple[str, str, tuple[tuple[str, str, bool], ...]]
 #: A line of fewer of a group's patients is a matter of chance.
 _SHARE = 0.2
 _BIRTH = frozenset({"dob", "d.o.b", "born", "birth"})
@@ -89,37 +97,62 @@ class LinePattern:
     patients: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A part of a banner line: behind a label, or before the first one of its line."""
+
+    #: None where no label stands before it.
+    label: str | None
+    text: str
+    #: The label after it; None at the end of its line.
+    following: str | None
+
+
 def learn_line_patterns(
-    notes: Sequence[SampleNote], banners: Sequence[str], *, placed: Collection[str], least: int
+    notes: Sequence[SampleNote],
+    banners: Sequence[str],
+    labels: Sequence[Sequence[LabelledValue]],
+    *,
+    placed: Mapping[str, str],
+    least: int,
 ) -> list[LinePattern]:
-    """Return patterns for the banner lines of a group of notes that hold facts that nothing places yet."""
-    words = _common_words(banners)
-    shapes: dict[tuple[tuple[str, str, bool], ...], list[tuple[int, list[Piece]]]] = {}
+    """Return patterns for the parts of banner lines that hold facts that nothing places yet.
+
+    `placed` are the facts that labels place, by label: what stands behind these is not looked at.
+    """
+    words = _common_words(banners, notes)
+    shapes: dict[_Key, list[tuple[int, list[Piece]]]] = {}
     for index, banner in enumerate(banners):
         seen = set()
-        for line in banner.split("\n"):
-            pieces = list(_pieces(line, notes[index], words))
-            key = tuple((item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces)
+        for segment in _segments(banner, labels[index]):
+            if segment.label in placed:
+                continue
+            pieces = list(_pieces(segment.text, notes[index], words))
+            shape = tuple((item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces)
+            key = (segment.label or "", segment.following or "", shape)
             if pieces and key not in seen:
                 seen.add(key)
                 shapes.setdefault(key, []).append((index, pieces))
     found: list[LinePattern] = []
-    known = set(placed)
+    known = set(placed.values())
     for key, lines in sorted(shapes.items(), key=lambda item: (-len(item[1]), item[0])):
         if len(lines) < max(least, _SHARE * len(banners)):
             break
-        facts = _facts(lines, notes, known)
+        label, following, shape = key
+        facts = _facts(label, lines, notes, known)
         named = tuple(name for fact in facts if fact for name in fact.split(" "))
         if not named:
             continue
-        if len(key) == 1 and key[0][0] in _PLAIN:
-            position = _position(lines, banners)
+        if len(shape) == 1 and shape[0][0] in _PLAIN and not label:
+            position = None if following else _position(lines, banners)
             if position is not None:
                 found.append(LinePattern(None, position, named, len(lines)))
                 known |= set(named)
         else:
             # Another spelling of the same line may find the same facts for other patients: they stay open.
-            found.append(LinePattern(_write([pieces for _, pieces in lines], facts), None, named, len(lines)))
+            regex = _write([pieces for _, pieces in lines], facts, label=label, following=following)
+            if regex not in {line.regex for line in found}:
+                found.append(LinePattern(regex, None, named, len(lines)))
     return found
 
 
@@ -136,9 +169,19 @@ def _position(lines: Sequence[tuple[int, Sequence[Piece]]], banners: Sequence[st
     return best if best is not None and places[best] > MOST * len(lines) else None
 
 
-def _common_words(banners: Sequence[str]) -> frozenset[str]:
-    counts = Counter(word for banner in banners for word in set(re.findall(r"[^\W_][\w.'’-]*|[^\w\s]+", banner)))
-    return frozenset(word for word, found in counts.items() if found > MOST * len(banners))
+def _segments(banner: str, labels: Sequence[LabelledValue]) -> Iterator[_Segment]:
+    for number, line in enumerate(banner.split("\n")):
+        own = [item for item in labels if item.line == number]
+        yield _Segment(None, line[: own[0].start] if own else line, own[0].label if own else None)
+        for item, following in zip_longest(own, own[1:]):
+            yield _Segment(item.label, item.value, following.label if following else None)
+
+
+def _common_words(banners: Sequence[str], notes: Sequence[SampleNote]) -> frozenset[str]:
+    """Return the words and marks that nearly all banners have, but for those of names in a table."""
+    counts = Counter(word for banner in banners for word in set(_WORD.findall(banner)))
+    names = {word for note in notes for said in note.known.values() if isinstance(said, str) for word in _WORD.findall(said)}
+    return frozenset(word for word, found in counts.items() if found > _COMMON * len(banners) and word not in names)
 
 
 def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Piece]:
@@ -190,7 +233,7 @@ def _known_spans(line: str, note: SampleNote) -> Iterator[tuple[str, Span]]:
 
 
 def _facts(
-    lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[SampleNote], known: set[str]
+    label: str, lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[SampleNote], known: set[str]
 ) -> list[str | None]:
     """Return for each piece of a shape the fact that it holds, or None; a fact is taken once."""
     taken: set[str] = set()
@@ -201,7 +244,8 @@ def _facts(
         fact: str | None = None
         if piece.kind == "date":
             before = lines[0][1][place - 1].text.lower().rstrip(".:") if place else ""
-            fact = "dob" if before in _BIRTH else _date_fact(held, notes)
+            named = fact_of_label(label) if label and "dob" not in taken and "visit_date" not in taken else None
+            fact = "dob" if before in _BIRTH or named == "dob" else _date_fact(held, notes)
         elif piece.kind in ("age_sex", "sex_age"):
             fact = "age sex"
         elif piece.kind in ("age", "sex"):
@@ -232,7 +276,7 @@ def _date_fact(held: Sequence[tuple[int, str]], notes: Sequence[SampleNote]) -> 
     return shape_of(values)
 
 
-def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None]) -> str:
+def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None], *, label: str, following: str) -> str:
     last = max(number for number, fact in enumerate(facts) if fact is not None)
     # A lazy group needs what follows it: the next piece, or the end of the line.
     ends_line = last == len(facts) - 1
@@ -241,11 +285,17 @@ def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None]) -> str
         piece = lines[0][place]
         gap = r"[ \t]+" if piece.spaced and parts else r"[ \t]*" if parts else ""
         if piece.kind == "mark" or (piece.kind == "word" and fact is None):
-            parts.append(gap + re.escape(piece.text).replace(r"\ ", " ").replace(r"\-", "-"))
+            parts.append(gap + _literal(piece.text))
         else:
             group = f"(?P<{fact}>" if fact and " " not in fact else "(?:"
             parts.append(gap + _written(piece.kind, group, {line[place].text for line in lines}))
-    return r"^[ \t]*" + "".join(parts) + (r"[ \t]*$" if ends_line else "")
+    start = rf"(?:^|[ \t|;,(])(?i:{_literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
+    end = rf"[ \t|;,(]+(?i:{_literal(following)})[ \t]*:" if following else r"[ \t]*$"
+    return start + "".join(parts) + (end if ends_line else "")
+
+
+def _literal(text: str) -> str:
+    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-")
 
 
 def _written(kind: str, group: str, values: set[str]) -> str:

@@ -10,7 +10,7 @@ from datetime import date
 
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
-from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.learning.known_words import fact_of_header, known_words
 from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, find_labels
 from clinaudit.templates.learning.line_shapes import LinePattern, learn_line_patterns
 from clinaudit.templates.learning.sample import MOST, SampleNote, enough
@@ -22,6 +22,12 @@ from clinaudit.templates.patterns import Pattern
 _DATES = ("dob", "visit_date")
 #: Words that head other things too: they place a fact where no other header does.
 _VAGUE = frozenset({"history", "problem", "hx"})
+#: Sections of facts, whatever word heads them.
+_SECTIONS = {
+    "chief_complaint": "Chief Complaint",
+    "hpi": "History of Present Illness",
+    "medications": "Medications",
+}
 #: A sentence that fewer of a group's notes have places no fact.
 _SENTENCE_SHARE = 0.2
 #: In non-blank lines: where a note has no known header, no more than this is its banner.
@@ -143,9 +149,9 @@ def _layout(
 ) -> ProposedLayout:
     labels = find_labels(banners, least=least)
     uses = [use for use in assign_facts(notes, labels) if use.patients >= least and use.label not in chosen.patients]
-    by_label = {use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
-    lines = learn_line_patterns(notes, banners, placed=by_label, least=least)
-    placed = by_label | {fact for line in lines for fact in line.facts}
+    by_label = {use.label: use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
+    lines = learn_line_patterns(notes, banners, labels, placed=by_label, least=least)
+    placed = {*by_label.values()} | {fact for line in lines for fact in line.facts}
     sentences: dict[str, int] = {}
     for regex in known_words().sentences:
         pattern = Pattern(regex)
@@ -169,11 +175,13 @@ def _layout(
 def _facts_under(chosen: ChosenHeaders, labelled: Collection[str]) -> dict[str, tuple[str, ...]]:
     by_fact: dict[str, list[str]] = {}
     for header in sorted(chosen.patients, key=lambda header: (-chosen.patients[header], header)):
-        known = known_words().headers.get(header)
-        if known is not None and known.fact is not None and known.fact not in labelled:
-            by_fact.setdefault(known.fact, []).append(header)
+        fact = fact_of_header(header)
+        if fact is not None and fact not in labelled:
+            by_fact.setdefault(fact, []).append(header)
+    known = known_words().headers
     return {
-        fact: tuple(header for header in headers if header == headers[0] or header not in _VAGUE)
+        # Words that only hint at a fact place it where none does that is known to.
+        fact: tuple(item for item in headers if item == headers[0] or (item in known and item not in _VAGUE))
         for fact, headers in by_fact.items()
     }
 
@@ -239,10 +247,9 @@ def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
 
 
 def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
-    of_fact = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Illness"}.get(fact or "")
     known = known_words().headers.get(header)
-    if of_fact is not None:
-        return of_fact, False
+    if fact in _SECTIONS and (known is None or fact != "medications"):
+        return _SECTIONS[fact], False
     return (known.section, known.is_leaf) if known is not None else (header.title(), False)
 
 
