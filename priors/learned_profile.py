@@ -46,7 +46,9 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     Raises `BadInputError` where `out` exists, or the notes share no headers; and as `read_corpus` does.
     """
     if out.exists() or out.is_symlink():
-        raise BadInputError(f"{out.name} exists, and is not overwritten; give --out another name, or move the file away")
+        raise BadInputError(
+            f"{out.name} exists, and is not overwritten; give --out another name, or move the file away"
+        )
     if not out.parent.is_dir():
         raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
@@ -108,7 +110,9 @@ def _preview(
         lines.append(f"\nLayout {item.layout}: {item.patients} patients, {item.with_header} with a header")
         lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
         lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
-    lines.append("\nPatients for whom a prompt would be the note's own beginning, with all facts of the tier that have a place:")
+    lines.append(
+        "\nPatients for whom a prompt would be the note's own beginning, with all facts of the tier that have a place:"
+    )
     for tier in TIERS:
         if tier.is_fragment:
             openings = [quote_opening(known, tier) for known in facts.values()]

@@ -3,6 +3,7 @@
 Owns the search in every style, and the choice of the styles that a group of notes uses. Knows nothing of banners.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from functools import cache
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
 from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
 from clinaudit.templates.learning.sample import MOST
+from clinaudit.templates.learning.value_shapes import TITLE
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
 #: headers the first is proposed.
@@ -22,12 +24,19 @@ _SET_OFF = (
 _UNMARKED = ("lead_in", "inline")
 #: Styles whose unknown words are headers too: items of lists and lines with a colon are more often something else.
 _STANDALONE = frozenset({"markdown", "brackets", "capitals", "title_case"})
+#: Styles whose unknown words head a text where most notes have them.
+_LISTED = frozenset({"numbered", "bulleted", "dash", "capitals_colon", "inline"})
+#: An unknown line that fewer of a group have is a matter of chance.
+_USUAL = 0.2
 #: Styles whose mark alone makes a header.
 _MARKED = frozenset({"markdown", "brackets"})
 #: Notes are of one family where they set headers off alike, but for the colon.
 _FAMILY = {**{style: style for style in STYLES}, **dict.fromkeys(("capitals", "capitals_colon", "title_case"), "colon")}
 #: A note with fewer known headers has none that a proposal could rest on.
 _FEW = 2
+_PERSON = re.compile(rf"\W*{TITLE}\b\.?[ ]", re.IGNORECASE)
+#: Words of a header that no profile has.
+_MOST_WORDS = 5
 #: Letters of an abbreviation.
 _SHORT = 4
 #: A style must explain this share of a group's headers to be proposed beside another.
@@ -58,10 +67,15 @@ def _finders() -> tuple[tuple[str, CandidateFinder | HeaderFinder], ...]:
 def find_header_uses(text: str) -> HeaderUse:
     """Return the candidates of one note (line feeds only)."""
     places: dict[str, dict[str, int]] = {}
+    anchors = frozenset(known_words().anchors)
+    end = len(text.rstrip())
     for style, finder in _finders():
         for header, span in finder.find(text):
-            places.setdefault(header, {}).setdefault(style, span.start)
-    anchors = frozenset(known_words().anchors)
+            # What nothing follows heads nothing: a signature.
+            if span.end >= end:
+                continue
+            if header in known_words().headers or _is_heading(text[slice(*span)], style):
+                places.setdefault(header, {}).setdefault(style, span.start)
     known = {header: frozenset(styles) for header, styles in places.items() if header in anchors}
     stage = _stage(known.items())
     within = {header: styles & {*stage} for header, styles in known.items() if styles & {*stage}}
@@ -81,6 +95,15 @@ def find_header_uses(text: str) -> HeaderUse:
         if family in _MARKED or fact_of_header(header) is not None
     ]
     return HeaderUse(places, family, min(starts))
+
+
+def _is_heading(words: str, style: str) -> bool:
+    """Whether words that no profile knows may head a text: a few, no sentence, and capitalized where that is the style."""
+    if _PERSON.match(words):
+        return False
+    parts = words.strip(" \t#*_[]:-–—•·▪◦").split()
+    is_short = 0 < len(parts) <= _MOST_WORDS and not words.rstrip().endswith(".") and "," not in words
+    return is_short and (style != "title_case" or all(part[0].isupper() or len(part) <= _SHORT for part in parts))
 
 
 def _stage(known: Iterable[tuple[str, frozenset[str]]]) -> tuple[str, ...]:
@@ -137,21 +160,25 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
     counts = _count(below, styles)
     # Where `colon` stands for the capitals too, a line in capitals alone is no less a header.
     standing = _count(below, [style for style in styles if style in _STANDALONE])
+    listed = counts if not recognized else _count(below, [style for style in styles if style in _LISTED])
     accepted: dict[str, int] = {}
     doubtful: dict[str, int] = {}
     for header, found in counts.items():
         if found < least:
             continue
-        usual = MOST if not recognized else 0.2
-        if header in known or (
-            (not recognized or standing.get(header, 0) >= least) and found >= max(least, usual * len(uses))
-        ):
+        # What stands alone on its line, or is numbered alike in most notes, heads a text; "Onset:" in prose does not.
+        usual = (
+            found >= _USUAL * len(uses) if standing[header] >= least else found > MOST * len(uses) and listed[header]
+        )
+        if header in known or fact_of_header(header) is not None or usual:
             accepted[header] = found
         else:
             doubtful[header] = found
     order = _order(below, styles)
     return ChosenHeaders(
-        styles, {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))}, doubtful
+        styles,
+        {header: accepted[header] for header in sorted(accepted, key=lambda item: (order[item], item))},
+        doubtful,
     )
 
 
@@ -200,5 +227,3 @@ def _order(below: Sequence[Mapping[str, Mapping[str, int]]], styles: Sequence[st
         for rank, header in enumerate(sorted(firsts, key=lambda item: (firsts[item], item))):
             ranks.setdefault(header, []).append(rank)
     return {header: sum(places) / len(places) for header, places in ranks.items()}
-
-

@@ -128,7 +128,9 @@ def learn_line_patterns(
             if segment.label in placed:
                 continue
             pieces = list(_pieces(segment.text, notes[index], words))
-            shape = tuple((item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces)
+            shape = tuple(
+                (item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces
+            )
             key = (segment.label or "", segment.following or "", shape)
             if pieces and key not in seen:
                 seen.add(key)
@@ -180,7 +182,9 @@ def _segments(banner: str, labels: Sequence[LabelledValue]) -> Iterator[_Segment
 def _common_words(banners: Sequence[str], notes: Sequence[SampleNote]) -> frozenset[str]:
     """Return the words and marks that nearly all banners have, but for those of names in a table."""
     counts = Counter(word for banner in banners for word in set(_WORD.findall(banner)))
-    names = {word for note in notes for said in note.known.values() if isinstance(said, str) for word in _WORD.findall(said)}
+    names = {
+        word for note in notes for said in note.known.values() if isinstance(said, str) for word in _WORD.findall(said)
+    }
     return frozenset(word for word, found in counts.items() if found > _COMMON * len(banners) and word not in names)
 
 
@@ -214,7 +218,9 @@ def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Pie
 def _until_common(match: re.Match[str], common: frozenset[str]) -> tuple[str, int]:
     """Return the kind and end of a run of capitalized words; it ends before one that most banners have ("DOB")."""
     parts = list(re.finditer(r"[^\s,]+", match[0]))
-    own = next((number for number, part in enumerate(parts) if part[0].rstrip(".") in common or part[0] in common), None)
+    own = next(
+        (number for number, part in enumerate(parts) if part[0].rstrip(".") in common or part[0] in common), None
+    )
     if own is None:
         return "name", match.end()
     if own == 0:

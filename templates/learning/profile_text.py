@@ -26,7 +26,9 @@ def profile_text(proposal: Proposal, *, name: str = "proposed") -> str:
     several = len(proposal.layouts) > 1
     lines = [_INTRODUCTION.format(patients=proposal.patients), f"name = {_text(name)}"]
     if proposal.strays:
-        lines.insert(1, f"# The notes of {proposal.strays} patients are of no layout that recurs; nothing below is from them.\n")
+        lines.insert(
+            1, f"# The notes of {proposal.strays} patients are of no layout that recurs; nothing below is from them.\n"
+        )
     if not several:
         lines += ["", *_settings(proposal.layouts[0])]
     lines += _sections(proposal)

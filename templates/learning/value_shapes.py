@@ -28,9 +28,7 @@ SEXES = ("[Ff]emale|[Mm]ale", "FEMALE|MALE", "[Ww]oman|[Mm]an", "[MF]")
 SEX = f"(?:{'|'.join(SEXES)})"
 TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
 _CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? (?:MD|M\.D\.|DO|NP|PA|PA-C|RN|MBBS|MRCGP|FRCP)\.?")
-PLACE_WORD = (
-    r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit|Team)"
-)
+PLACE_WORD = r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit|Team)"
 _PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? [^\W\d_a-z][\w.'’-]*){1,3}")
 #: Dates over more years than this are of births, not of visits.
