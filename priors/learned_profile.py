@@ -57,8 +57,9 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     if not proposal.layouts:
         raise BadInputError(
             f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
-            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can quote "
-            "a note; if your notes have headers that a reader sees, write a profile by hand (docs/note-templates.md)"
+            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can "
+            "quote a note; if your notes have headers that a reader sees, write a profile by hand "
+            "(docs/note-templates.md)"
         )
     _write(out, profile_text(proposal))
     profile = load_profile(out)
@@ -107,7 +108,7 @@ def _preview(
         lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
     rules = {layout.name: layout for layout in profile.layouts}
     for item in fit.layouts:
-        lines.append(f"\nLayout {item.layout}: {item.patients} patients, {item.with_header} with a header")
+        lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
         lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
         lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
     lines.append(

@@ -98,7 +98,7 @@ def find_header_uses(text: str) -> HeaderUse:
 
 
 def _is_heading(words: str, style: str) -> bool:
-    """Whether words that no profile knows may head a text: a few, no sentence, and capitalized where that is the style."""
+    """Whether words that no profile knows may head a text: few, no sentence, capitalized where that is the style."""
     if _PERSON.match(words):
         return False
     parts = words.strip(" \t#*_[]:-–—•·▪◦").split()

@@ -77,10 +77,10 @@ def assign_facts(notes: Sequence[SampleNote], labels: Sequence[Sequence[Labelled
     uses = [_by_table_or_words(label, held, notes) for label, held in values.items()]
     taken = {use.fact for use in uses}
     for place, use in enumerate(uses):
-        fact = None if use.fact or _is_other(use.label) else shape_of([value for _, value in values[use.label]])
-        if fact is not None and fact not in taken:
-            taken.add(fact)
-            uses[place] = LabelUse(use.label, fact, use.patients, 0, 0)
+        shape = None if use.fact or _is_other(use.label) else shape_of([value for _, value in values[use.label]])
+        if shape is not None and shape not in taken:
+            taken.add(shape)
+            uses[place] = LabelUse(use.label, shape, use.patients, 0, 0)
     return sorted(uses, key=lambda use: (-use.patients, use.label))
 
 
@@ -94,10 +94,9 @@ def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Seque
     best = max(sorted(equal), key=lambda fact: equal[fact] / known[fact], default=None)
     if best is not None and equal[best] > MOST * known[best]:
         return LabelUse(label, best, len(held), equal[best], known[best])
-    fact = None if _is_other(label) else fact_of_label(label)
-    if fact is not None and not fits(fact, [value for _, value in held]):
-        fact = None
-    return LabelUse(label, fact, len(held), 0, 0)
+    told = None if _is_other(label) else fact_of_label(label)
+    is_told = told is not None and fits(told, [value for _, value in held])
+    return LabelUse(label, told if is_told else None, len(held), 0, 0)
 
 
 def _is_other(label: str) -> bool:

@@ -83,6 +83,11 @@ class Piece:
     #: Whether a blank stands before it.
     spaced: bool
 
+    @property
+    def literal(self) -> str:
+        """What a line of the same shape has here too; empty where it varies."""
+        return self.text if self.kind in ("word", "mark") else ""
+
 
 @dataclass(frozen=True, slots=True)
 class LinePattern:

@@ -48,7 +48,7 @@ def _settings(layout: ProposedLayout) -> Iterator[str]:
     yield f"header_styles = {_list(layout.headers.styles)}"
     others = [use for use in layout.labels if use.fact is None]
     if others:
-        yield "# Labels of no fact of the tiers: they end the value before them. If one holds a fact, move it to its field."
+        yield "# Labels of no fact: they end the value before them. If one holds a fact, move it to that fact's field."
         yield "other_labels = ["
         yield from (_item(use.label, use.patients, layout.patients) for use in others)
         yield "]"
@@ -76,7 +76,7 @@ def _sections(proposal: Proposal) -> Iterator[str]:
         yield from (_item(word, found, proposal.patients) for word, found in proposal.ambiguous.items())
         yield "]"
     if proposal.doubtful:
-        yield "\n# These stand where headers stand, but no shipped profile knows them. Add to a section those that are headers:"
+        yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (
             f"#   {_text(word)}  {frequency_class(found, proposal.patients)}"
             for word, found in proposal.doubtful.items()

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from clinaudit.templates.patterns import Pattern
 
@@ -55,7 +56,7 @@ def _candidates(texts: Sequence[str], labels: Sequence[str], headers: Sequence[s
     for header in headers:
         for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):
             yield f"^{_MARKS}{_escaped(written)}\\b"
-    for left, right in zip(labels, labels[1:], strict=False):
+    for left, right in pairwise(labels):
         yield f"^{_MARKS}(?i:{_escaped(left)})[ \\t*_]*:[^\\n]*(?i:{_escaped(right)})[ \\t*_]*:"
 
 

@@ -23,12 +23,16 @@ DATES = (
     r"[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}",
 )
 DATE = f"(?:{'|'.join(DATES)})"
-AGE = r"\d{1,3}(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b|-year-old\b)?"
+_YEARS = r"(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b|-year-old\b)"
+AGE = rf"\d{{1,3}}{_YEARS}?"
 SEXES = ("[Ff]emale|[Mm]ale", "FEMALE|MALE", "[Ww]oman|[Mm]an", "[MF]")
 SEX = f"(?:{'|'.join(SEXES)})"
 TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
 _CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? (?:MD|M\.D\.|DO|NP|PA|PA-C|RN|MBBS|MRCGP|FRCP)\.?")
-PLACE_WORD = r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit|Team)"
+PLACE_WORD = (
+    r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit"
+    r"|Team)"
+)
 _PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? [^\W\d_a-z][\w.'’-]*){1,3}")
 #: Dates over more years than this are of births, not of visits.
@@ -42,7 +46,8 @@ def shape_of(values: Sequence[str]) -> str | None:
         return "dob" if max(days).year - min(days).year > _VISIT_YEARS else "visit_date"
     shapes: tuple[tuple[str, re.Pattern[str]], ...] = (
         ("sex", re.compile(SEX)),
-        ("age", re.compile(AGE)),
+        # A number alone may be anything.
+        ("age", re.compile(rf"\d{{1,3}}{_YEARS}")),
         ("provider", _CLINICIAN),
         ("practice", _PLACE),
     )

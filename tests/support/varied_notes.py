@@ -94,8 +94,8 @@ def _banner(who: _Patient, rng: random.Random) -> tuple[str, dict[Fact, str]]:
     extra = rng.choice(("", "Allergies: NKDA\n", "Allergies: penicillin\nSocial History: lives alone\n"))
     text = (
         f"RIVERBEND FAMILY MEDICINE - Office Visit\nPt: {name}   DOB: {dob} ({who.age} yo {who.sex})   "
-        f"MRN: {rng.randrange(10**6, 10**7)}\nDOS: {seen} {rng.randrange(8, 18)}:15    Seen by: {clinician}    Site: {place}"
-        f"\n\nCC: {who.complaint}\n\nHPI: {who.hpi}\n\nMedications: none\n{extra}"
+        f"MRN: {rng.randrange(10**6, 10**7)}\nDOS: {seen} {rng.randrange(8, 18)}:15    Seen by: {clinician}    "
+        f"Site: {place}\n\nCC: {who.complaint}\n\nHPI: {who.hpi}\n\nMedications: none\n{extra}"
         f"Physical Exam: well\nA/P: rest\n"
     )
     facts = {Fact.NAME: name, Fact.DOB: dob, Fact.AGE: f"{who.age}", Fact.SEX: who.sex, Fact.VISIT_DATE: seen}
@@ -126,8 +126,8 @@ def _shorthand(who: _Patient, rng: random.Random) -> tuple[str, dict[Fact, str]]
     place, name = rng.choice(_SURGERIES), f"{who.given} {who.surname}"
     extra = rng.choice(("", "PMH nil\n", "PMH asthma\nDH salbutamol\n"))
     text = (
-        f"{seen} {clinician}, {place}\n{name} {who.age}{who.sex} DOB {dob}\n\nC/O {who.complaint}\nHPC {who.hpi}\n{extra}"
-        f"O/E well, obs normal\nImp: viral\nPlan: rest, r/v {rng.randrange(1, 5)}/52\n"
+        f"{seen} {clinician}, {place}\n{name} {who.age}{who.sex} DOB {dob}\n\nC/O {who.complaint}\nHPC {who.hpi}\n"
+        f"{extra}O/E well, obs normal\nImp: viral\nPlan: rest, r/v {rng.randrange(1, 5)}/52\n"
     )
     facts = {Fact.NAME: name, Fact.DOB: dob, Fact.AGE: f"{who.age}", Fact.SEX: who.sex, Fact.VISIT_DATE: seen}
     return text, {**facts, Fact.PROVIDER: clinician, Fact.PRACTICE: place}
