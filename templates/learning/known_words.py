@@ -70,6 +70,8 @@ class KnownWords:
     #: Body systems that stand under several sections, and those sections.
     ambiguous: frozenset[str]
     parents: tuple[str, ...]
+    #: Headers under which everything is templated.
+    templated: frozenset[str]
     #: Regular expressions for sentences that hold facts anywhere in a note.
     sentences: tuple[str, ...]
 
@@ -108,6 +110,7 @@ def known_words() -> KnownWords:
         other_labels=frozenset(bare(label) for document in documents for label in document.get("other_labels", [])),
         ambiguous=frozenset(bare(leaf) for item in documents for leaf in item.get("ambiguous", {}).get("leaves", [])),
         parents=tuple(name for item in documents for name in item.get("ambiguous", {}).get("parents", [])),
+        templated=frozenset(bare(item["templated"]["header"]) for item in documents if "templated" in item),
         sentences=tuple(
             item["regex"]
             for document in documents

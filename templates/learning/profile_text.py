@@ -75,6 +75,9 @@ def _sections(proposal: Proposal) -> Iterator[str]:
         yield "leaves = ["
         yield from (_item(word, found, proposal.patients) for word, found in proposal.ambiguous.items())
         yield "]"
+    if proposal.templated_header is not None:
+        yield "\n# Everything under this header counts as boilerplate, up to the next header."
+        yield f"[templated]\nheader = {_text(proposal.templated_header)}"
     if proposal.doubtful:
         yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (

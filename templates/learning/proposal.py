@@ -90,6 +90,8 @@ class Proposal:
     parents: tuple[str, ...]
     #: Words in a header's place that may be something else -> patients.
     doubtful: Mapping[str, int]
+    #: The header under which everything is templated, where the notes have it.
+    templated_header: str | None
 
 
 def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
@@ -119,6 +121,10 @@ def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
         ambiguous=_ambiguous(found),
         parents=_parents(found),
         doubtful=_doubtful(found),
+        templated_header=next(
+            (header for layout in found for header in layout.headers.patients if header in known_words().templated),
+            None,
+        ),
     )
 
 
@@ -152,12 +158,7 @@ def _layout(
     by_label = {use.label: use.fact for use in uses if use.fact and use.patients > MOST * len(notes)}
     lines = learn_line_patterns(notes, banners, labels, placed=by_label, least=least)
     placed = {*by_label.values()} | {fact for line in lines for fact in line.facts}
-    sentences: dict[str, int] = {}
-    for regex in known_words().sentences:
-        pattern = Pattern(regex)
-        found = sum(pattern.found_in(note.text) for note in notes)
-        if found >= max(least, _SENTENCE_SHARE * len(notes)) and placed.isdisjoint(pattern.groups):
-            sentences[regex] = found
+    sentences = _sentences(notes, placed, least=least)
     formats, certain = _formats(notes, banners, labels, uses, lines)
     return ProposedLayout(
         patients=len(notes),
@@ -170,6 +171,22 @@ def _layout(
         order_is_certain=certain,
         signature=None,
     )
+
+
+def _sentences(notes: Sequence[SampleNote], placed: Collection[str], *, least: int) -> dict[str, int]:
+    """Return the sentences that hold facts that neither the banner nor the tables have.
+
+    A value in the prose is cut out of an opening that may not know it, so that none is looked for without need.
+    """
+    found: dict[str, int] = {}
+    for regex in known_words().sentences:
+        pattern = Pattern(regex)
+        in_tables = sum(note.known.keys() >= {*pattern.groups} for note in notes)
+        matches = sum(pattern.found_in(note.text) for note in notes)
+        is_frequent = matches >= max(least, _SENTENCE_SHARE * len(notes))
+        if is_frequent and in_tables <= MOST * len(notes) and not {*placed} & {*pattern.groups}:
+            found[regex] = matches
+    return found
 
 
 def _facts_under(chosen: ChosenHeaders, labelled: Collection[str]) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -175,13 +176,19 @@ def test_of_a_large_corpus_patients_are_read_evenly(tmp_path: Path, monkeypatch:
 
 @pytest.mark.skipif(not ACI_BENCH.is_dir(), reason="ACI-Bench is not beside the repository")
 def test_real_visit_notes_are_learned_as_the_shipped_profile_reads_them(tmp_path: Path) -> None:
-    learned = learn_profile(ACI_BENCH, tmp_path / "learned.toml")
+    corpus = tmp_path / "notes alone"
+    corpus.mkdir()
+    shutil.copy(ACI_BENCH / "notes.jsonl", corpus)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
     (layout,) = learned.fit.layouts
     shipped = load_profile(Path("capitals"))
-    found = facts_of(ACI_BENCH, shipped)
+    found = facts_of(corpus, shipped)
     for fact in (Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS, Fact.NAME, Fact.AGE, Fact.SEX):
         # One pattern of the shipped profile, for ages in months, stands in too few notes to be proposed.
         assert layout.facts[fact].found >= sum(fact in known.in_note for known in found.values()) - 1
     assert learned.profile.layouts[0].header_styles == ("capitals",)
-    # Headers that are learned are headers of the shipped profile.
     assert learned.profile.headers <= shipped.headers
+    # Where tables have name, age and sex, no sentence is searched for them.
+    with_tables = learn_profile(ACI_BENCH, tmp_path / "with tables.toml")
+    assert with_tables.profile.layouts[0].placed == {"chief_complaint", "hpi", "medications"}
+    assert with_tables.profile.layouts[0].patterns == ()
