@@ -25,6 +25,7 @@ from clinaudit.templates.sections import normalize_newlines
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
+_FRAGMENTS = tuple(tier for tier in TIERS if tier.is_fragment)
 #: A profile may name a site's headers; it is for its owner alone until it has been reviewed.
 _FILE_MODE = 0o600
 
@@ -106,24 +107,29 @@ def _preview(
     lines = [f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."]
     if proposal.strays:
         lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
-    rules = {layout.name: layout for layout in profile.layouts}
     for item in fit.layouts:
         lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
         lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
         lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
     lines.append(
-        "\nPatients for whom a prompt would be the note's own beginning, with all facts of the tier that have a place:"
+        "\nPatients whose prompt would be the note as it begins, with all facts of the tier that have a place:"
     )
-    for tier in TIERS:
-        if tier.is_fragment:
-            openings = [quote_opening(known, tier) for known in facts.values()]
-            unbroken = sum(not isinstance(opening, str) and opening.unbroken for opening in openings)
-            lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
-    lines += ["\nTo look at (all findings: clinaudit check with this profile):"]
-    problems = [f"  {finding.text}" for finding in fit.findings if finding.level == "problem"]
-    uncertain = [
-        f"  layout {name}: no date tells day from month; the profile takes the month first"
-        for name, layout in zip(rules, proposal.layouts, strict=True)
-        if not layout.order_is_certain
-    ]
-    return [*lines, *(uncertain + problems or ["  nothing"])]
+    for tier in _FRAGMENTS:
+        openings = [quote_opening(known, tier) for known in facts.values()]
+        unbroken = sum(not isinstance(opening, str) and opening.unbroken for opening in openings)
+        lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
+    lines.append("\nTo look at (all findings: clinaudit check with this profile):")
+    return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]
+
+
+def _to_look_at(proposal: Proposal, profile: NoteProfile, fit: ProfileFit) -> list[str]:
+    """Return what the proposal leaves open, by layout, and then the problems that the notes show."""
+    lines: list[str] = []
+    wanted = {fact for tier in _FRAGMENTS for fact in tier.facts}
+    for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
+        absent = ", ".join(fact for fact in Fact if fact in wanted and fact not in proposed.placed)
+        if absent:
+            lines.append(f"{layout.name}: no place was found for {absent}; prompts of these notes go without")
+        if not proposed.order_is_certain:
+            lines.append(f"{layout.name}: no date tells day from month; the profile takes the month first")
+    return lines + [finding.text for finding in fit.findings if finding.level == "problem"]

@@ -174,10 +174,7 @@ def _layout(
 
 
 def _sentences(notes: Sequence[SampleNote], placed: Collection[str], *, least: int) -> dict[str, int]:
-    """Return the sentences that hold facts that neither the banner nor the tables have.
-
-    A value in the prose is cut out of an opening that may not know it, so that none is looked for without need.
-    """
+    """Return the sentences that hold facts that neither the banner nor the tables have: prose is a poor witness."""
     found: dict[str, int] = {}
     for regex in known_words().sentences:
         pattern = Pattern(regex)

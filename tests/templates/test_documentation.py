@@ -19,8 +19,10 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_profile_from_scratch_reads_the_note_above_it(tmp_path: Path) -> None:
-    (tmp_path / "ours.toml").write_text(blocks("toml")[0], encoding="utf-8")
-    found = LayoutReader(load_profile(tmp_path / "ours.toml")).read(blocks("text")[0]).fields
+    (profile,) = [block for block in blocks("toml") if block.startswith('name = "elm valley"')]
+    (note,) = [block for block in blocks("text") if block.startswith("ELM VALLEY HEALTH")]
+    (tmp_path / "ours.toml").write_text(profile, encoding="utf-8")
+    found = LayoutReader(load_profile(tmp_path / "ours.toml")).read(note).fields
     assert {fact: field.value for fact, field in found.items()} == {
         "name": "Ada Lund",
         "dob": "01/02/1980",
@@ -34,7 +36,8 @@ def test_the_profile_from_scratch_reads_the_note_above_it(tmp_path: Path) -> Non
 
 
 def test_the_example_of_patterns() -> None:
-    first, second = re.findall(r"regex = '(.*)'", blocks("toml")[1])
+    (block,) = [block for block in blocks("toml") if block.startswith('# "Brandon Green')]
+    first, second = re.findall(r"regex = '(.*)'", block)
     line = "Brandon Green (DOB 1/2/1980), MRN 4711"
     assert {line[slice(*span)] for span in Pattern(first).spans(line).values()} == {"Brandon Green", "1/2/1980"}
     line = "He is a 46-year-old male"
