@@ -213,7 +213,7 @@ def test_whatever_the_notes_hold_a_proposal_can_be_loaded(tmp_path: Path) -> Non
         + [": x\n"] * 4
         + ["##", "**", "[", "]", "'", '"', "\\", "\x0b", "\x7f", "\u2028", "(?P<", "x" * 1200]
     )
-    for _ in range(40):
+    for _ in range(15):
         shape = rng.choices(words, k=rng.randrange(5, 40))
         texts = [" ".join(word for word in shape if rng.random() < 0.95) for _ in range(12)]
         proposal = propose(texts)
