@@ -26,6 +26,7 @@ from clinaudit.templates.learning.value_shapes import (
     same,
     shape_of,
 )
+from clinaudit.templates.patterns import MAX_LENGTH
 from clinaudit.templates.spans import Span
 
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
@@ -158,7 +159,7 @@ def learn_line_patterns(
         else:
             # Another spelling of the same line may find the same facts for other patients: they stay open.
             regex = _write([pieces for _, pieces in lines], facts, label=label, following=following)
-            if regex not in {line.regex for line in found}:
+            if len(regex) <= MAX_LENGTH and regex not in {line.regex for line in found}:
                 found.append(LinePattern(regex, None, named, len(lines)))
     return found
 

@@ -78,6 +78,13 @@ def _sections(proposal: Proposal) -> Iterator[str]:
     if proposal.templated_header is not None:
         yield "\n# Everything under this header counts as boilerplate, up to the next header."
         yield f"[templated]\nheader = {_text(proposal.templated_header)}"
+    if proposal.boilerplate:
+        yield "\n# Lines that many notes hold word for word. No entry takes them: unless a rule of templated text"
+        yield "# covers them, what a model repeats of them counts as revealing. They are here for you to know them."
+        yield from (
+            f"#   {_text(line)}  {frequency_class(found, proposal.patients)}"
+            for line, found in proposal.boilerplate.items()
+        )
     if proposal.doubtful:
         yield "\n# These stand where headers do; no shipped profile has them. Add to a section those that are headers:"
         yield from (

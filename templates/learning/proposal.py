@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from clinaudit.templates.learning.boilerplate import recurring_lines
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
@@ -92,6 +93,8 @@ class Proposal:
     doubtful: Mapping[str, int]
     #: The header under which everything is templated, where the notes have it.
     templated_header: str | None
+    #: Lines that recur word for word below the banners -> patients.
+    boilerplate: Mapping[str, int]
 
 
 def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
@@ -107,12 +110,14 @@ def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
     layouts: list[tuple[list[int], ProposedLayout]] = []
     for members in group_notes(shapes, least=least):
         chosen = choose_headers([uses[at] for at in members], [ends[at] for at in members], least=least)
-        if chosen is not None:
-            chosen = _without_names(chosen, notes)
+        chosen = None if chosen is None else _without_names(chosen, notes)
+        # Body systems alone open no section.
+        if chosen is not None and not chosen.patients.keys() <= known_words().ambiguous:
             group = [notes[at] for at in members]
             layouts.append((members, _layout(group, [banners[at] for at in members], chosen, least=least)))
     layouts = _signed(layouts, notes)
-    found = tuple(layout for _, layout in layouts)
+    found = _labels_are_no_headers([layout for _, layout in layouts])
+    headers = {header for layout in found for header in layout.headers.patients}
     return Proposal(
         patients=len(notes),
         layouts=found,
@@ -121,10 +126,12 @@ def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
         ambiguous=_ambiguous(found),
         parents=_parents(found),
         doubtful=_doubtful(found),
-        templated_header=next(
-            (header for layout in found for header in layout.headers.patients if header in known_words().templated),
-            None,
-        ),
+        templated_header=next((header for header in sorted(headers) if header in known_words().templated), None),
+        boilerplate={
+            line: patients
+            for line, patients in recurring_lines(notes, ends).items()
+            if line.lower().strip(" #*_[]:") not in headers
+        },
     )
 
 
@@ -238,15 +245,27 @@ def _signed(
     return [*signed, *unsigned[:1]]
 
 
-def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
-    """Return the sections in the order of their headers; a word that is a fact's label somewhere is no header."""
+def _labels_are_no_headers(layouts: Sequence[ProposedLayout]) -> tuple[ProposedLayout, ...]:
+    """Return the layouts without headers that are the label of a fact in another: a profile takes a word as one."""
     labels = {use.label for layout in layouts for use in layout.labels if use.fact}
+    kept: list[ProposedLayout] = []
+    for layout in layouts:
+        patients = {header: found for header, found in layout.headers.patients.items() if header not in labels}
+        under = {fact: tuple(item for item in headers if item not in labels) for fact, headers in layout.under.items()}
+        if not patients.keys() <= known_words().ambiguous:
+            under = {fact: headers for fact, headers in under.items() if headers}
+            kept.append(replace(layout, headers=replace(layout.headers, patients=patients), under=under))
+    return tuple(kept)
+
+
+def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
+    """Return the sections in the order of their headers."""
     counts = Counter[str]()
     named: dict[str, tuple[str, bool]] = {}
     for layout in layouts:
         fact_of = {header: fact for fact, headers in layout.under.items() for header in headers}
         for header, found in layout.headers.patients.items():
-            if header in labels or header in known_words().ambiguous:
+            if header in known_words().ambiguous:
                 continue
             counts[header] += found
             named.setdefault(header, _section_of(header, fact_of.get(header)))

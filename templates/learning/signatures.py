@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.patterns import MAX_LENGTH, Pattern
 
 #: At least this share of the layout's notes has its signature, and at most this share of the others.
 _OWN = 0.98
@@ -34,6 +34,8 @@ def choose_signature(
     inside = frozenset(members)
     best: Signature | None = None
     for regex in _candidates([texts[at] for at in members], labels, headers):
+        if len(regex) > MAX_LENGTH:
+            continue
         pattern = Pattern(regex)
         found = [pattern.found_in(text) for text in texts]
         own = sum(found[at] for at in members)

@@ -1,5 +1,6 @@
 """Proposed profiles: styles, layouts and patterns that are learned from invented notes, and what never enters one."""
 
+import random
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -144,6 +145,21 @@ def test_a_signature_at_the_end_is_no_header() -> None:
     assert "lena" not in profile_text(propose([STYLES["title_case"](text) for text in texts])).lower()
 
 
+def test_lines_that_recur_are_listed_as_comments_but_for_those_that_name_somebody() -> None:
+    macro, signed = "Risks and benefits were discussed in full.", "Reviewed and agreed by Dr Lena Fox today"
+    ending = f"{macro}\r\n{signed}\r\n"
+    texts = [f"{note.text}{ending}Ref {at} of this year\r\n" for at, note in enumerate(labelled_notes(40))]
+    text = profile_text(propose(texts))
+    assert f'#   "{macro}"  nearly all patients (100%)' in text
+    assert "Lena" not in text
+    assert "of this year" not in text
+    plain = [note.text for note in labelled_notes(40)]
+    # Three of ten notes hold it: enough; one of ten: not.
+    for share, listed in ((3, True), (1, False)):
+        some = [f"{note}{macro}\r\n" if at % 10 < share else note for at, note in enumerate(plain)]
+        assert (macro in profile_text(propose(some))) is listed
+
+
 def test_what_was_not_found_is_said(tmp_path: Path) -> None:
     texts = [note.text.replace("Presenting Problem", "Anlass") for note in labelled_notes(40)]
     text = profile_text(propose(texts))
@@ -172,3 +188,45 @@ def test_groups_share_labels_or_family() -> None:
     shapes = [("colon", first)] * 6 + [("colon", first - {"sex"})] * 2 + [("colon", second)] * 5 + [("dash", first)] * 4
     assert group_notes(shapes, least=5) == [[*range(8)], [*range(8, 13)]]
     assert group_notes([("colon", frozenset())] * 5, least=5) == [[0, 1, 2, 3, 4]]
+
+
+def test_whatever_the_notes_hold_a_proposal_can_be_loaded(tmp_path: Path) -> None:
+    rng = random.Random(14)
+    words = [
+        "Plan",
+        "PLAN",
+        "HPI",
+        "C/O",
+        "Name",
+        "Occupation",
+        "dob",
+        "Dr Hill",
+        "1/2/2024",
+        "34F",
+        "|",
+        "\t",
+        "  ",
+        ":",
+    ]
+    words += (
+        ["\n"] * 8
+        + [": x\n"] * 4
+        + ["##", "**", "[", "]", "'", '"', "\\", "\x0b", "\x7f", "\u2028", "(?P<", "x" * 1200]
+    )
+    for _ in range(15):
+        shape = rng.choices(words, k=rng.randrange(5, 40))
+        texts = [" ".join(word for word in shape if rng.random() < 0.95) for _ in range(12)]
+        proposal = propose(texts)
+        if proposal.layouts:
+            profile = load(profile_text(proposal), tmp_path)
+            assert len(profile.layouts) == len(proposal.layouts)
+
+
+def test_a_word_that_is_a_label_in_one_layout_is_no_header_in_another(tmp_path: Path) -> None:
+    labelled = [note.text.replace("Client:", "Occupation: cook\r\nClient:") for note in labelled_notes(30)]
+    headed_notes = [f"{note.text}Occupation: clerk\nPlan: rest\n" for note in banner_notes(30)]
+    notes = [SampleNote(normalize_newlines(text), {"occupation": "cook"}) for text in labelled]
+    notes += [SampleNote(text, {}) for text in headed_notes]
+    profile = load(profile_text(propose_profile(notes)), tmp_path)
+    assert sorted(layout.fields["occupation"].labels for layout in profile.layouts) == [(), ("occupation",)]
+    assert "occupation" not in profile.headers
