@@ -139,11 +139,15 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             continue
         name = count.tier if first else "  facts alone"
         made = f"{count.arms['train'].made:6} / {count.arms['nontrain'].made}"
+        why = "".join(f"; {left} excluded: {reason}" for reason, left in count.excluded.items())
+        if not first:
+            # It leaves out what stands between the facts; how far it fits is no fault of the template.
+            yield f"  {name:17} {made:15} asked as a second form, without what stands between the facts{why}"
+            continue
         fits = " / ".join(_share(arm) for arm in count.arms.values())
         cuts = _pair({arm: of.with_cuts for arm, of in count.arms.items()})
         more = f"; values cut for {cuts}" if any(of.with_cuts for of in count.arms.values()) else ""
-        why = "".join(f"; {left} excluded: {reason}" for reason, left in count.excluded.items())
-        yield f"  {name:17} {made:15} fit {fits}{more}{why}{_verdict(count, minimum) if first else ''}"
+        yield f"  {name:17} {made:15} fit {fits}{more}{why}{_verdict(count, minimum)}"
 
 
 def _verdict(count: PromptCount, minimum: float) -> str:

@@ -53,7 +53,7 @@ _PIECES = re.compile(
 _UNIT = r"(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)|-year-old)?"
 #: RE2 for kinds that have one form; `%s` is what names the group, where the piece is a fact.
 _WRITTEN = {
-    "clinician": rf"(%s{TITLE}\.? \p{{Lu}}[^\n,;|()]*?(?:, (?:MD|DO|NP|PA|RN)\b)?)",
+    "clinician": rf"(%s(?:{TITLE}\.? )?\p{{Lu}}[^\n,;|()]*?(?:, (?:MD|DO|NP|PA|RN)\b)?)",
     "place": r"(%s\p{Lu}[^\n,;|()]*?)",
     "time": r"\d{1,2}:\d{2}(?: ?[AaPp][Mm])?",
     "age": rf"(%s{AGE})",
