@@ -5,6 +5,7 @@ holds words of the profile and counts; never a note's text or a patient's name.
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,12 +63,17 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
             "quote a note; if your notes have headers that a reader sees, write a profile by hand "
             "(docs/note-templates.md)"
         )
-    _write(out, profile_text(proposal))
+    _write(out, profile_text(proposal, name=_name_of(out)))
     profile = load_profile(out)
     facts = read_facts(corpus, profile, patients)
     fit = measure_fit(facts, profile)
     shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
     return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+
+
+def _name_of(out: Path) -> str:
+    """Return the profile's name: the file's, in letters, digits, blanks and hyphens."""
+    return re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
 
 
 def _spread(patients: Sequence[str]) -> list[str]:
