@@ -34,7 +34,7 @@ class Progress:
         """Report one stage of `total` units, `done` of them before this run; yields `advance(units)`."""
         if self._quiet or total == 0:
             yield lambda _units: None
-        elif sys.stderr.isatty():
+        elif sys.stderr is not None and sys.stderr.isatty():
             with _bar(title, total, unit, done) as advance:
                 yield advance
         else:
@@ -88,10 +88,7 @@ def _lines(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
             say(now)
 
     yield advance
-    print(
-        f"{title}: {state['done']:.0f}/{total} {unit} in {_duration(time.monotonic() - begin)}",
-        file=sys.stderr,
-    )
+    warn(f"{title}: {state['done']:.0f}/{total} {unit} in {_duration(time.monotonic() - begin)}")
 
 
 def _duration(seconds: float) -> str:

@@ -41,6 +41,12 @@ _WHITE = re.compile(r"[ \t\r\n]+")
 _DROPPED = ("head", "script", "style", "template", "iframe", "object", "embed", "svg", "math")
 
 
+#: Put after a page, and found again as an element only where the page is not cut off within something.
+_END_ID = "end-of-attachment"
+_END = f'<i id="{_END_ID}"></i>'
+_XML_ONLY = re.compile(r"<!\[CDATA\[|<!DOCTYPE[^>]*\[", re.IGNORECASE)
+
+
 def kind_of(content_type: str) -> str | None:
     """Return the media type without its parameters where it can be read, None otherwise."""
     media_type = content_type.partition(";")[0].strip().lower()
@@ -92,14 +98,22 @@ def _text_of_html(text: str) -> str:
     page = _XML_DECLARATION.sub("", text, count=1)
     if not page.strip():
         raise RecordError("the text is blank")
+    if _XML_ONLY.search(page):
+        raise RecordError("an HTML attachment holds XML that HTML does not have (CDATA, or entities of its own)")
     parser = lxml.html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
     try:
-        tree = lxml.html.document_fromstring(page, parser=parser)
+        tree = lxml.html.document_fromstring(page + _END, parser=parser)
     except (lxml.etree.LxmlError, ValueError):
         raise RecordError("an HTML attachment cannot be parsed") from None
     if any(entry.level_name == "FATAL" for entry in parser.error_log):
         # The parser stops at too deep a nesting, and would leave out the rest.
         raise RecordError("an HTML attachment cannot be parsed to its end")
+    ends = tree.xpath(f"//i[@id='{_END_ID}']")
+    if not ends:
+        # An open comment, quote, title or script takes all that follows: the rest of the note would be lost.
+        raise RecordError("an HTML attachment ends within a tag, a comment, a title or a script")
+    for end in ends:
+        end.drop_tree()
     lxml.etree.strip_elements(tree, *_DROPPED, with_tail=False)
     for element in tree.iter(lxml.etree.Element):
         style = element.attrib.pop("style", "")

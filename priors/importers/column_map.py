@@ -136,8 +136,14 @@ class _MapReader:
 def _is_line_encoding(name: str) -> bool:
     """Whether text in this encoding can be split into lines at its bytes: ASCII means itself."""
     try:
-        return codecs.lookup(name)._is_text_encoding and 'a,"\n'.encode(name) == b'a,"\n'
-    except (LookupError, UnicodeError):
+        plain = 'a,"\n'
+        return (
+            codecs.lookup(name)._is_text_encoding
+            and plain.encode(name) == plain.encode("ascii")
+            # Not every codec can tell a byte that it does not know.
+            and plain.encode("ascii").decode(name, errors="surrogateescape") == plain
+        )
+    except (LookupError, ValueError):
         return False
 
 

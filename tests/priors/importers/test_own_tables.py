@@ -48,6 +48,8 @@ def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
         ("delimiter = ';;'" + MAP, "delimiter: must be one character"),
         ("encoding = 'utf-16'" + MAP, "encoding: is none that is known"),
         ("encoding = 'base64'" + MAP, "encoding: is none that is known"),
+        ("encoding = 'idna'" + MAP, "encoding: is none that is known"),
+        ('encoding = "a\\u0000b"' + MAP, "encoding: is none that is known"),
         ("blank = 'NULL'" + MAP, "blank: must be a list of texts"),
         ("columns = 3", "columns: must be a table"),
         ("[columns", "is not valid TOML"),
