@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from math import isfinite
 from pathlib import Path
 from typing import IO, cast
 
@@ -124,6 +125,8 @@ def _as_text(cell: object) -> str:
         return cell.date().isoformat()
     if isinstance(cell, date):  # and a datetime, which is one
         return cell.isoformat()
+    if isinstance(cell, float) and not isfinite(cell):
+        return ""  # no number at all; a blank identifier is rejected
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell)

@@ -260,6 +260,9 @@ def _birth(row: Row) -> date | int | None:
     """Return the date of birth, or the year where the day or month is not given."""
     try:
         year, month, day = (int(row[column] or 0) for column in ("year_of_birth", "month_of_birth", "day_of_birth"))
-        return date(year, month, day) if month and day else year or None
-    except ValueError:
+        if not year:
+            return None
+        born = date(year, month or 1, day or 1)
+        return born if month and day else year
+    except (ValueError, OverflowError):
         raise RecordError("year, month and day of birth are no date") from None

@@ -13,6 +13,9 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers import excel
 from clinaudit.priors.importers.column_map import read_column_map
+from clinaudit.priors.importers.excel import _as_text
+from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.omop import _birth
 
 MAP = """
 [columns]
@@ -193,3 +196,13 @@ def test_hostile_workbooks_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
     source.write_bytes(whole)
     monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000)
     assert "unpacks to more than" in refusal_of("excel", source, tmp_path / "c", columns=columns)
+
+
+def test_a_cell_that_is_no_number_is_blank_and_no_identifier() -> None:
+    assert [_as_text(cell) for cell in (float("nan"), float("inf"), 7.0, 7.5)] == ["", "", "7", "7.5"]
+
+
+@pytest.mark.parametrize("year", ["99999999999999999999999", "10000"])
+def test_a_year_that_is_none_is_no_birth(year: str) -> None:
+    with pytest.raises(RecordError, match="are no date"):
+        _birth({"year_of_birth": year, "month_of_birth": "", "day_of_birth": ""})
