@@ -19,7 +19,7 @@ from clinaudit.reports.exact.decision import Decision, RuleOutcome
 from clinaudit.reports.exact.disclosure import TestedDelta
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.exact.results import Results, view_exact
+from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
 _NOT_MEASURED = Estimate(value=None, reason="not measured")
@@ -38,7 +38,7 @@ def evaluate(policy: Policy, results: Results, published: PublishedResults, *, p
 
 def _decide(policy: Policy, asked: AskedRule, results: Results, published: PublishedResults) -> RuleOutcome:
     observed = _NOT_MEASURED
-    results, published = view_exact(results, asked.rendering), view_rendering(published, asked.rendering)
+    results, published = view_rendering(results, asked.rendering), view_rendering(published, asked.rendering)
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
     elif isinstance(asked.rule, MemorizationRule):

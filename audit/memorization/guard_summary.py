@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from clinaudit.audit.generation.own_repeats import Recitations
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.summary import GenerationMetrics, fraction_by_patient, ratio_over_patients
+from clinaudit.audit.memorization.summary import (
+    GenerationMetrics,
+    attributable_part,
+    fraction_by_patient,
+    has_match,
+    memorized_part,
+    ratio_over_patients,
+    values_by_patient,
+)
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import Guard, PatientFraction
 
@@ -61,23 +69,15 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
         spared_patients=len({row.patient_id for row in spared}),
         recitation_tokens_cut=ratio_over_patients(((patient, cut, 1) for patient, cut in cuts.items()), seed=seed),
         recitation_cut_patients=sum(cut > 0 for cut in cuts.values()),
-        unguarded_memorized_fraction=_mean(second, _memorized, seed=seed),
-        unguarded_attributable_fraction=_mean(second, _attributable, seed=seed),
-        unguarded_hit_rate=_mean(second, lambda row: float(row.memorized_tokens > 0), seed=seed),
+        unguarded_memorized_fraction=_mean(second, memorized_part, seed=seed),
+        unguarded_attributable_fraction=_mean(second, attributable_part, seed=seed),
+        unguarded_hit_rate=_mean(second, has_match, seed=seed),
         unguarded_hit_patients=len({row.patient_id for row in second if row.memorized_tokens}),
         by_patient={
-            "unguarded_memorized_fraction": _by_patient(second, _memorized),
-            "unguarded_attributable_fraction": _by_patient(second, _attributable),
+            "unguarded_memorized_fraction": _by_patient(second, memorized_part),
+            "unguarded_attributable_fraction": _by_patient(second, attributable_part),
         },
     )
-
-
-def _memorized(row: GenerationMetrics) -> float:
-    return row.memorized_tokens / row.tokens if row.tokens else 0.0
-
-
-def _attributable(row: GenerationMetrics) -> float:
-    return row.attributable_tokens / row.tokens if row.tokens else 0.0
 
 
 def _mean(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float], *, seed: int) -> Estimate:
@@ -85,7 +85,4 @@ def _mean(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics]
 
 
 def _by_patient(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> PatientFraction:
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        values.setdefault(row.patient_id, []).append(value(row))
-    return fraction_by_patient(values)
+    return fraction_by_patient(values_by_patient(rows, value))

@@ -128,24 +128,24 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
         patients=len({row.patient_id for row in rows}),
         empty=sum(row.tokens == 0 for row in rows),
         shorter_than_ngram=sum(row.tokens < match_tokens for row in rows),
-        memorized_fraction=mean(_memorized),
+        memorized_fraction=mean(memorized_part),
         memorized_fraction_without_echo=mean(_without_echo),
-        attributable_fraction=mean(_attributable),
+        attributable_fraction=mean(attributable_part),
         attributable_fraction_unmasked=mean(_attributable_unmasked),
         attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
-        attributable_fraction_bounds=_bounds(rows, _attributable),
-        memorized_fraction_bounds=_bounds(rows, _memorized),
+        attributable_fraction_bounds=_bounds(rows, attributable_part),
+        memorized_fraction_bounds=_bounds(rows, memorized_part),
         by_patient={
-            "memorized_fraction": fraction_by_patient(_by_patient(rows, _memorized)),
-            "memorized_fraction_without_echo": fraction_by_patient(_by_patient(rows, _without_echo)),
-            "attributable_fraction": fraction_by_patient(_by_patient(rows, _attributable)),
-            "attributable_fraction_unmasked": fraction_by_patient(_by_patient(rows, _attributable_unmasked)),
+            "memorized_fraction": fraction_by_patient(values_by_patient(rows, memorized_part)),
+            "memorized_fraction_without_echo": fraction_by_patient(values_by_patient(rows, _without_echo)),
+            "attributable_fraction": fraction_by_patient(values_by_patient(rows, attributable_part)),
+            "attributable_fraction_unmasked": fraction_by_patient(values_by_patient(rows, _attributable_unmasked)),
         },
         empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
         short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
         hit_patients=len({row.patient_id for row in rows if row.memorized_tokens}),
         behind={basis: len(patients) for basis, patients in _behind(counts).items()},
-        hit_rate=mean(_hit),
+        hit_rate=mean(has_match),
         source_notes_mean=mean(lambda row: row.source_notes, with_region),
         stitched_share=share(lambda item: item.metrics.stitched_regions, lambda item: item.metrics.regions),
         templated_share=share(
@@ -166,7 +166,7 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
         ),
         dropped_tokens=sum(item.dropped_tokens for item in counts),
         paper_view=_paper_view(counts, seed=seed),
-        distribution=describe_distribution(_by_patient(rows, _attributable), seed=seed),
+        distribution=describe_distribution(values_by_patient(rows, attributable_part), seed=seed),
     )
 
 
@@ -174,7 +174,8 @@ def _fraction(tokens: int, row: GenerationMetrics) -> float:
     return tokens / row.tokens if row.tokens else 0.0
 
 
-def _memorized(row: GenerationMetrics) -> float:
+def memorized_part(row: GenerationMetrics) -> float:
+    """Return the share of a generation's tokens that are memorized; 0 for an empty one."""
     return _fraction(row.memorized_tokens, row)
 
 
@@ -182,7 +183,8 @@ def _without_echo(row: GenerationMetrics) -> float:
     return _fraction(row.memorized_tokens - row.echo_tokens, row)
 
 
-def _attributable(row: GenerationMetrics) -> float:
+def attributable_part(row: GenerationMetrics) -> float:
+    """Return the share of a generation's tokens that are the patient's own; 0 for an empty one."""
     return _fraction(row.attributable_tokens, row)
 
 
@@ -190,7 +192,8 @@ def _attributable_unmasked(row: GenerationMetrics) -> float:
     return _fraction(row.attributable_tokens_unmasked, row)
 
 
-def _hit(row: GenerationMetrics) -> float:
+def has_match(row: GenerationMetrics) -> float:
+    """Return 1 where a generation holds a match, else 0."""
     return float(row.memorized_tokens > 0)
 
 
@@ -220,7 +223,7 @@ def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) ->
 
 
 def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
-    by_patient = _by_patient(rows, value)
+    by_patient = values_by_patient(rows, value)
     return clopper_pearson_of_mean(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
 
 
@@ -251,9 +254,10 @@ def _behind(counts: Sequence[MeasuredGeneration]) -> dict[TextBasis, set[str]]:
     return behind
 
 
-def _by_patient(
+def values_by_patient(
     rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]
 ) -> dict[str, list[float]]:
+    """Return what `value` makes of each patient's generations, by patient."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(row.patient_id, []).append(value(row))
@@ -325,6 +329,6 @@ def _paper_view(counts: Sequence[MeasuredGeneration], *, seed: int) -> PaperView
         return None
     return PaperView(
         rows=len(rows),
-        memorized_fraction=ratio_over_patients(((row.patient_id, _memorized(row), 1) for row in rows), seed=seed),
-        hit_rate=ratio_over_patients(((row.patient_id, _hit(row), 1) for row in rows), seed=seed),
+        memorized_fraction=ratio_over_patients(((row.patient_id, memorized_part(row), 1) for row in rows), seed=seed),
+        hit_rate=ratio_over_patients(((row.patient_id, has_match(row), 1) for row in rows), seed=seed),
     )

@@ -77,14 +77,6 @@ class Results(Record):
     training: list[TrainingLoss] | None = None
 
 
-def view_exact(results: Results, rendering: str | None) -> Results:
-    """Return the results with the figures of a rendering in the place of the tiers' own; None: as they are."""
-    if rendering is None:
-        return results
-    other = results.renderings[rendering]
-    return results.model_copy(update={"memorization": other.memorization, "disclosure": other.disclosure})
-
-
 def secret_key(texts: Iterable[str]) -> str:
     """Return the digest of a prefix and all generated texts in order; nobody has it without the evidence."""
     digest = hashlib.sha256(_KEY_PREFIX)

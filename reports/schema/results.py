@@ -6,7 +6,8 @@ computed. A count of patients is a class, an estimate is a range (`numbers`).
 
 import json
 import math
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -88,7 +89,21 @@ class PublishedResults(Record):
     training: list[TrainingLoss] | None = None
 
 
-def view_rendering(results: PublishedResults, rendering: str | None) -> PublishedResults:
+class HasRenderings(Protocol):
+    """Results, published or exact."""
+
+    @property
+    def renderings(self) -> Mapping[str, Any]:
+        """By rendering, what was measured."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with some fields changed."""
+
+
+AnyResults = TypeVar("AnyResults", bound=HasRenderings)
+
+
+def view_rendering(results: AnyResults, rendering: str | None) -> AnyResults:
     """Return the results with the figures of a rendering in the place of the tiers' own; None: as they are."""
     if rendering is None:
         return results

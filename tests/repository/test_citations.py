@@ -57,6 +57,10 @@ FILES: dict[str, str | None] = {
 }
 
 
+#: A document that is not of this repository.
+FOREIGN = "contract"
+
+
 def _problems(text: str, *, name: str = "audit/gate/planted.py") -> list[str]:
     found = list(check_citations.Repository({**FILES, name: text}).problems())
     assert all(problem.startswith(f"{name}: ") for problem in found)
@@ -66,12 +70,12 @@ def _problems(text: str, *, name: str = "audit/gate/planted.py") -> list[str]:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("(paper 3.2.1; contract, section 4)", "contract, section"),
-        ("Contract, sections 2 and 3.", "Contract, sections"),
-        ("(paper 3.1; contract 3)", "contract 3"),
-        ("the rules are the contract's", "the contract's"),
-        ("#: One line of a comment that ends in (the\n#: contract, section 5).", "the contract"),
-        ("(contract,\n    section 5)", "contract, section"),
+        (f"(paper 3.2.1; {FOREIGN}, section 4)", f"{FOREIGN}, section"),
+        (f"{FOREIGN.capitalize()}, sections 2 and 3.", f"{FOREIGN.capitalize()}, sections"),
+        (f"(paper 3.1; {FOREIGN} 3)", f"{FOREIGN} 3"),
+        (f"the rules are the {FOREIGN}'s", f"the {FOREIGN}'s"),
+        (f"#: One line of a comment that ends in (the\n#: {FOREIGN}, section 5).", f"the {FOREIGN}"),
+        (f"({FOREIGN},\n    section 5)", f"{FOREIGN}, section"),
         ("see design/publication.md", "no such file: design/publication.md"),
         ("see docs/gone.md", "no such file: docs/gone.md"),
         ("docs/images/gone.png", "no such file: docs/images/gone.png"),

@@ -11,6 +11,7 @@ from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
 from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
 from clinaudit.templates.profile_problems import profile_problems
 
@@ -116,7 +117,8 @@ def refuse(path: Path, text: str) -> str:
 def test_the_profile_that_is_made_wrong_is_right(tmp_path: Path) -> None:
     for text in (RIGHT, RIGHT + LAYOUTS):
         (tmp_path / "ours.toml").write_text(text, encoding="utf-8")
-        load_profile(tmp_path / "ours.toml")
+        assert profile_problems(tomllib.loads(text)) == []
+        assert load_profile(tmp_path / "ours.toml").layouts
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -181,4 +183,5 @@ def test_any_entry_of_any_kind_is_refused_or_can_be_used(value: object) -> None:
             table = table[key]
         table[path[-1]] = value
         if not profile_problems(wrong):
-            LayoutReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
+            note = LayoutReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
+            assert note.layout_name in {*(layout.name for layout in parse_profile(wrong).layouts), NO_LAYOUT}

@@ -29,11 +29,8 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 HIV: Comparison = ("hiv", "public", None)
 
 
-def test_range(p: tuple[float, float], upper: tuple[float, float]) -> Range:
+def range_of_test(p: tuple[float, float], upper: tuple[float, float]) -> Range:
     return Range(*p, *upper, value_low=0.0, value_high=0.1)
-
-
-test_range.__test__ = False  # type: ignore[attr-defined]
 
 
 def settled(
@@ -56,16 +53,16 @@ def settled(
 def test_a_comparison_is_settled_where_both_ends_agree(
     p: tuple[float, float], upper: tuple[float, float], status: str, reason: str
 ) -> None:
-    decision = settled(ONLY_DISCLOSURE, Run(), {HIV: test_range(p, upper)})
+    decision = settled(ONLY_DISCLOSURE, Run(), {HIV: range_of_test(p, upper)})
     assert (decision.rules[0].status, decision.rules[0].reason) == (status, reason)
 
 
 def test_holms_adjustment_counts_the_largest_p_of_every_comparison_for_a_failure() -> None:
-    alone = {HIV: test_range((0.01, 0.02), (0.3, 0.4))}
+    alone = {HIV: range_of_test((0.01, 0.02), (0.3, 0.4))}
     assert settled(ONLY_DISCLOSURE, Run(), alone).status == "fail"
     # Of three comparisons the smallest p is held against 0.05 / 3, whether or not the others stand in the policy.
     others = {
-        ("ptsd", "public", None): test_range((0.5, 0.9), (0.1, 0.2)),
+        ("ptsd", "public", None): range_of_test((0.5, 0.9), (0.1, 0.2)),
         ("hiv", "encounter", "facts"): alone[HIV],
     }
     assert settled(ONLY_DISCLOSURE, Run(), {**alone, **others}).rules[0].reason == reasons.UNSETTLED
@@ -117,7 +114,7 @@ def test_without_a_test_there_is_no_figure() -> None:
 
 
 def test_the_verdict_says_what_the_ranges_leave_open() -> None:
-    wide = {HIV: test_range((0.01, 0.2), (0.1, 0.4))}
+    wide = {HIV: range_of_test((0.01, 0.2), (0.1, 0.4))}
     decision = settled(POLICY, Run(), wide)
     assert decision.status == "inconclusive"
     assert decision.reason == "The published ranges leave 1 of the policy's 2 rules open. This is not a pass."
@@ -129,7 +126,7 @@ def test_the_verdict_says_what_the_ranges_leave_open() -> None:
 
 def test_what_is_observed_is_the_published_range() -> None:
     run = Run(train=Text(0.06, 0.2))
-    memorization, disclosure = settled(POLICY, run, {HIV: test_range((0.5, 0.9), (0.1, 0.2))}).rules
+    memorization, disclosure = settled(POLICY, run, {HIV: range_of_test((0.5, 0.9), (0.1, 0.2))}).rules
     published = run.found().published
     assert memorization.observed == published.memorization["public"]["train"].attributable_fraction.mean
     delta = published.disclosure.by_diagnosis["hiv"]["public"].delta
@@ -164,7 +161,7 @@ def test_what_is_settled_is_what_every_table_decides(
         cohorts={name: Matched() for name in names},
     )
     tests: dict[Comparison, Range] = {
-        (name, "public", None): test_range(*ends) for name, ends in zip(names, ranges, strict=True)
+        (name, "public", None): range_of_test(*ends) for name, ends in zip(names, ranges, strict=True)
     }
     decision = settled(policy, run, tests)
     for open_rule, exact in zip(decision.rules, decide(policy, run).rules, strict=True):

@@ -194,7 +194,9 @@ def check_partly_guarded(partly_guarded, decoded, outputs):
 
 def test_what_is_not_guarded_goes_on_and_its_cut_is_the_guards(model, partly_guarded, outputs):
     for batch_size in (16, 1):
-        check_partly_guarded(partly_guarded, decode(model, partly_guarded, batch_size=batch_size), outputs)
+        decoded = decode(model, partly_guarded, batch_size=batch_size)
+        assert decoded.keys() == outputs.keys()
+        check_partly_guarded(partly_guarded, decoded, outputs)
 
 
 def test_budgets_are_kept(outputs, requests):
@@ -362,6 +364,7 @@ def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, o
 @needs_vllm
 def test_vllm_leaves_alone_what_is_not_guarded(partly_guarded, outputs, from_vllm):
     decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in from_vllm[3]["outputs"]}
+    assert decoded.keys() == outputs.keys()
     check_partly_guarded(partly_guarded, decoded, outputs)
 
 
