@@ -1,6 +1,6 @@
-"""From an attachment's bytes to the text of a note: base64, character sets, plain text, HTML and RTF.
+"""From an attachment's bytes to the text of a note: base64, character sets, plain text and HTML; RTF in `rtf`.
 
-Owns the kinds that are read and their limits. HTML is parsed by lxml and laid out by inscriptis, RTF by striprtf.
+Owns the kinds that are read and their limits. HTML is parsed by lxml and laid out by inscriptis.
 Nothing that a document names is loaded, scripts and styles are dropped, and a document that is damaged or would grow
 beyond measure is refused rather than read in part.
 """
@@ -13,6 +13,7 @@ from email.message import Message
 from typing import TYPE_CHECKING
 
 from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.rtf import text_of_rtf
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
 MAX_ATTACHMENT_BYTES = 32 << 20
 #: Characters that the layout of an HTML page may grow to: a table's cells are padded to the longest of their column.
 _MAX_LAYOUT_CHARS = 64 << 20
-#: Characters that striprtf's patterns may look at, over all their beginnings: about a second.
-_MAX_RTF_STEPS = 500_000_000
 #: By which a list within a list is indented, its sign included.
 _INDENT_CHARS = 8
-_HIGH_BYTE = re.compile("[\x80-\xff]")
 _PLAIN, _HTML, _RTF = "plain", "html", "rtf"
 #: In the order of preference, where one document comes in several kinds.
 KINDS: dict[str, str] = {
@@ -68,7 +66,7 @@ def text_of(content: bytes, content_type: str) -> str:
     """Return the text of an attachment; raises `RecordError` where it cannot be read whole."""
     kind = KINDS.get(kind_of(content_type) or "")
     if kind == _RTF:
-        return _text_of_rtf(content)
+        return text_of_rtf(content)
     text = _decoded(content, content_type)
     return _text_of_html(text) if kind == _HTML else text
 
@@ -146,26 +144,3 @@ def _layout_chars(tree: "HtmlElement") -> int:
             longest = max(longest, chars - begin)
         chars += len(element.tail or "")
     return cells * longest + elements * _INDENT_CHARS * deepest
-
-
-def _text_of_rtf(content: bytes) -> str:
-    from striprtf.striprtf import font_table_group, rtf_to_text
-
-    source = content.rstrip(b"\0 \t\r\n")
-    if not source.startswith(b"{\\rtf"):
-        raise RecordError("an RTF attachment is not RTF")
-    if not source.endswith(b"}"):
-        raise RecordError("an RTF attachment is cut off")
-    # RTF is ASCII; a byte above it is of the code page that the document names, as \'xx would be.
-    escaped = _HIGH_BYTE.sub(lambda byte: f"\\'{ord(byte[0]):02x}", source.decode("latin-1"))
-    # Two patterns of striprtf look from each of their beginnings to the end of the line.
-    fonts = font_table_group(escaped)
-    longest = max(map(len, escaped.splitlines()), default=0)
-    if fonts.count("\\f") * len(fonts) + escaped.count("\\fldinst") * longest > _MAX_RTF_STEPS:
-        raise RecordError("an RTF attachment would take beyond measure to read")
-    try:
-        text = rtf_to_text(escaped, errors="strict")
-        # A character beyond the first 65,536 is written as two halves.
-        return str(text).encode("utf-16", "surrogatepass").decode("utf-16")
-    except (UnicodeError, LookupError, ValueError, OverflowError, TypeError, IndexError):
-        raise RecordError("an RTF attachment cannot be read whole") from None
