@@ -2,7 +2,8 @@
 
 A workbook is a ZIP of XML: a few kilobytes can claim gigabytes. What it says that it unpacks to is checked before, and
 the child may take no more memory than stated here; its death is an error like any other. The library holds a sheet
-whole, which is bounded by the same. Formulas and macros are not run: the values that Excel stored are read.
+whole, which is bounded by the same. Formulas and macros are not run: the values that Excel stored are read, errors as
+Excel shows them (`#REF!`).
 """
 
 import json
@@ -18,6 +19,7 @@ from typing import IO, cast
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.importers.sheet_xml import SheetError, find_errors
 
 #: Excel's own limit of the text in a cell: what is longer is cut off, so a cell this long may be.
 MAX_CELL_CHARS = 32_767
@@ -62,8 +64,11 @@ def iter_sheet(file: DataFile, sheet: str | None, columns: Sequence[str]) -> Ite
 def _require_small(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
-            if sum(member.file_size for member in archive.infolist()) > MAX_UNPACKED_BYTES:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > MAX_UNPACKED_BYTES:
                 raise BadInputError(_TOO_LARGE)
+            if len({member.filename.lower() for member in members}) < len(members):
+                raise BadInputError("holds one of its files twice; open it in Excel and save it again")
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
         raise BadInputError("is not an Excel workbook (.xlsx)") from None
 
@@ -102,16 +107,24 @@ def _write_rows(path: Path, wanted: str, out: IO[bytes]) -> None:
     workbook = CalamineWorkbook.from_path(path)
     names = workbook.sheet_names
     problem = None
+    errors: dict[tuple[int, int], str] = {}
     if wanted and wanted not in names:
         problem = "the workbook has no sheet named in the column map as `sheet`"
     elif not wanted and len(names) != 1:
         problem = f"the workbook has {len(names)} sheets; name one as `sheet` in the column map"
+    else:
+        try:
+            errors = find_errors(path, wanted or names[0])
+        except SheetError as error:
+            problem = str(error)
     _write_line(out, {"problem": problem} if problem else {})
     if problem:
         return
     sheet = workbook.get_sheet_by_name(wanted or names[0])
-    for number, cells in enumerate(sheet.iter_rows(), start=1 + (sheet.start or (0, 0))[0]):
-        texts = [_as_text(cell) for cell in cells]
+    first_row, first_column = sheet.start or (0, 0)
+    for number, cells in enumerate(sheet.iter_rows(), start=1 + first_row):
+        places = enumerate(cells, start=1 + first_column)
+        texts = [errors.get((number, column)) or _as_text(cell) for column, cell in places]
         if any(texts):
             _write_line(out, [number, texts])
 

@@ -15,6 +15,7 @@ from clinaudit.priors.importers.column_map import NOTE_COLUMNS, PATIENT_COLUMNS,
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
 from clinaudit.priors.importers.excel import MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.ledger import Place, RecordError
+from clinaudit.priors.importers.sheet_xml import EXCEL_ERRORS
 from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cell_of, data_file, located
 from clinaudit.priors.importers.values import iso_day, require_age, require_birth, require_sex
 
@@ -77,7 +78,7 @@ class OwnTable:
         values: dict[str, str | None] = {}
         for name in (*REQUIRED, *NOTE_COLUMNS, *PATIENT_COLUMNS):
             cell = row[self._map.columns[name].lower()] if name in self._map.columns else None
-            values[name] = None if cell in self._map.blank else cell
+            values[name] = self._present(name, cell)
         for name in self._map.formats:
             values[name] = self._iso(name, values[name])
         patient_id = values["patient_id"]
@@ -110,6 +111,14 @@ class OwnTable:
             self._labels.add(patient_id, diagnoses, coded)
         return True
 
+    def _present(self, name: str, cell: str | None) -> str | None:
+        """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes into a CSV too."""
+        if cell in self._map.blank:
+            return None
+        if cell in EXCEL_ERRORS:
+            raise RecordError(f"{name} holds {cell}, an error of Excel")
+        return cell
+
     def _iso(self, name: str, text: str | None) -> str | None:
         if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):
             return text  # a cell of Excel that is a date
@@ -133,10 +142,8 @@ class OwnTable:
         if self._map.codes is None:
             return frozenset(), ()
         column, separator, system = self._map.codes
-        cell = row[column.lower()]
-        codes = (
-            [] if cell is None or cell in self._map.blank else [code for code in cell.split(separator) if code.strip()]
-        )
+        cell = self._present("diagnoses.codes", row[column.lower()])
+        codes = [] if cell is None else [code for code in cell.split(separator) if code.strip()]
         found: frozenset[str] = frozenset()
         for code in codes:
             found |= self._labels.book.meaning(system, code)

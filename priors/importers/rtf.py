@@ -1,7 +1,7 @@
 """From the bytes of an RTF document to its text, by striprtf.
 
-Owns what is looked at before: that the document is whole, and that nothing in it takes text away in silence. Its grammar
-is that of the Rich Text Format Specification 1.9.1.
+Owns what is looked at before: that the document is whole, and that nothing in it takes text away in silence. Its
+grammar is that of the Rich Text Format Specification 1.9.1.
 """
 
 import re

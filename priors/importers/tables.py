@@ -177,7 +177,7 @@ def located(file: DataFile) -> Iterator[None]:
     try:
         yield
     except BadInputError as error:
-        has_place = error.message.startswith(("row ", "line ", "entry ", "column "))
+        has_place = error.message.startswith(("row ", "sheet row ", "line ", "entry ", "column "))
         place = f"{file.name}{', ' if has_place else ': '}"
         raise BadInputError(f"{place}{error.message}; nothing was written: correct the export and try again") from None
 
