@@ -4,6 +4,7 @@ Owns which notes are read for it, its file, and the preview. Knows nothing of ho
 holds words of the profile and counts; never a note's text or a patient's name.
 """
 
+import errno
 import os
 import re
 import tempfile
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.fragments import quote_opening
 from clinaudit.priors.profile_fit import ProfileFit, measure_fit
@@ -64,10 +66,15 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
             "(docs/note-templates.md)"
         )
     _write(out, profile_text(proposal, name=_name_of(out)))
-    profile = load_profile(out)
-    facts = read_facts(corpus, profile, patients)
-    fit = measure_fit(facts, profile)
-    shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    try:
+        profile = load_profile(out)
+        facts = read_facts(corpus, profile, patients)
+        fit = measure_fit(facts, profile)
+        shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    except BaseException:
+        # Without its preview it is not finished, and the next run would not overwrite it.
+        out.unlink(missing_ok=True)
+        raise
     return LearnedProfile(proposal, profile, fit, f"{shown}\n")
 
 
@@ -102,8 +109,15 @@ def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
 def _write(out: Path, text: str) -> None:
     # Exclusive: a file that another process made meanwhile is not overwritten either.
     handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+    except BaseException as error:
+        out.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = os.strerror(error.errno or errno.EIO)
+            raise StorageError(f"cannot write {printable(str(out))}: {reason}; give it room and run again") from None
+        raise
 
 
 def _preview(

@@ -11,6 +11,7 @@ from clinaudit.audit.commands.options import (
     Command,
     identity_options,
     judge_options,
+    not_empty,
     policy_option,
     ray_option,
     template_option,
@@ -90,7 +91,7 @@ def _audit_options(command: Command) -> Command:
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", callback=not_empty)
 @click.argument("corpus", type=PATH)
 @click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run; resumed if it exists.")
 @_audit_options

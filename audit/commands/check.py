@@ -1,5 +1,7 @@
 """`clinaudit check`. Owns its options; computes nothing."""
 
+import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,8 +9,10 @@ import click
 
 from clinaudit.audit.commands.options import PATH, policy_option, template_option
 from clinaudit.audit.console.streams import say, warn
+from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import UsageError
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 if TYPE_CHECKING:
     from clinaudit.audit.console.progress import Progress
@@ -60,9 +64,13 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
     from clinaudit.audit.preview.one_patient import read_patient
     from clinaudit.audit.preview.patient_view import patient_view
 
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    # Not printed by rich: it would end with a status of its own where the reader has enough.
+    view = io.StringIO()
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    console = Console(file=view, force_terminal=is_terminal, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for block in patient_view(*read_patient(settings, patient_id)):
         console.print(block)
+    say(view.getvalue(), nl=False, color=is_terminal)
 
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
@@ -83,5 +91,6 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
     if prompts is not None:
         writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
-        path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
-        warn(f"{path} holds PHI: it quotes patients' notes; remove it when you have looked")
+        with ends_in_order():
+            path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
+        warn(f"{harmless_text(str(path))} holds PHI: it quotes patients' notes; remove it when you have looked")

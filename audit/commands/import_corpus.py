@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.priors.importers.kinds import Kind, System
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
     from clinaudit.priors.importers.importing import Imported
@@ -72,9 +74,11 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
         kind=kind, source=source, destination=dest, panel=load_panel(diagnoses), complete=complete, **given
     )
     plan = plan_import(request)
-    with Progress(quiet=quiet).stage("reading", total=-(-plan.total_bytes // _MB), unit="MB") as advance:
+    reading = Progress(quiet=quiet).stage("reading", total=-(-plan.total_bytes // _MB), unit="MB")
+    with ends_in_order(), reading as advance:
         imported = plan.run(_in_megabytes(advance))
-    say("\n".join(_summary(imported, dest, complete)))
+    lines = [*_summary(imported, dest, complete), *_left_lines(dest)]
+    say_of_finished_work("\n".join(map(harmless_text, lines)))
     return 0
 
 
@@ -102,7 +106,18 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
     reasons = sorted({(why, name) for name, count in imported.tables.items() for why in count.rejected})
     lines.extend(f"rejected: {imported.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
     lines.extend(f"left blank: {number:,} times {what}" for what, number in imported.left_blank.items())
-    return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), f"next: clinaudit check {dest}"]
+    lines.extend(f"blanks around it taken off: {number:,} times {what}" for what, number in imported.trimmed.items())
+    next_line = f"next: clinaudit check {shell_word(dest)}"
+    return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), next_line]
+
+
+def _left_lines(dest: Path) -> list[str]:
+    from clinaudit.priors.importers.destination import left_behind
+
+    return [
+        f"note: {path} (PHI) is of an import that was killed, or that still runs; if none does, remove it"
+        for path in left_behind(dest)
+    ]
 
 
 def _split_lines(imported: "Imported") -> list[str]:

@@ -34,6 +34,7 @@ from clinaudit.audit.commands.template import template
 from clinaudit.audit.commands.verify import verify
 from clinaudit.audit.console.streams import warn
 from clinaudit.errors import ClinauditError, StorageError
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 _INTERRUPTED = 130
 _USAGE = 2
@@ -66,14 +67,12 @@ def run(arguments: Sequence[str]) -> int:
         warn("error[INTERRUPTED]: stopped; run the same command again to go on")
         return _INTERRUPTED
     except ClinauditError as error:
-        from clinaudit.reports.wording.escaped_text import harmless_text
-
         # The message may quote a setting that a run recorded: escape it.
         warn("\n".join(map(harmless_text, error.render().split("\n"))))
         return error.status
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        warn(f"error[STORAGE]: {reason}; mend it and run the same command again")
+        warn(f"error[STORAGE]: {reason}{_where(error)}; mend it and run the same command again")
         return StorageError.status
     except Exception as error:  # noqa: BLE001 (a traceback could hold note text; its last place tells where)
         place = traceback.extract_tb(error.__traceback__)[-1]
@@ -81,6 +80,15 @@ def run(arguments: Sequence[str]) -> int:
         warn(f"error[BUG]: {type(error).__name__} at {where}; please report this line")
         return _BUG
     return status if isinstance(status, int) else 0
+
+
+def _where(error: OSError) -> str:
+    """Return what could not be read or written, where that is known."""
+    if isinstance(error.filename, str | bytes):
+        return f" ({harmless_text(os.fsdecode(error.filename))})"
+    # The help and the version, which click prints.
+    is_printing = traceback.extract_tb(error.__traceback__)[-1].filename == click.utils.__file__
+    return " (standard output)" if is_printing else ""
 
 
 def _one_line(text: str) -> str:

@@ -14,10 +14,28 @@ from clinaudit.audit.served.cost import Price
 from clinaudit.reports.schema.identity import identity_problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Path(click.Path):
+    """A path; an empty one, such as an unset variable of a script gives, would mean the present directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("a path is empty; name one (. is the present directory)", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 # Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.
-PATH = click.Path(path_type=Path, readable=False)
+PATH = _Path(path_type=Path, readable=False)
 _JUDGES = click.Choice(get_args(JudgeChoice))
 _POLICIES = ", ".join(SHIPPED)
+
+
+def not_empty(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """Return a value; one that is empty is bad usage."""
+    if value == "":
+        raise click.BadParameter("it is empty")
+    return value
 
 
 def choice_of_judge() -> list[Callable[[Command], Command]]:

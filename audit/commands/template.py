@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.console.termination import ends_in_order
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 
 @click.group()
@@ -35,9 +37,11 @@ def learn(corpus: Path, out: Path) -> int:
     """
     from clinaudit.priors.learned_profile import learn_profile
 
-    say(learn_profile(corpus, out).preview)
-    say(
-        f"profile: {out}\n"
+    with ends_in_order():
+        preview = learn_profile(corpus, out).preview
+    say_of_finished_work(
+        f"{preview}\n"
+        f"profile: {harmless_text(str(out))}\n"
         "It is a proposal: read it, mend what is wrong, and run clinaudit check with it.\n"
         "Its words are those of your notes: review it before it leaves this machine."
     )

@@ -1,4 +1,4 @@
-"""Output to stdout and stderr that never changes the exit status, whoever reads it.
+"""Output to stdout and stderr: a reader that has enough of it never changes the exit status.
 
 `head` closes the pipe when it has its lines; that must not turn a verdict of "fail" into a pass. Knows nothing of what
 is written.
@@ -10,13 +10,37 @@ from typing import TextIO
 
 import click
 
+from clinaudit.errors import StorageError
+
 
 def say(text: str, *, nl: bool = True, color: bool | None = None) -> None:
-    """Print a text on stdout; once the reader has closed it, print nothing more."""
+    """Print a text on stdout; once the reader has closed it, print nothing more.
+
+    Raises `StorageError` where stdout cannot take it, such as a file on a full disk.
+    """
     try:
-        click.echo(text, nl=nl, color=color)
+        _echo(text, nl=nl, color=color)
     except BrokenPipeError:
         _discard(sys.stdout)
+    except OSError as error:
+        _discard(sys.stdout)
+        raise StorageError(
+            f"standard output cannot be written ({error.strerror}); give it room and run the same command again"
+        ) from None
+
+
+def say_of_finished_work(text: str) -> None:
+    """Print what is said of work that is done; where stdout cannot take it, stderr says that the work is complete."""
+    try:
+        say(text)
+    except StorageError as error:
+        reason = error.message.partition(";")[0]
+        warn(f"warning: {reason}; what was asked for is complete, only what is said of it is lost")
+
+
+def _echo(text: str, *, nl: bool, color: bool | None) -> None:
+    try:
+        click.echo(text, nl=nl, color=color)
     except UnicodeEncodeError:
         # A terminal of another encoding: signs that it lacks must not change the exit status.
         encoding = sys.stdout.encoding or "ascii"

@@ -3,6 +3,7 @@
 Owns the file's place and columns. Prompts are as they are before scrubbing for a diagnosis.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,8 @@ from typing import TextIO
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
-from clinaudit.errors import UsageError
+from clinaudit.errors import StorageError, UsageError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompt_fit import write_unscrubbed
 from clinaudit.priors.prompts import PromptWriter
@@ -35,17 +37,28 @@ def write_prompts(
     writer: PromptWriter,
     progress: Progress,
 ) -> Path:
-    """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file."""
+    """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file.
+
+    The file is there whole or not at all; raises `StorageError` where the disk does not take it.
+    """
     require_empty(directory)
     make_private_directory(directory)
     path = directory / PROMPTS_FILE
-    with (
-        open(path, "x", encoding="utf-8", newline="\n", opener=_private) as file,
-        progress.stage("writing the prompts", total=len(facts), unit="patients") as advance,
-    ):
-        for known in facts.values():
-            _write_lines(file, _rows(known, probed, writer))
-            advance(1)
+    with open(path, "x", encoding="utf-8", newline="\n", opener=_private) as file:
+        try:
+            with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
+                for known in facts.values():
+                    _write_lines(file, _rows(known, probed, writer))
+                    advance(1)
+            file.flush()
+        except BaseException as error:
+            path.unlink()
+            if isinstance(error, OSError):
+                reason = os.strerror(error.errno or errno.EIO)
+                raise StorageError(
+                    f"cannot write {printable(str(path))}: {reason}; give it room and run again"
+                ) from None
+            raise
     return path
 
 

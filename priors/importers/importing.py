@@ -72,6 +72,8 @@ class Imported:
     unreadable: int
     tables: dict[str, TableCount]
     left_blank: dict[str, int]
+    #: Values read without the blanks around them, by column and table.
+    trimmed: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class Plan:
                 unreadable=labels.unreadable(writer.latest_visit.keys()) if coded else 0,
                 tables=ledger.tables,
                 left_blank=dict(sorted(ledger.left_blank.items())),
+                trimmed=dict(sorted(ledger.trimmed.items())),
             )
             (directory / LEDGER_NAME).write_text(self._as_json(imported), encoding="utf-8")
         return imported
@@ -153,6 +156,7 @@ class Plan:
             "codes_complete": sorted(self.request.complete),
             "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
             "left_blank": imported.left_blank,
+            "blanks_taken_off": imported.trimmed,
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

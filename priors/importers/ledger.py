@@ -70,6 +70,8 @@ class ImportLedger:
         self.tables: dict[str, TableCount] = {}
         #: Values read as unknown, by what they are: no record is lost by them.
         self.left_blank: Counter[str] = Counter()
+        #: Values read without the blanks around them, by column and table: `patient_id of person`.
+        self.trimmed: Counter[str] = Counter()
         self._first: list[str] = []
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")

@@ -16,7 +16,7 @@ from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, P
 from clinaudit.priors.importers.excel import MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.ledger import Place, RecordError
 from clinaudit.priors.importers.sheet_xml import EXCEL_ERRORS
-from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cell_of, data_file, located
+from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cells_of, data_file, located
 from clinaudit.priors.importers.values import iso_day, require_age, require_birth, require_sex
 
 TABLE = "rows"
@@ -65,7 +65,7 @@ class OwnTable:
         with located(self._file):
             for number, row in iter_sheet(self._file, self._map.sheet, wanted):
                 ledger.seen(TABLE)
-                cells = {name: cell_of(value, exact=name == text) for name, value in row.items()}
+                cells = cells_of(ledger, TABLE, row, wanted, exact=(text,))
                 ledger.take(TABLE, Place(self._file.name, "sheet row", number), cells, self._add_sheet_row)
 
     def _add_sheet_row(self, row: Row) -> bool:
@@ -112,7 +112,7 @@ class OwnTable:
         return True
 
     def _present(self, name: str, cell: str | None) -> str | None:
-        """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes into a CSV too."""
+        """Return a cell, None where it is blank; raises `RecordError` for an error, which Excel writes to a CSV too."""
         if cell in self._map.blank:
             return None
         if cell in EXCEL_ERRORS:

@@ -87,7 +87,7 @@ class Reader:
             for number, row in source:
                 if number == 1:
                     _require_columns(row, required)
-                cells = {name: cell_of(row.get(name), exact=name in exact) for name in wanted}
+                cells = cells_of(self.ledger, table, row, wanted, exact=exact)
                 self.ledger.take(table, Place(file.name, "row", number), cells, read)
 
     def tracker(self) -> Callable[[int], None]:
@@ -214,11 +214,26 @@ def _require_columns(row: Mapping[str, str], required: Collection[str]) -> None:
         raise BadInputError(f"column {', '.join(missing)}: is missing")
 
 
-def cell_of(text: str | None, *, exact: bool) -> str | None:
-    """Return a cell, None where it is blank; without the blanks around it, unless `exact`."""
-    if text is None or not text.strip() or text.strip() in _NULLS:
-        return None
-    return text if exact else text.strip()
+def cells_of(
+    ledger: ImportLedger, table: str, row: Mapping[str, str], names: Collection[str], *, exact: Collection[str]
+) -> dict[str, str | None]:
+    """Return the named cells, None where one is blank, without the blanks around them but for `exact`.
+
+    Databases pad texts of a fixed length, also ids, by which tables are joined. The ledger counts what was taken off.
+    """
+    cells: dict[str, str | None] = {}
+    for name in names:
+        text = row.get(name, "")
+        bare = text.strip()
+        if not bare or bare in _NULLS:
+            cells[name] = None
+        elif name in exact:
+            cells[name] = text
+        else:
+            cells[name] = bare
+            if bare != text:
+                ledger.trimmed[f"{name} of {table}"] += 1
+    return cells
 
 
 def required(row: Row, column: str) -> str:

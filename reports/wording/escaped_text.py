@@ -3,8 +3,11 @@
 Owns which signs would steer a terminal, a page or an editor. Knows nothing of results.
 """
 
+import os
 import re
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 #: Control characters, direction overrides and invisible characters, and lone surrogates.
@@ -18,6 +21,18 @@ _STEERING_IN_JSON: Final = re.compile(_STEERING.pattern.replace("\x00-\x1f", "\x
 def harmless_text(text: str) -> str:
     """Return one line of text with every sign that would steer a viewer replaced."""
     return _STEERING.sub("\ufffd", text)
+
+
+def shell_word(path: Path) -> str:
+    """Return a path as a shell reads it within a command; a sign that would steer a terminal is written as its code."""
+    text = str(path)
+    # `-x` would be an option.
+    text = f"./{text}" if text.startswith("-") else text
+    if not _STEERING.search(text):
+        return shlex.quote(text)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    codes = _STEERING.sub(lambda sign: "".join(f"\\x{byte:02x}" for byte in os.fsencode(sign[0])), escaped)
+    return f"$'{codes}'"
 
 
 def harmless_document(record: Any) -> Any:

@@ -10,36 +10,70 @@ import pytest
 from support.exports import tables
 from support.exports.importing import import_export
 
+from clinaudit.audit.commands.main import run
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.importers.destination import made_whole
+from clinaudit.priors.importers.destination import left_behind, made_whole
 
 _STUCK = """
 import sys, time
 from pathlib import Path
+from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.priors.importers.destination import made_whole
-with made_whole(Path(sys.argv[1])) as directory:
+with ends_in_order(), made_whole(Path(sys.argv[1])) as directory:
     (directory / "notes.csv.zst").write_text("half")
     print("writing", flush=True)
     time.sleep(60)
 """
 
 
-def test_a_killed_import_leaves_no_corpus_and_the_next_one_cleans_up(tmp_path: Path) -> None:
-    destination = tmp_path / "corpus"
-    child = subprocess.Popen([sys.executable, "-c", _STUCK, str(destination)], stdout=subprocess.PIPE)
+def _ended_by(number: signal.Signals, destination: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", _STUCK, str(destination)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"writing\n"
-        with pytest.raises(StorageError, match="another import is writing to DEST"), made_whole(destination):
-            pass
-        # The other's work is left alone.
-        assert (tmp_path / ".corpus.partial" / "notes.csv.zst").read_text(encoding="utf-8") == "half"
-        child.send_signal(signal.SIGKILL)
+        child.send_signal(number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_import_that_is_stopped_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    _ended_by(number, tmp_path / "corpus")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_kill_leaves_is_named_and_closed_and_stops_no_import(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    destination = tmp_path / "corpus"
+    _ended_by(signal.SIGKILL, destination)
     assert not destination.exists()
-    assert stat.S_IMODE((tmp_path / ".corpus.partial").stat().st_mode) == 0o700
-    import_export("mimic-iv-note", tables.write_mimic(tmp_path / "physionet"), destination)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "physionet"]
-    assert "half" not in {path.read_bytes()[:4].decode("latin-1") for path in destination.iterdir()}
+    [left] = left_behind(destination)
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    source = tables.write_mimic(tmp_path / "physionet")
+    assert run(["import", "mimic-iv-note", str(source), str(destination), "--quiet"]) == 0
+    assert f"note: {left} (PHI) is of an import that was killed" in capsys.readouterr().out
+    assert (left / "notes.csv.zst").read_text(encoding="utf-8") == "half"
+
+
+def test_what_others_made_beside_it_is_left_alone(tmp_path: Path) -> None:
+    for name in (".corpus.partial", ".corpus.mine.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("kept", encoding="utf-8")
+    import_export("mimic-iv-note", tables.write_mimic(tmp_path / "physionet"), tmp_path / "corpus")
+    assert [(tmp_path / name / "x").read_text(encoding="utf-8") for name in (".corpus.partial", ".corpus.mine.partial")]
+    assert (tmp_path / "corpus").is_dir()
+
+
+def test_a_full_disk_is_told_with_the_place(tmp_path: Path) -> None:
+    def fill(_directory: Path) -> None:
+        with Path("/dev/full").open("w", encoding="utf-8") as file:
+            file.write("x")
+
+    with pytest.raises(StorageError, match=f"cannot write {tmp_path}/corpus: No space left"):  # noqa: SIM117
+        with made_whole(tmp_path / "corpus") as directory:
+            fill(directory)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_leaves_nothing(tmp_path: Path) -> None:
