@@ -15,6 +15,7 @@ from support.varied_notes import VariedNote, banner_notes, labelled_notes, short
 
 from clinaudit.audit.commands.main import run
 from clinaudit.errors import BadInputError
+from clinaudit.priors import learned_profile
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.learned_profile import MOST_PATIENTS, learn_profile
@@ -212,3 +213,16 @@ def test_real_visit_notes_are_learned_as_the_shipped_profile_reads_them(tmp_path
     with_tables = learn_profile(ACI_BENCH, tmp_path / "with tables.toml")
     assert with_tables.profile.layouts[0].placed == {"chief_complaint", "hpi", "medications"}
     assert with_tables.profile.layouts[0].patterns == ()
+
+
+def test_a_profile_that_could_not_be_finished_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write_corpus(tmp_path, LAYOUTS["labelled"][:20])
+
+    def stop(*_: object) -> None:
+        assert (tmp_path / "ours.toml").is_file()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learned_profile, "measure_fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        learn_profile(corpus, tmp_path / "ours.toml")
+    assert not (tmp_path / "ours.toml").exists()

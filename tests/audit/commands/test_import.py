@@ -1,5 +1,8 @@
 """`clinaudit import`: what it prints, and its exit status."""
 
+import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,46 @@ def test_options_that_do_not_fit_are_usage_errors(
 ) -> None:
     assert run(["import", *options]) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_the_next_command_can_be_pasted_whatever_the_place_is_called(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tables.write_mimic(tmp_path / "physionet")
+    destination = tmp_path / "our notes; rm -rf \x1b[31m 'x' \\ \u202e"
+    assert run(["import", "mimic-iv-note", str(source), str(destination), "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    command = out.splitlines()[-1].removeprefix("next: clinaudit check ")
+    shown = subprocess.run(["bash", "-c", f"printf %s {command}"], capture_output=True, check=True)
+    assert shown.stdout == os.fsencode(destination)
+
+
+def test_blanks_around_ids_are_taken_off_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, columns = tmp_path / "notes.csv", tmp_path / "columns.toml"
+    source.write_text('id,note,sex\n"p1 ",one ,F\np1, two,\n', encoding="utf-8")
+    columns.write_text('[columns]\npatient_id = "ID"\ntext = "Note"\nsex = "sex"\n', encoding="utf-8")
+    command = ["import", "csv", str(source), str(tmp_path / "corpus"), "--columns", str(columns), "--quiet"]
+    assert run(command) == 0
+    out = capsys.readouterr().out
+    assert "2 notes of 1 patients" in out
+    # Not of the text, which is kept as it stands.
+    assert out.count("blanks around it taken off") == 1
+    assert "blanks around it taken off: 1 times id of rows" in out
+    written = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
+    assert written["blanks_taken_off"] == {"id of rows": 1}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["import", "mimic-iv-note", "", "corpus"], ["import", "fhir", "x", ""], ["check", ""],
+     ["check", "corpus", "--template", ""], ["template", "learn", "corpus", "--out", ""],
+     ["audit", "", "corpus", "--out", "run"]],
+)  # fmt: skip
+def test_an_empty_path_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert " is empty" in capsys.readouterr().err
 
 
 def test_a_sites_own_panel_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,39 @@
+"""Where stdout takes nothing: finished work is called complete, and a text that was asked for is an error."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+
+import pytest
+from support.exports import tables
+
+from clinaudit.audit.commands.main import run
+
+
+@contextmanager
+def full_stdout() -> Iterator[None]:
+    with Path("/dev/full").open("w", encoding="utf-8") as full, redirect_stdout(full):
+        yield
+
+
+def test_an_import_that_cannot_say_so_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, destination = tables.write_mimic(tmp_path / "physionet"), tmp_path / "corpus"
+    with full_stdout():
+        assert run(["import", "mimic-iv-note", str(source), str(destination), "--quiet"]) == 0
+    assert "standard output cannot be written (No space left on device); what was asked for is complete" in (
+        capsys.readouterr().err
+    )
+    assert (destination / "import.json").is_file()
+
+
+@pytest.mark.parametrize("arguments", [["check", "NOTES", "--show", "a"], ["policy", "list"], ["--help"]])
+def test_a_text_that_was_asked_for_and_is_lost_is_an_error(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text('{"patient_id": "a", "note_id": "1", "text": "CC: cough"}\n', encoding="utf-8")
+    with full_stdout():
+        assert run([str(notes) if word == "NOTES" else word for word in arguments]) == 6
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error[STORAGE]: ")
+    assert "standard output" in error
