@@ -23,6 +23,8 @@ PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.
 SHIPPED: tuple[str, ...] = tuple(sorted(path.stem for path in PROFILES_PATH.glob("*.toml")))
 DEFAULT = "soap"
+#: A profile of many layouts has some hundred; to find the lines of its faults takes time in the square of them.
+_MOST_LINES = 2_000
 DEFAULT_PROFILE = PROFILES_PATH / f"{DEFAULT}.toml"
 
 
@@ -160,6 +162,8 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     """
     source = locate_profile(path)
     text = read_text_file(source, role="the note template")
+    if text.count("\n") > _MOST_LINES:
+        raise BadInputError(f"the note template {source.name} has more than {_MOST_LINES:,} lines; make it shorter")
     document = parse_toml(text, f"the note template {source.name}")
     problems = profile_problems(document)
     if problems:

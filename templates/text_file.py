@@ -1,5 +1,6 @@
 """Reading of a small text or TOML file that the user named, with an error for every defect. Knows no contents."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,12 @@ from clinaudit.errors import BadInputError
 
 #: Lists and settings are far smaller; a file of gigabytes would take all memory.
 _MOST_BYTES = 256 << 20
+#: A TOML file of settings has a few kilobytes; the parser reads about 200,000 characters a second.
+_MOST_TOML_CHARS = 2 << 20
+#: The parser takes time in the square of a key's parts (`a.b.c`); a profile's keys have three.
+_MOST_KEY_PARTS = 50
+_KEY_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_KEY_PART}[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}")
 
 
 def read_text_file(path: Path, *, role: str) -> str:
@@ -37,6 +44,12 @@ def read_toml_file(path: Path, *, role: str) -> dict[str, Any]:
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:
     """Return the table that `text` holds; raises `BadInputError` naming `what` ("the policy p.toml")."""
+    if len(text) > _MOST_TOML_CHARS:
+        raise BadInputError(f"{what} has more than {_MOST_TOML_CHARS:,} characters; name a file of settings")
+    long_key = _LONG_KEY.search(text)
+    if long_key is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise BadInputError(f"{what}, line {line}: a key has more than {_MOST_KEY_PARTS} parts; write it with a few")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,7 +1,11 @@
 """The line of an entry in a TOML text."""
 
+import tomllib
+from types import SimpleNamespace
+
 import pytest
 
+from clinaudit.templates import toml_lines
 from clinaudit.templates.toml_lines import TomlLines
 
 TEXT = """# a profile
@@ -56,3 +60,20 @@ name.labels = ["n"]
 )
 def test_line_of_an_entry(path: tuple[str | int, ...], line: int) -> None:
     assert TomlLines(TEXT).line_of(path) == line
+
+
+def test_separators_within_a_text_end_no_line() -> None:
+    assert TomlLines('a = "x\u2028y"\r\nb = 1\r\n').line_of(("b",)) == 2
+
+
+def test_many_wrong_entries_are_found_by_few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def loads(text: str) -> dict[str, object]:
+        read.append(len(text))
+        return tomllib.loads(text)
+
+    monkeypatch.setattr(toml_lines, "tomllib", SimpleNamespace(loads=loads, TOMLDecodeError=tomllib.TOMLDecodeError))
+    text = "".join(f"k{number} = 1\n" for number in range(1000))
+    assert TomlLines(text).line_of(("k700",)) == 701
+    assert len(read) <= 12  # the binary logarithm of 1,000, and the whole

@@ -14,6 +14,7 @@ from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
 from clinaudit.templates.profile_problems import profile_problems
+from clinaudit.templates.text_file import parse_toml
 
 RIGHT = r"""name = "ours"
 date_formats = ["%m/%d/%Y"]
@@ -185,3 +186,34 @@ def test_any_entry_of_any_kind_is_refused_or_can_be_used(value: object) -> None:
         if not profile_problems(wrong):
             note = LayoutReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
             assert note.layout_name in {*(layout.name for layout in parse_profile(wrong).layouts), NO_LAYOUT}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\na" + ".a" * 20_000 + " = 1\n", "ours.toml, line 2: a key has more than 50 parts"),
+        ("[a" + ' . "a"' * 20_000 + "]\n", "ours.toml, line 1: a key has more than 50 parts"),
+        ("a = 1\n" + "#\n" * 2_000, "has more than 2,000 lines"),
+        ("a = '" + "x" * (2 << 20) + "'\n", "has more than 2,097,152 characters"),
+    ],
+)
+def test_a_file_that_would_take_long_to_read_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadInputError, match=expected):
+        load_profile(path)
+
+
+def test_texts_with_many_full_stops_are_no_long_keys() -> None:
+    text = (
+        "# "
+        + "a.b" * 10
+        + "\na = '"
+        + "e.g. " * 200
+        + "'\nb = '"
+        + r"\d{2}\.\d{2}" * 100
+        + "'\nc = \""
+        + '\\"' * 9
+        + '"\n'
+    )
+    assert parse_toml(text, "it").keys() == {"a", "b", "c"}

@@ -1,7 +1,7 @@
 """Where stdout takes nothing: finished work is called complete, and a text that was asked for is an error."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,11 @@ from clinaudit.audit.commands.main import run
 
 @contextmanager
 def full_stdout() -> Iterator[None]:
-    with Path("/dev/full").open("w", encoding="utf-8") as full, redirect_stdout(full):
+    full = Path("/dev/full").open("w", encoding="utf-8")  # noqa: SIM115 (what is left in it cannot be written either)
+    with redirect_stdout(full):
         yield
+    with suppress(OSError):
+        full.close()
 
 
 def test_an_import_that_cannot_say_so_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
