@@ -14,7 +14,10 @@ _MOST_TOML_CHARS = 2 << 20
 #: The parser takes time in the square of a key's parts (`a.b.c`); a profile's keys have three.
 _MOST_KEY_PARTS = 50
 _KEY_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_KEY_PART}[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}")
+#: At the start of a line, of a table's name, or of an entry of a table in braces.
+_LONG_KEY = re.compile(
+    rf"(?:^|[{{,])[ \t]*+\[{{0,2}}[ \t]*+(?:{_KEY_PART}[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}", re.MULTILINE
+)
 
 
 def read_text_file(path: Path, *, role: str) -> str:
