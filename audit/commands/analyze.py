@@ -25,9 +25,11 @@ from clinaudit.audit.settings import DEFAULT_NGRAM, MAX_NGRAM, AnalyzeSettings
 @ray_option()
 @click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def analyze(**options: Any) -> int:
-    """Analyse memorization in GENERATIONS (.jsonl or .parquet), made elsewhere, against CORPUS.
+    """Analyse memorization in GENERATIONS, made elsewhere, against CORPUS.
 
-    Columns: generation_id, patient_id, tier, text; optionally prompt, token_ids, diagnoses.
+    GENERATIONS is a .jsonl file (an object a line; also .jsonl.gz and .jsonl.zst) or a .parquet file. Columns, as text:
+    generation_id (unique), patient_id, tier and text; optionally prompt, and as lists token_ids (whole numbers, of the
+    tokenizer) and diagnoses (ids). docs/corpus-format.md says what each may hold.
 
     \b
     Example:
