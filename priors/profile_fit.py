@@ -61,6 +61,7 @@ class Kind(StrEnum):
     TABLE_OF_OTHERS = "table_of_others"
     TABLE_DIFFERS = "table_differs"
     TABLE_UNTOLD = "table_untold"
+    TABLE_EXCHANGED = "table_exchanged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class _Name:
         self._parts = parts
 
     def look(self, text: str) -> Standing | None:
-        found = len(self._parts.intersection(_words(text)))
+        found = len(self._parts.intersection(words_of(text)))
         return Standing.STANDS if found >= min(_NAME_PARTS, len(self._parts)) else None
 
 
@@ -108,14 +108,14 @@ class _Sex:
         self._sex = sex
 
     def look(self, text: str) -> Standing | None:
-        told = [_SEX_OF_WORD[word] for word in _words(text) if word in _SEX_OF_WORD]
+        told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
         if not told:
             return None
         return Standing.STANDS if 2 * told.count(self._sex) >= len(told) else Standing.DIFFERS
 
 
 def _name_finder(name: str | None) -> _Name | None:
-    words = _words(name or "")
+    words = words_of(name or "")
     parts = frozenset(word for word in words if len(word) > 1) or frozenset(words)
     return _Name(parts) if parts else None
 
@@ -140,7 +140,7 @@ def _sex_finder(sex: str | None, stated: str | None) -> _Sex | Standing | None:
     return _Sex(sex)
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words of a text in lower case, without accents."""
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))

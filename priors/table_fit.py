@@ -5,13 +5,13 @@ Findings hold counts; never a value or a patient's id.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind
-from clinaudit.priors.table_agreement import IDENTIFYING, Standing
+from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import Fact
 
 _NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
@@ -53,17 +53,31 @@ def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
             )
     compared = [known for known in patients if known.table]
     own = sum(known.is_own_row for known in compared)
-    findings = [*_row_findings(own, len(compared)), *_column_findings(columns)]
+    findings = [*_row_findings(compared, own), *_column_findings(columns), *_exchange_findings(patients)]
     return TableFit(columns, len(compared), own, tuple(sorted(findings, key=lambda item: item.level != "problem")))
 
 
-def _row_findings(own: int, compared: int) -> Iterator[Finding]:
-    if own < MINIMUM_SHARE * compared:
-        text = (
-            f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
-            "and sex; the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Finding]:
+    if own >= MINIMUM_SHARE * len(compared):
+        return
+    others = [known.table for known in compared if not known.is_own_row]
+    by_birth = sum(
+        [fact for fact, standing in told.items() if standing is Standing.DIFFERS] == [Fact.DOB]
+        and Standing.STANDS in told.values()
+        for told in others
+    )
+    text = (
+        f"patients table: {own} of {len(compared)} rows agree with the notes of their patient on name, date of birth "
+        "and sex; "
+    )
+    if 2 * by_birth > len(others):
+        text += (
+            f"{by_birth} of the others differ in the date of birth alone: make sure that date_formats has the right "
+            "order of day and month, and that the table has the right dates"
         )
-        yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, compared, text)
+    else:
+        text += "the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+    yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, len(compared), text)
 
 
 def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
@@ -79,3 +93,29 @@ def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
         if fit.untold:
             text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"
             yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, fit.known - fit.untold, fit.known, text)
+
+
+def _exchange_findings(patients: Collection[PatientFacts]) -> Iterator[Finding]:
+    """Find provider and practice of the notes table exchanged: each stands in the note where the note has the other."""
+    exchanged = compared = 0
+    for known in patients:
+        said = {Fact.PROVIDER: known.latest.provider, Fact.PRACTICE: known.latest.practice}
+        stated = {fact: known.in_note[fact].value for fact in said if fact in known.in_note}
+        if len(stated) < len(said) or None in said.values():
+            continue
+        compared += 1
+        here, there = said[Fact.PROVIDER], said[Fact.PRACTICE]
+        is_right = _is_same(here, stated[Fact.PROVIDER]) or _is_same(there, stated[Fact.PRACTICE])
+        exchanged += not is_right and _is_same(here, stated[Fact.PRACTICE]) and _is_same(there, stated[Fact.PROVIDER])
+    if exchanged:
+        text = (
+            f"notes table: for {exchanged} of {compared} patients the note has the table's provider as its practice, "
+            "and the practice as its provider; the two columns, or the two places in the note template, are exchanged"
+        )
+        yield Finding(Kind.TABLE_EXCHANGED, "problem", None, Fact.PROVIDER, compared - exchanged, compared, text)
+
+
+def _is_same(said: str | None, stated: str) -> bool:
+    """Whether a table's value is what a note states; titles and parts of a place's name are often left out."""
+    one, other = set(words_of(said or "")), set(words_of(stated))
+    return bool(one and other) and (one <= other or other <= one)

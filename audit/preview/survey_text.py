@@ -21,7 +21,7 @@ from clinaudit.templates.profile import locate_entries
 
 #: Notes about alternatives that a template offers and a site does not use; they are counted, not said one by one.
 _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
-_OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD})
+_OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
 #: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
 _CARD, _PROCESSOR = 2_000, 50
 

@@ -9,6 +9,7 @@ from support.patient_facts import corpus_of, facts_of
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import read_facts
+from clinaudit.priors.profile_fit import Kind
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.table_fit import measure_table_fit
 from clinaudit.priors.tiers import Fact
@@ -153,3 +154,36 @@ def test_a_fit_counts_columns_and_rows(tmp_path: Path) -> None:
     assert not any(name in item.text for item in fit.findings for name in names)
     # Nothing is doubtful where the template finds what it should.
     assert not any(known.doubtful for known in mark_doubtful_facts(facts, load_profile()).values())
+
+
+def test_rows_that_differ_in_the_birth_date_alone_are_not_called_joined_to_others(tmp_path: Path) -> None:
+    note = "patient: Ada Lund\ndob: 02/03/1960\ncc: cough\nhpi: she coughs\n"
+    exchanged = facts_of(tmp_path / "own", note, HEADS + "p,train,Ada Lund,1960-03-02,female\n")
+    other = facts_of(tmp_path / "other", note, HEADS + "p,train,Ian Roth,1960-03-02,male\n")
+    said = [measure_table_fit([known]).findings[0].text for known in (exchanged, other)]
+    assert "1 of the others differ in the date of birth alone: make sure that date_formats" in said[0]
+    assert "joined" not in said[0]
+    assert "seems to be joined to other patients" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("provider", "practice", "is_exchanged"),
+    [
+        ("Elm Valley", "Dr. Mia Ode", True),
+        ("Mia Ode", "Elm Valley Clinic", False),
+        # Others than the note's are no exchange; the note's own stand in the prompt.
+        ("Ian Roth", "Oak Valley", False),
+        ("", "Mia Ode", False),
+    ],
+)
+def test_provider_and_practice_exchanged_in_the_notes_table_are_found(
+    tmp_path: Path, provider: str, practice: str, is_exchanged: bool
+) -> None:
+    text = "patient: Ada Lund\nprovider: Dr. Mia Ode\nlocation: Elm Valley Clinic\nhpi: she is well\n"
+    note = {"patient_id": "p", "note_id": "n", "text": text, "provider": provider, "practice": practice}
+    corpus = corpus_of(tmp_path, [note], HEADS + "p,train,Ada Lund,,\n")
+    facts = read_facts(corpus, load_profile(), corpus.patients)
+    assert {Fact.PROVIDER, Fact.PRACTICE} <= facts["p"].in_note.keys()
+    found = [item for item in measure_table_fit(facts.values()).findings if item.kind is Kind.TABLE_EXCHANGED]
+    assert [(item.level, item.found, item.of) for item in found] == ([("problem", 0, 1)] if is_exchanged else [])
+    assert not any(word in item.text for item in found for word in ("Mia", "Elm"))
