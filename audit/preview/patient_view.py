@@ -31,7 +31,7 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
     yield Text(f"in the latest note: {_list(sorted(facts.in_note))}")
     if facts.in_prose:
         yield Text(f"in its prose alone: {_list(sorted(facts.in_prose))}")
-    missing = sorted(facts.placed - facts.in_note.keys())
+    missing = sorted(facts.placed - facts.in_note.keys() - facts.in_prose.keys())
     if missing:
         yield Text(f"placed by the template, and not found: {_list(missing)}")
     for fact, standing in facts.table.items():
