@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
@@ -33,8 +34,6 @@ _DIRECTION = (
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
 _AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
-#: In years; a higher number is something else.
-_OLDEST = 130
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -222,7 +221,7 @@ def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[
     born = read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
     if born is None or seen is None or seen < born:
         return read_age(values.get(Fact.AGE, ""))
-    return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+    return age_on(born, seen)
 
 
 def _stated_birth(stated: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> date | None:
@@ -249,7 +248,7 @@ def _age_from_year(patient: Patient, values: Mapping[Fact, str], latest: Note, f
 def read_age(text: str) -> int | None:
     """Return the age in years that a note states ("46", "46 yrs", "46-year-old"), or None where it is none."""
     match = _AGE.fullmatch(text.strip())
-    return int(match["years"]) if match and int(match["years"]) <= _OLDEST else None
+    return int(match["years"]) if match and int(match["years"]) <= MAX_AGE_YEARS else None
 
 
 def read_sex(text: str | None) -> str | None:

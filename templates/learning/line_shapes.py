@@ -26,7 +26,7 @@ from clinaudit.templates.learning.value_shapes import (
     same,
     shape_of,
 )
-from clinaudit.templates.patterns import MAX_LENGTH
+from clinaudit.templates.patterns import MAX_LENGTH, literal
 from clinaudit.templates.spans import Span
 
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
@@ -134,9 +134,7 @@ def learn_line_patterns(
             if segment.label in placed:
                 continue
             pieces = list(_pieces(segment.text, notes[index], words))
-            shape = tuple(
-                (item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces
-            )
+            shape = tuple((item.kind, item.literal, item.spaced) for item in pieces)
             key = (segment.label or "", segment.following or "", shape)
             if pieces and key not in seen:
                 seen.add(key)
@@ -297,17 +295,13 @@ def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None], *, lab
         piece = lines[0][place]
         gap = r"[ \t]+" if piece.spaced and parts else r"[ \t]*" if parts else ""
         if piece.kind == "mark" or (piece.kind == "word" and fact is None):
-            parts.append(gap + _literal(piece.text))
+            parts.append(gap + literal(piece.text))
         else:
             group = f"(?P<{fact}>" if fact and " " not in fact else "(?:"
             parts.append(gap + _written(piece.kind, group, {line[place].text for line in lines}))
-    start = rf"(?:^|[ \t|;,(])(?i:{_literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
-    end = rf"[ \t|;,(]+(?i:{_literal(following)})[ \t]*:" if following else r"[ \t]*$"
+    start = rf"(?:^|[ \t|;,(])(?i:{literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
+    end = rf"[ \t|;,(]+(?i:{literal(following)})[ \t]*:" if following else r"[ \t]*$"
     return start + "".join(parts) + (end if ends_line else "")
-
-
-def _literal(text: str) -> str:
-    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-")
 
 
 def _written(kind: str, group: str, values: set[str]) -> str:
