@@ -53,17 +53,22 @@ def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
             )
     compared = [known for known in patients if known.table]
     own = sum(known.is_own_row for known in compared)
-    findings = [*_row_findings(own, len(compared)), *_column_findings(columns)]
+    differing = sum(Standing.DIFFERS in known.table.values() for known in compared)
+    findings = [*_row_findings(own, differing, len(compared)), *_column_findings(columns)]
     return TableFit(columns, len(compared), own, tuple(sorted(findings, key=lambda item: item.level != "problem")))
 
 
-def _row_findings(own: int, compared: int) -> Iterator[Finding]:
+def _row_findings(own: int, differing: int, compared: int) -> Iterator[Finding]:
     if own < MINIMUM_SHARE * compared:
         text = (
             f"patients table: {own} of {compared} rows agree with the notes of their patient on name, date of birth "
-            "and sex; the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+            "and sex; "
         )
-        yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, compared, text)
+        if differing:
+            why = "the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+        else:
+            why = "the notes of the others tell none of these, so that nothing shows whose rows they are"
+        yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, compared, text + why)
 
 
 def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
