@@ -38,7 +38,7 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
         said = f"patients table, {fact}: {_WORDS[standing]}"
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
     for prior in write_unscrubbed(facts, probed, writer):
-        fit = {True: "fits", False: "does not fit the notes", None: ""}[prior.unbroken]
+        fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
         cuts = f", {prior.cuts} values cut" if prior.cuts else ""
         yield Text(
             f"\n── {prior.tier}, {prior.rendering}: {f'excluded: {prior.reason}' if prior.excluded else fit + cuts}",
