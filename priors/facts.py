@@ -89,6 +89,8 @@ class PatientFacts:
     banner_end: int
     #: Whether the name, date of birth and sex that the patients table gives stand in the patient's notes.
     table: Mapping[Fact, Standing]
+    #: Facts whose value is a table's, the age that follows from its dates included.
+    from_table: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
 
@@ -99,7 +101,7 @@ class PatientFacts:
 
     def are_own(self, background: Iterable[Fact]) -> bool:
         """Whether these facts are this patient's own: from a row that is, or from where the note has them."""
-        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.table.keys())
+        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.from_table)
 
     @property
     def note(self) -> str:
@@ -133,7 +135,8 @@ class FactReader:
             for part in (note.found.placed, note.found.in_prose)
         )
         stated = {fact: field.value for fact, field in fields.items()}
-        values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
+        in_table = _table_values(patient, latest, formats[0])
+        values = stated | in_table | _birth_of_year(patient, stated, formats)
         placed = frozenset(map(Fact, note.layout.placed))
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
         if age is not None:
@@ -166,6 +169,7 @@ class FactReader:
                 texts=(own.text for own in reversed(notes)),
                 formats=formats,
             ),
+            from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
     def fields_of(self, text: str) -> dict[Fact, NoteField]:

@@ -52,6 +52,14 @@ def test_what_most_notes_have_in_a_wrong_place_is_doubtful(
     assert {known.are_own([Fact.NAME, Fact.AGE]) for known in facts} == {doubtful.isdisjoint({Fact.NAME, Fact.AGE})}
 
 
+def test_an_age_that_the_table_gives_does_not_follow_from_doubtful_dates(tmp_path: Path) -> None:
+    births = ["spring", "summer", *BIRTHS[2:]]
+    table = "patient_id,age\n" + "".join(f"p{number},64\n" for number in range(10))
+    facts = marked(tmp_path, NAMES, births, table)
+    assert [known.doubtful for known in facts] == [{Fact.DOB}] * 10
+    assert {known.are_own([Fact.AGE]) for known in facts} == {True}
+
+
 def test_a_name_that_the_table_gives_is_not_doubtful(tmp_path: Path) -> None:
     table = "patient_id,name\n" + "".join(f"p{number},Elm Clinic\n" for number in range(10))
     facts = marked(tmp_path, ["Elm Clinic"] * 10, BIRTHS, table)
