@@ -33,7 +33,6 @@ from clinaudit.audit.demo.training import train_demo_model
 _PROFILE = r"""
 name = "{name}"
 date_formats = ["{dates}"]
-{headings}
 
 [[sections]]
 name = "Chief Complaint"
@@ -156,7 +155,7 @@ def _write_corpus(source: Path, folder: Path, layout: str) -> str:
         rows.append(json.dumps({**row, "text": f"{write(facts, number)}{complaint}: {rest}"}))
     (corpus / "notes.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
     profile = _PROFILE
-    for key, value in {"name": layout, "complaint": complaint, "hpi": hpi, "dates": dates, "headings": ""}.items():
+    for key, value in {"name": layout, "complaint": complaint, "hpi": hpi, "dates": dates}.items():
         profile = profile.replace(f"{{{key}}}", value)
     (folder / "profile.toml").write_text(profile.replace("{fields}", _FIELDS[layout]), encoding="utf-8")
     return f"{complaint}:"

@@ -32,6 +32,6 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
 def _mark(known: PatientFacts, doubtful: set[Fact]) -> PatientFacts:
     if not doubtful:
         return known
-    # Without a date of birth in the table the age follows from the note's dates.
-    follows = {Fact.AGE} if doubtful & _DATES and Fact.DOB not in known.table else set()
+    # Without an age or a date of birth in the table the age follows from the note's dates.
+    follows = {Fact.AGE} if doubtful & _DATES and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
     return replace(known, doubtful=frozenset(doubtful | follows))

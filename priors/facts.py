@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
@@ -33,8 +34,6 @@ _DIRECTION = (
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
 _AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
-#: In years; a higher number is something else.
-_OLDEST = 130
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -90,6 +89,8 @@ class PatientFacts:
     banner_end: int
     #: Whether the name, date of birth and sex that the patients table gives stand in the patient's notes.
     table: Mapping[Fact, Standing]
+    #: Facts whose value is a table's, the age that follows from its dates included.
+    from_table: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
 
@@ -100,7 +101,7 @@ class PatientFacts:
 
     def are_own(self, background: Iterable[Fact]) -> bool:
         """Whether these facts are this patient's own: from a row that is, or from where the note has them."""
-        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.table.keys())
+        return self.is_own_row and self.doubtful.isdisjoint(set(background) - self.from_table)
 
     @property
     def note(self) -> str:
@@ -134,7 +135,8 @@ class FactReader:
             for part in (note.found.placed, note.found.in_prose)
         )
         stated = {fact: field.value for fact, field in fields.items()}
-        values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
+        in_table = _table_values(patient, latest, formats[0])
+        values = stated | in_table | _birth_of_year(patient, stated, formats)
         placed = frozenset(map(Fact, note.layout.placed))
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
         if age is not None:
@@ -167,6 +169,7 @@ class FactReader:
                 texts=(own.text for own in reversed(notes)),
                 formats=formats,
             ),
+            from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
     def fields_of(self, text: str) -> dict[Fact, NoteField]:
@@ -222,7 +225,7 @@ def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[
     born = read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
     if born is None or seen is None or seen < born:
         return read_age(values.get(Fact.AGE, ""))
-    return seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
+    return age_on(born, seen)
 
 
 def _stated_birth(stated: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> date | None:
@@ -249,7 +252,7 @@ def _age_from_year(patient: Patient, values: Mapping[Fact, str], latest: Note, f
 def read_age(text: str) -> int | None:
     """Return the age in years that a note states ("46", "46 yrs", "46-year-old"), or None where it is none."""
     match = _AGE.fullmatch(text.strip())
-    return int(match["years"]) if match and int(match["years"]) <= _OLDEST else None
+    return int(match["years"]) if match and int(match["years"]) <= MAX_AGE_YEARS else None
 
 
 def read_sex(text: str | None) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.facts import FactReader, NoteField
 from clinaudit.priors.tiers import Fact
@@ -21,7 +22,6 @@ from clinaudit.templates.profile import NoteProfile
 _MOST_WORDS = 12
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _DAYS_A_YEAR = 365.2425
-_OLDEST = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,7 @@ def _texts(values: Iterable[str | None]) -> frozenset[str]:
 
 
 def _ages_from_births(births: Iterable[date], visits: Iterable[date]) -> set[int]:
-    return {
-        seen.year - born.year - ((seen.month, seen.day) < (born.month, born.day))
-        for born in births
-        for seen in visits
-        if seen >= born
-    }
+    return {age_on(born, seen) for born in births for seen in visits if seen >= born}
 
 
 def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozenset[date]) -> set[int]:
@@ -126,4 +121,4 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
 
 def _stated_ages(texts: Iterable[str]) -> set[int]:
     numbers = (_NUMBER.search(text) for text in texts)
-    return {int(number[0]) for number in numbers if number is not None and int(number[0]) <= _OLDEST}
+    return {int(number[0]) for number in numbers if number is not None and int(number[0]) <= MAX_AGE_YEARS}

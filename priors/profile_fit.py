@@ -264,7 +264,7 @@ def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iter
             f"layout {layout}: {most} of {total} patients have one and the same {fact} in their notes; "
             "its place seems to hold something else"
         )
-        yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, most, total, text)
+        yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, total - most, total, text)
 
 
 def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> DateOrder:

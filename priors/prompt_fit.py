@@ -1,14 +1,15 @@
 """For how many patients a prompt can be made, and how many of the prompts fit the patients' notes, by tier and form.
 
-Owns the counts, over patients one at a time: a corpus may not fit in memory. Knows nothing of how a prompt is written,
-or of a diagnosis: prompts are looked at as they are before scrubbing.
+Owns the counts, over patients one at a time: a corpus may not fit in memory. They are of prompts as they are before
+scrubbing. Knows nothing of how a prompt is written.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
 from clinaudit.priors.renderings import ProbedTiers, Rendering
@@ -51,11 +52,14 @@ class PromptCount:
     differing: int
 
 
-def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int) -> PromptWriter:
-    """Return a writer of unscrubbed prompts without a model: tokens are estimated, and no prompt is too long."""
+def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
+    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long.
+
+    Without a `panel` it writes unscrubbed prompts alone.
+    """
     return PromptWriter(
         profile,
-        panel=(),
+        panel=panel,
         count_prompt_tokens=len,
         count_note_tokens=estimate_tokens,
         max_new_tokens=max_new_tokens,

@@ -70,7 +70,9 @@ def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Findin
         f"patients table: {own} of {len(compared)} rows agree with the notes of their patient on name, date of birth "
         "and sex; "
     )
-    if 2 * by_birth > len(others):
+    if not any(Standing.DIFFERS in told.values() for told in others):
+        text += "the notes of the others tell none of these, so that nothing shows whose rows they are"
+    elif 2 * by_birth > len(others):
         text += (
             f"{by_birth} of the others differ in the date of birth alone: make sure that date_formats has the right "
             "order of day and month, and that the table has the right dates"

@@ -6,6 +6,7 @@ Owns what each style looks like, and finding headers in it. Knows nothing of sec
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from clinaudit.templates.names import known_as
 from clinaudit.templates.spans import Span
 
 # A header stands at the start of a line, blanks before it allowed; `inline` alone may stand further on. Group `mark`
@@ -53,11 +54,12 @@ DEFAULT_STYLES: tuple[str, ...] = ("colon", "capitals")
 
 
 class HeaderFinder:
-    """Finds headers that are set off in some of the styles."""
+    """Finds headers, given in lower case, that are set off in some of the styles."""
 
     def __init__(self, headers: Iterable[str], styles: Sequence[str]) -> None:
         # Longest first: "past medical history / …" must win over "past medical history".
         ordered = sorted(headers, key=lambda header: (-len(header), header))
+        self._headers = dict.fromkeys(ordered)
         long = [header for header in ordered if len(header) > 1]
         words = {
             "any": _alternatives(ordered),
@@ -77,10 +79,10 @@ class HeaderFinder:
         )
 
     def find(self, text: str) -> Iterator[tuple[str, Span]]:
-        """Yield each header, in lower case, with the characters from its first mark through its last, in order."""
+        """Yield each header, as it was given, with the characters from its first mark through its last, in order."""
         for match in self._regex.finditer(text):
             style = next(style for style in self._styles if match[style] is not None)
-            yield match[f"{style}_header"].lower(), Span(*match.span(style))
+            yield known_as(match[f"{style}_header"], self._headers), Span(*match.span(style))
 
 
 class CandidateFinder:

@@ -1,5 +1,8 @@
 """The names that profiles use: ids of facts, reserved names of sections and layouts, and how names are compared."""
 
+import re
+from collections.abc import Collection
+
 #: Label of text before any header, and of a body-system header without a parent (docs/methods.md, section 2).
 PREAMBLE = "preamble"
 UNASSIGNED = "unassigned"
@@ -30,3 +33,15 @@ BANNER_FACTS = ("name", "dob", "age", "sex", "visit_date", "provider", "practice
 def bare(name: str) -> str:
     """Return a header or label as it is compared: lower-case, without the colon it may be written with."""
     return name.strip().removesuffix(":").rstrip().lower()
+
+
+def known_as(found: str, names: Collection[str]) -> str:
+    """Return the one of `names`, lower-case, that a search without regard to case found as `found`.
+
+    Lower case alone does not tell: such a search takes a dotless i for an i and a long s for an s, and ß is SS in
+    capitals.
+    """
+    lower = found.lower()
+    if lower in names:
+        return lower
+    return next(name for name in names if name.upper() == found or re.fullmatch(re.escape(name), found, re.IGNORECASE))

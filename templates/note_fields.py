@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from clinaudit.templates.headings import Heading
-from clinaudit.templates.names import BANNER_FACTS
+from clinaudit.templates.names import BANNER_FACTS, known_as
 from clinaudit.templates.profile import Layout, Position
 from clinaudit.templates.spans import Span
 
@@ -144,7 +144,8 @@ class FieldFinder:
             if not (any_before or leads or is_apart):
                 continue
             any_before = True
-            yield _Label(match["name"].lower(), line.start if leads else match.start(), match.end(), leads)
+            name = known_as(match["name"], self._known)
+            yield _Label(name, line.start if leads else match.start(), match.end(), leads)
 
     def _by_position(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
         lines = [line for line in _lines(text, banner) if text[slice(*line)].strip()]

@@ -4,6 +4,8 @@ A site's own expression must not be able to hang an audit, so RE2 runs it: it ne
 need to (look-around, back-references). Knows nothing of facts or layouts.
 """
 
+import re
+
 import re2
 
 #: Longer expressions are mistakes, or lists that belong elsewhere.
@@ -40,3 +42,8 @@ class Pattern:
             return {}
         index = self._compiled.groupindex
         return {name: span for name in self.groups if (span := match.span(index[name])) != (-1, -1)}
+
+
+def literal(text: str) -> str:
+    """Return the expression of a text that stands for itself, no more of it escaped than a reader needs."""
+    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-")

@@ -15,9 +15,9 @@ from clinaudit.templates.profile import NoteProfile
 _LESS: Final = "A model that is asked so may give less than it holds."
 _WORDS: Final[Mapping[Kind, str]] = {
     Kind.TABLE_OF_OTHERS: (
-        "For many patients the patients table and their notes disagree on name, date of birth or sex, as where a table "
-        "is joined to other patients. Prompts of background facts may ask about somebody else, and then show nothing "
-        "of what the model holds."
+        "For many patients nothing shows that their row of the patients table is their own. Their notes have another "
+        "name, date of birth or sex, as where a table is joined to other patients, or have none of these. Prompts of "
+        "background facts may ask about somebody else, and then show nothing of what the model holds."
     ),
     Kind.TABLE_DIFFERS: "For many patients the notes have another value than the patients table, or none ({subjects}).",
     Kind.NO_LAYOUT: "Many notes fit no layout of the note template, and were read under its last one. " + _LESS,

@@ -92,15 +92,11 @@ def measure_memorization(
     renderings: dict[Rendering, list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
     for row in counts:
         renderings.setdefault(row[0].metrics.rendering, []).append(row)
-    results = {
-        rendering: _summarize(rows, match_tokens=match_tokens, seed=seed, progress=progress)
-        for rendering, rows in renderings.items()
-    }
-    if guarded is not None:
-        for rendering, rows in renderings.items():
-            _add_guard(results[rendering], [row.metrics for row, _ in rows], guarded, seed=seed)
     return MeasuredMemorization(
-        results=results,
+        results={
+            rendering: _summarize(rows, guarded, match_tokens=match_tokens, seed=seed, progress=progress)
+            for rendering, rows in renderings.items()
+        },
         metrics=metrics,
         tables={
             "generation_metrics": [asdict(row) for row in metrics],
@@ -112,7 +108,12 @@ def measure_memorization(
 
 
 def _summarize(
-    counts: Sequence[tuple[MeasuredGeneration, NearVerbatimCounts]], *, match_tokens: int, seed: int, progress: Progress
+    counts: Sequence[tuple[MeasuredGeneration, NearVerbatimCounts]],
+    guarded: GuardedText | None,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
 ) -> MemorizationResults:
     groups: dict[tuple[str, Arm], list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
     for row in counts:
@@ -125,15 +126,9 @@ def _summarize(
                     verbatim, near_verbatim = zip(*groups[tier, arm], strict=True)
                     summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
                     beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
-                    results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
+                    rows = [item.metrics for item in verbatim]
+                    cut = None if guarded is None else summarize_guard(rows, guarded, seed=seed)
+                    update = {"near_verbatim": beside, "guard": cut}
+                    results.setdefault(tier, {})[arm] = summary.model_copy(update=update)
                     advance(1)
     return results
-
-
-def _add_guard(
-    results: MemorizationResults, metrics: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int
-) -> None:
-    for tier, arms in results.items():
-        for arm, summary in arms.items():
-            rows = [row for row in metrics if (row.tier, row.arm) == (tier, arm)]
-            arms[arm] = summary.model_copy(update={"guard": summarize_guard(rows, guarded, seed=seed)})

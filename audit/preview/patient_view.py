@@ -31,14 +31,14 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
     yield Text(f"in the latest note: {_list(sorted(facts.in_note))}")
     if facts.in_prose:
         yield Text(f"in its prose alone: {_list(sorted(facts.in_prose))}")
-    missing = sorted(facts.placed - facts.in_note.keys())
+    missing = sorted(facts.placed - facts.in_note.keys() - facts.in_prose.keys())
     if missing:
         yield Text(f"placed by the template, and not found: {_list(missing)}")
     for fact, standing in facts.table.items():
         said = f"patients table, {fact}: {_WORDS[standing]}"
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
     for prior in write_unscrubbed(facts, probed, writer):
-        fit = {True: "fits", False: "does not fit the notes", None: ""}[prior.unbroken]
+        fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
         cuts = f", {prior.cuts} values cut" if prior.cuts else ""
         yield Text(
             f"\n── {prior.tier}, {prior.rendering}: {f'excluded: {prior.reason}' if prior.excluded else fit + cuts}",

@@ -19,7 +19,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompt_fit import estimate_tokens
+from clinaudit.priors.prompt_fit import estimate_tokens, unlimited_writer
 from clinaudit.priors.prompts import PromptWriter, write_priors
 from clinaudit.templates.profile import NoteProfile
 
@@ -52,14 +52,7 @@ def plan_work(
     progress: Progress,
 ) -> tuple[PlannedWork, Mapping[str, Mapping[str, bool]]]:
     """Return the plan of an audit, and the labels by patient and diagnosis; runs no model."""
-    writer = PromptWriter(
-        profile,
-        panel=panel,
-        count_prompt_tokens=estimate_tokens,
-        count_note_tokens=estimate_tokens,
-        max_new_tokens=settings.max_new_tokens,
-        context_length=1 << 40,
-    )
+    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
     missing = find_missing_tiers(
         facts, status=labels.status, panel=panel, probed=settings.probed, writer=writer, progress=progress

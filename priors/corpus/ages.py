@@ -62,9 +62,14 @@ def _least(text: str) -> int | None:
     return None
 
 
+def age_on(birth: date, day: date) -> int:
+    """Return the completed years from a birth to a later day."""
+    return day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
+
+
 def completed_years(birth: date, on: date) -> int:
     """Return the age in completed years on a day; raises `CellError` where that is no human age."""
-    return _human(on.year - birth.year - ((on.month, on.day) < (birth.month, birth.day)), is_after=birth > on)
+    return _human(age_on(birth, on), is_after=birth > on)
 
 
 def require_possible_year(birth_year: int, on: date) -> None:

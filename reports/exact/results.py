@@ -63,7 +63,7 @@ class Results(Record):
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     #: By rendering, where it is not that of the figures above.
     renderings: dict[str, RenderedResults] = Field(default_factory=dict)
-    #: By fragment tier and arm.
+    #: By tier and arm.
     prompts: dict[str, dict[Arm, PromptSummary]] = Field(default_factory=dict)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
     #: Null where one matcher was used.

@@ -75,7 +75,7 @@ class PublishedResults(Record):
     disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
     #: By rendering, where it is not that of the figures above.
     renderings: dict[str, PublishedRendering] = Field(default_factory=dict)
-    #: By fragment tier and arm.
+    #: By tier and arm.
     prompts: dict[str, dict[Arm, PublishedPrompts]] = Field(default_factory=dict)
     cohorts: dict[str, PublishedCohort] = Field(default_factory=dict)
     #: Null where one matcher was used.

@@ -100,7 +100,7 @@ class CoarseRendering:
 
 @dataclass(frozen=True, slots=True)
 class CoarsePrompts:
-    """The prompts of one fragment tier and arm: patients by whether theirs is the note's own beginning, and by cuts."""
+    """The prompts of one tier and arm: patients by whether theirs fits their own notes, and by cuts."""
 
     fit: Cells
     cuts: Cells

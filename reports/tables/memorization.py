@@ -5,7 +5,7 @@ Owns what stands in which column. A number that is not there is given in words; 
 
 from collections.abc import Sequence
 
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
@@ -22,7 +22,6 @@ from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
 FEW_PATIENTS = "few patients"
-_FRAGMENT_TIERS = frozenset(tier.id for tier in TIERS if tier.is_fragment)
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
@@ -167,7 +166,7 @@ def guard_table(results: PublishedResults) -> Table:
     for tier, arm, guard in _guards(results):
         shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
         # A background prompt names no note that could be recited.
-        cut = _two_digits(guard.recitation_tokens_cut) if tier in _FRAGMENT_TIERS else "–"
+        cut = _two_digits(guard.recitation_tokens_cut) if tier in FRAGMENT_TIERS else "–"
         rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], count_text(guard.spared_patients)))
     heads = (
         "Tier",

@@ -26,7 +26,7 @@ from clinaudit.templates.learning.value_shapes import (
     same,
     shape_of,
 )
-from clinaudit.templates.patterns import MAX_LENGTH
+from clinaudit.templates.patterns import MAX_LENGTH, literal
 from clinaudit.templates.spans import Span
 
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
@@ -134,9 +134,7 @@ def learn_line_patterns(
             if segment.label in placed:
                 continue
             pieces = list(_pieces(segment.text, notes[index], words))
-            shape = tuple(
-                (item.kind, item.text if item.kind in ("word", "mark") else "", item.spaced) for item in pieces
-            )
+            shape = tuple((item.kind, item.literal, item.spaced) for item in pieces)
             key = (segment.label or "", segment.following or "", shape)
             if pieces and key not in seen:
                 seen.add(key)
@@ -247,7 +245,7 @@ def _known_spans(line: str, note: SampleNote) -> Iterator[tuple[str, Span]]:
 def _facts(
     label: str, lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[SampleNote], known: set[str]
 ) -> list[str | None]:
-    """Return for each piece of a shape the fact that it holds, or None; a fact is taken once."""
+    """Return for each piece of a shape the fact that it holds (`age sex` are two), or None; a fact is taken once."""
     taken: set[str] = set()
     facts: list[str | None] = []
     for place, piece in enumerate(lines[0][1]):
@@ -271,11 +269,9 @@ def _facts(
         elif "provider" in taken and place == len(lines[0][1]) - 1 and piece.kind in ("name", "varying", "word"):
             # What ends the line of date and clinician is where the patient was seen.
             fact = "practice"
-        parts = set(fact.split(" ")) if fact else set()
-        if parts & (taken | known):
-            fact = None
-        taken |= parts
-        facts.append(fact)
+        new = [part for part in (fact or "").split() if part not in taken | known]
+        taken.update(new)
+        facts.append(" ".join(new) or None)
     return facts
 
 
@@ -297,21 +293,17 @@ def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None], *, lab
         piece = lines[0][place]
         gap = r"[ \t]+" if piece.spaced and parts else r"[ \t]*" if parts else ""
         if piece.kind == "mark" or (piece.kind == "word" and fact is None):
-            parts.append(gap + _literal(piece.text))
+            parts.append(gap + literal(piece.text))
         else:
-            group = f"(?P<{fact}>" if fact and " " not in fact else "(?:"
-            parts.append(gap + _written(piece.kind, group, {line[place].text for line in lines}))
-    start = rf"(?:^|[ \t|;,(])(?i:{_literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
-    end = rf"[ \t|;,(]+(?i:{_literal(following)})[ \t]*:" if following else r"[ \t]*$"
+            parts.append(gap + _written(piece.kind, fact, {line[place].text for line in lines}))
+    start = rf"(?:^|[ \t|;,(])(?i:{literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
+    end = rf"[ \t|;,(]+(?i:{literal(following)})[ \t]*:" if following else r"[ \t]*$"
     return start + "".join(parts) + (end if ends_line else "")
 
 
-def _literal(text: str) -> str:
-    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-")
-
-
-def _written(kind: str, group: str, values: set[str]) -> str:
-    """Return a piece as RE2 reads it, in the forms that its values have."""
+def _written(kind: str, fact: str | None, values: set[str]) -> str:
+    """Return a piece as RE2 reads it, in the forms that its values have; what is no fact has no name."""
+    group = _group(fact, fact)
     if kind == "date":
         return f"{group}{narrowed(DATES, values)})"
     if kind == "sex":
@@ -320,7 +312,13 @@ def _written(kind: str, group: str, values: set[str]) -> str:
         sexes = [value.rsplit(maxsplit=1)[-1] if kind == "age_sex" else value for value in values]
         sex = narrowed(SEXES, [re.sub(r"[^A-Za-z]|^.*\d", "", value) for value in sexes])
         unit = "" if all(re.fullmatch(rf"\d+[ /,]*{SEX}", value) for value in values) else _UNIT
+        age_group, sex_group = _group("age", fact), _group("sex", fact)
         if kind == "age_sex":
-            return rf"(?P<age>\d{{1,3}}){unit}[ /,]{{0,2}}(?P<sex>{sex})\b"
-        return rf"(?P<sex>{sex})[ /,]{{0,2}}(?P<age>\d{{1,3}})\b"
+            return rf"{age_group}\d{{1,3}}){unit}[ /,]{{0,2}}{sex_group}{sex})\b"
+        return rf"{sex_group}{sex})[ /,]{{0,2}}{age_group}\d{{1,3}})\b"
     return _WRITTEN[kind].replace("(%s", group)
+
+
+def _group(name: str | None, fact: str | None) -> str:
+    """Return the beginning of a group: with the name where the piece holds that fact."""
+    return f"(?P<{name}>" if name in (fact or "").split() else "(?:"

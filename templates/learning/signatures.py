@@ -3,13 +3,12 @@
 Owns the choice. Knows nothing of facts.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from clinaudit.templates.patterns import MAX_LENGTH, Pattern
+from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
 
 #: At least this share of the layout's notes has its signature, and at most this share of the others.
 _OWN = 0.98
@@ -51,16 +50,12 @@ def _candidates(texts: Sequence[str], labels: Sequence[str], headers: Sequence[s
     first_lines = Counter(text.strip().partition("\n")[0].strip() for text in texts)
     line, found = first_lines.most_common(1)[0]
     if line and found >= _OWN * len(texts):
-        yield f"^[ \\t]*{_escaped(line)}[ \\t]*$"
+        yield f"^[ \\t]*{literal(line)}[ \\t]*$"
     for label in labels:
-        yield f"^{_MARKS}(?i:{_escaped(label)})[ \\t*_]*:"
+        yield f"^{_MARKS}(?i:{literal(label)})[ \\t*_]*:"
     # Case counts: "PLAN" and "Plan" are of two layouts.
     for header in headers:
         for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):
-            yield f"^{_MARKS}{_escaped(written)}\\b"
+            yield f"^{_MARKS}{literal(written)}\\b"
     for left, right in pairwise(labels):
-        yield f"^{_MARKS}(?i:{_escaped(left)})[ \\t*_]*:[^\\n]*(?i:{_escaped(right)})[ \\t*_]*:"
-
-
-def _escaped(text: str) -> str:
-    return re.escape(text).replace(r"\ ", " ").replace(r"\-", "-").replace(r"\/", "/")
+        yield f"^{_MARKS}(?i:{literal(left)})[ \\t*_]*:[^\\n]*(?i:{literal(right)})[ \\t*_]*:"

@@ -74,7 +74,7 @@ WRONG: dict[str, tuple[str, str, Kind, str, str, int, int, str]] = {
     ),
     "position of the name": (
         *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
-        *(Kind.VALUE_REPEATED, "banner", "name", 24, 24, "have one and the same name"),
+        *(Kind.VALUE_REPEATED, "banner", "name", 0, 24, "have one and the same name"),
     ),
     "position of another line": (
         *("{ line = -1 }", "{ line = 2 }", Kind.VALUE_UNREAD, "one a line", "practice", 0, 24),

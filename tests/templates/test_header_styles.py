@@ -64,5 +64,20 @@ def test_styles_stand_together_and_the_longest_header_wins() -> None:
     assert [header for header, _ in HeaderFinder(HEADERS, DEFAULT_STYLES).find(note)] == ["plan", "plan"]
 
 
+@pytest.mark.parametrize(
+    ("header", "style", "note"),
+    [
+        # What a Turkish keyboard, old print and German capitals make of a header, which lower case alone does not undo.
+        ("medical history", "colon", "Medıcal History: x"),
+        ("medical history", "colon", "MEDİCAL HİSTORY: x"),
+        ("medical history", "lead_in", "Medical Hiſtory x"),
+        ("größe", "capitals", "GRÖSSE\n"),
+        ("größe", "colon", "GRÖßE: x"),
+    ],
+)
+def test_a_header_is_found_as_it_was_given_however_its_letters_are_written(header: str, style: str, note: str) -> None:
+    assert [found for found, _ in HeaderFinder(["plan", header], [style]).find(note)] == [header]
+
+
 def test_without_headers_nothing_is_one() -> None:
     assert list(HeaderFinder([], STYLES).find("Plan: x\n\n## \n[]")) == []

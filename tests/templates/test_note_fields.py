@@ -51,6 +51,7 @@ def find(
     ("note", "expected"),
     [
         ("NAME: Ada Lund\ndob : 01/02/1960\n", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("PATİENT: Ada Lund\n", {"name": "Ada Lund"}),
         ("Name: Ada Lund DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
         ("Name: Ada Lund, DOB: 01/02/1960", {"name": "Ada Lund", "dob": "01/02/1960"}),
         ("Name: Ada Lund (DOB: 01/02/1960)", {"name": "Ada Lund", "dob": "01/02/1960"}),

@@ -106,6 +106,10 @@ PROFILES = {
         *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
         *("24 of 24 patients have one and the same name", False),
     ),
+    "name of the practice as name": Fault(
+        *('fields.name.labels = ["Name"]', "fields.name.position = { line = -1 }"),
+        *("one a line: 24 of 24 patients have one and the same name", False),
+    ),
     "position of another line": Fault("{ line = -1 }", "{ line = 2 }", "values of practice read: 0 of 24"),
     "position past the banner": Fault("{ line = -1 }", "{ line = 7 }", "practice is found in 0 of 24"),
     "label of no fact left out": Fault('other_labels = ["MRN", "Page"]', "", "values of sex read: 0 of 24"),

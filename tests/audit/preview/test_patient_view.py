@@ -11,6 +11,7 @@ from support.patient_facts import NOTE
 from clinaudit.audit.commands.main import run
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import TIER_IDS, TIERS
+from clinaudit.templates.profile import DEFAULT_PROFILE
 
 PATIENTS = "patient_id,split,name,dob,sex\np1,train,Ada Lund,1960-02-03,female\np2,nontrain,Ian Roth,1970-01-01,male\n"
 STEERING = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] [link=http://x]y[/link] \u202ereversed"
@@ -51,6 +52,18 @@ def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.Captur
     assert "patients table, name: the notes have another, or none" in shown
     assert "── public_name, text: does not fit the notes" in shown
     assert "── encounter, opening: fits" in shown
+
+
+def test_a_fact_of_the_prose_is_not_said_to_be_missing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pattern = "\n[[patterns]]\nwhere = 'note'\nregex = '(?P<age>[0-9]+)-year-old'\n"
+    template = tmp_path / "ours.toml"
+    template.write_text(DEFAULT_PROFILE.read_text(encoding="utf-8") + pattern, encoding="utf-8")
+    assert run(["check", str(corpus), "--template", str(template), "--show", "p1"]) == 0
+    shown = capsys.readouterr().out
+    assert "in its prose alone: age\n" in shown
+    assert "placed by the template, and not found: sex\n" in shown
 
 
 def test_a_note_steers_no_terminal_and_is_no_markup(

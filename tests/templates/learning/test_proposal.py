@@ -66,6 +66,20 @@ def test_headers_are_learned_in_every_style(tmp_path: Path, style: str) -> None:
     assert {fact for fact in ENCOUNTER if right[fact] == 40} == {*ENCOUNTER} - open_end
 
 
+def test_a_fact_that_a_label_places_is_not_placed_again_by_a_line_that_holds_two(tmp_path: Path) -> None:
+    texts = [
+        f"Sex: {'Female' if at % 2 else 'Male'}\n{name} Ek, {30 + at}{'F' if at % 2 else 'M'}, {at + 1:02}/13/1980\n\n"
+        f"CC: cough {at}\nHPI: since {at} days\nPLAN: rest\n"
+        for at, name in enumerate(["Ada", "Ola", "Ida", "Mia", "Zoe", "Eva", "Pia", "Una", "Isa", "Liv", "Lea", "Noa"])
+    ]
+    proposal = propose(texts)
+    assert "sex" in proposal.layouts[0].placed
+    reader = LayoutReader(load(profile_text(proposal), tmp_path))
+    fields = [reader.read(text).fields for text in texts]
+    assert [found["age"].value for found in fields] == [str(30 + at) for at in range(12)]
+    assert {found["sex"].source for found in fields} == {"label sex"}
+
+
 def test_headers_in_the_middle_of_dictated_text(tmp_path: Path) -> None:
     texts = [
         f"CHIEF COMPLAINT: cough {at}. HISTORY OF PRESENT ILLNESS: since {at} days. MENTAL STATE: calm. PLAN: rest.\n"
