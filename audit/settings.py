@@ -68,9 +68,13 @@ class AuditSettings:
     matcher: Matcher = "psm"
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None = None
+    #: The matcher's own pairs, as in the paper: no exchange and no drop for balance.
+    no_refine: bool = False
     #: A matcher on whose cohorts the train deltas are estimated a second time; it decides nothing.
     second_matcher: Matcher | None = None
     controls: Controls = "sensitive"
+    #: Ids of patients (one a line) to probe beside the targets; their results stand in the evidence alone.
+    include_patients: Path | None = None
     #: Note template to use instead of the default one.
     template: Path | None = None
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
@@ -133,7 +137,7 @@ _CHOICES = {
     "controls": get_args(Controls),
     "fragment": get_args(Fragment),
 }
-_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
+_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels", "include_patients"}
 #: More than any generation holds.
 MAX_NGRAM = 10_000
 _NUMBERS = {
@@ -145,6 +149,7 @@ _NUMBERS = {
     "judge_note_tokens": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
+_FLAGS = {"no_refine"}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
@@ -200,6 +205,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be at most {MAX_NGRAM}"
     if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
         return "must be a number above 0"
+    if name in _FLAGS and not isinstance(value, bool):
+        return "must be true or false"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
     if name == "judge_price" and not _is_price(value):

@@ -123,7 +123,7 @@ class FactReader:
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
         """Return the facts of one patient, from the tables and the latest note."""
         notes = corpus.notes_of(patient_id)
-        patient, latest = corpus.patients[patient_id], notes[-1]
+        patient, latest = corpus.patient(patient_id), notes[-1]
         text = normalize_newlines(latest.text)
         offsets = original_offsets(latest.text)
         note = self._layouts.read(text)

@@ -13,6 +13,7 @@ from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
@@ -24,10 +25,15 @@ from clinaudit.reports.schema.record import ARMS, Arm
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     """Return the exact results, without the verdict."""
 
-    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
-        return describe_population(patient_ids, corpus=inputs.corpus, facts=outcomes.facts, tokens=outcomes.tokens)
+    # Of the validation split nothing but this is told: nobody of it is probed.
+    described = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
+    facts = {**outcomes.facts, **described}
 
-    splits = {split: inputs.corpus.patient_ids(split) for split in ARMS}
+    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
+        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=outcomes.tokens)
+
+    splits: dict[str, Sequence[str]] = {split: inputs.corpus.patient_ids(split) for split in ARMS}
+    splits["validation"] = tuple(described)
     return Results(
         key=secret_key(generation.text for generation in outcomes.generations),
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),

@@ -46,7 +46,7 @@ _SEXES = {"female": "female", "male": "male"}
 def count_tokens(corpus: Corpus, cache: TokenCache, progress: Progress) -> dict[str, int]:
     """Return the number of tokens of each patient's notes, summed; each note is tokenized alone."""
     totals: Counter[str] = Counter()
-    notes = (note for patient_id in corpus.patients for note in corpus.notes_of(patient_id))
+    notes = (note for patient_id in (*corpus.patients, *corpus.validation) for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
         while batch := list(islice(notes, BATCH)):
             for note, length in zip(batch, cache.lengths([note.text for note in batch]), strict=True):
@@ -78,7 +78,7 @@ def describe_population(
         age=_moments(known_ages),
         age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
         sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),
-        race=_tally(race_group(corpus.patients[patient_id].race) for patient_id in patient_ids),
+        race=_tally(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids),
     )
 
 

@@ -49,6 +49,9 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
         )
 
     lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+    if about.validation[0]:
+        patients, notes = about.validation
+        lines.append(f"  validation {patients:5} patients, {notes} notes; described in the report, never probed")
     if about.shared_texts:
         lines.append(
             f"  SHARED: {about.shared_texts} note texts stand in both splits "
