@@ -62,6 +62,11 @@ class AuditInputs:
         return CohortChoice.of(self.settings, self.corpus)
 
     @property
+    def training_length(self) -> int:
+        """Tokens of the longest text that the model was trained on: as the user says, else its context."""
+        return self.settings.training_length or self.model.context_length
+
+    @property
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         return Decoding(self.model, self.tokenizer, self.settings.max_new_tokens)

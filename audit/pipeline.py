@@ -47,7 +47,7 @@ from clinaudit.audit.judge.stage import (
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.token_cache import open_token_cache
-from clinaudit.audit.population.description import count_tokens
+from clinaudit.audit.population.description import long_note_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run, with_decision
 from clinaudit.audit.ranges.results import publish
@@ -202,6 +202,10 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             progress=progress,
         )
 
+        # What the notes show of the patients: how long they are, and whether they were de-identified.
+        census = take_census(inputs.corpus, cache, progress)
+        write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
+
         # The verdict, and what is published.
         results = assemble_results(
             inputs,
@@ -223,7 +227,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                     corpus=inputs.corpus,
                 ),
                 judge_quality=quality,
-                tokens=count_tokens(inputs.corpus, cache, progress),
+                census=census,
             ),
         )
         shown = publish(coarsen(results))

@@ -77,6 +77,8 @@ class AuditSettings:
     include_patients: Path | None = None
     #: Note template to use instead of the default one.
     template: Path | None = None
+    #: Tokens of the longest text that the model was trained on; None: its context.
+    training_length: int | None = None
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
     training_log: Path | None = None
     #: HOST:PORT of a Ray cluster that does the work. Results are the same, so that a resumed run may change it.
@@ -147,6 +149,7 @@ _NUMBERS = {
     "patients_per_cell": 1,
     "context_length": 1,
     "judge_note_tokens": 1,
+    "training_length": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
 _FLAGS = {"no_refine"}

@@ -11,6 +11,7 @@ from datetime import date
 
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import read_birth_date, read_date
@@ -90,6 +91,8 @@ class PatientFacts:
     banner_end: int
     #: Whether the name, date of birth and sex that the patients table gives stand in the patient's notes.
     table: Mapping[Fact, Standing]
+    #: Facts in whose place the latest note holds nothing but a tag of de-identification: nobody knows them from it.
+    tagged: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
 
@@ -133,7 +136,8 @@ class FactReader:
             {Fact(fact): _in_note(note, fact, field, offsets) for fact, field in part.items()}
             for part in (note.found.placed, note.found.in_prose)
         )
-        stated = {fact: field.value for fact, field in fields.items()}
+        tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
+        stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
         values = stated | _table_values(patient, latest, formats[0]) | _birth_of_year(patient, stated, formats)
         placed = frozenset(map(Fact, note.layout.placed))
         age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
@@ -157,6 +161,7 @@ class FactReader:
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
             layout=note.layout_name,
+            tagged=tagged,
             placed=placed,
             banner_end=offsets[note.found.banner_end],
             table=compare_with_notes(
@@ -185,7 +190,7 @@ class FactReader:
         for match in _ENTRY.finditer(text[begin : begin + len(field.value)]):
             entry = _BULLET.sub("", match[0]).strip()
             boilerplate = any(mask[begin + match.start() : begin + match.end()])
-            if entry and not boilerplate and entry.lower().rstrip(".") not in _NO_MEDICATION:
+            if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
                 found.append(entry)
         return tuple(found)
 
@@ -213,7 +218,7 @@ def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact
         Fact.PROVIDER: latest.provider,
         Fact.PRACTICE: latest.practice,
     }
-    return {fact: value for fact, value in known.items() if value}
+    return {fact: value for fact, value in known.items() if value and not is_tag(value)}
 
 
 def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:

@@ -46,6 +46,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--no-refine": settings.no_refine,
         "--second-matcher": settings.second_matcher,
         "--controls": settings.controls,
+        "--training-length": settings.training_length,
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),
     }

@@ -89,6 +89,12 @@ def _audit_options(command: Command) -> Command:
         ),
         template_option(),
         ray_option(),
+        click.option(
+            "--training-length",
+            type=click.IntRange(min=1),
+            metavar="TOKENS",
+            help="Longest text that the model was trained on; longer notes are reported.  [default: its context]",
+        ),
         click.option("--training-log", type=PATH, help="JSONL with a row an epoch, for the report."),
         *identity_options(),
         click.option(
