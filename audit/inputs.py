@@ -9,7 +9,6 @@ from pathlib import Path
 
 from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.cluster.runner import require_usable
-from clinaudit.audit.cohorts.secret_sizes import draw_secret
 from clinaudit.audit.cohorts.stage import CohortChoice
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.audit.generation.stage import Decoding
@@ -23,6 +22,7 @@ from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.patient_list import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.templates.profile import NoteProfile, load_profile
@@ -47,6 +47,8 @@ class AuditInputs:
     #: The texts on which the judge is scored.
     labelled: LabelledSet
     second_judge: Judge | None
+    #: Patients whom the site named, targets or not; None: nobody.
+    included: PatientList | None
     training: tuple[TrainingLoss, ...] | None
 
     @property
@@ -57,16 +59,12 @@ class AuditInputs:
     @property
     def cohort_choice(self) -> CohortChoice:
         """How cohorts are matched."""
-        settings = self.settings
-        return CohortChoice(
-            patients_per_cell=settings.patients_per_cell,
-            matcher=settings.matcher,
-            second_matcher=settings.second_matcher,
-            controls=settings.controls,
-            caliper=settings.caliper,
-            seed=settings.seed,
-            secret=draw_secret(self.corpus),
-        )
+        return CohortChoice.of(self.settings, self.corpus)
+
+    @property
+    def training_length(self) -> int:
+        """Tokens of the longest text that the model was trained on: as the user says, else its context."""
+        return self.settings.training_length or self.model.context_length
 
     @property
     def decoding(self) -> Decoding:
@@ -105,7 +103,10 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     policy = load_policy(settings.policy)
     labelled = load_labelled_set(settings.judge_labels, sensitive)
     training = read_training_log(settings.training_log) if settings.training_log else None
+    included = read_patient_list(settings.include_patients) if settings.include_patients else None
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
+    if included is not None:
+        included.require_known(corpus.patients)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(
         settings=settings,
@@ -119,6 +120,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         judge=judge,
         labelled=labelled,
         second_judge=second,
+        included=included,
         training=training,
     )
 

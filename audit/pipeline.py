@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
-from clinaudit.audit.assembly.run_record import describe_run, fingerprint
+from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.cluster.runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
@@ -30,6 +30,7 @@ from clinaudit.audit.generation.stage import (
     plan_priors,
     prior_rows,
 )
+from clinaudit.audit.included_patients import choose_included, measure_included
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
 from clinaudit.audit.judge.labels import annotate_members, label_patients, label_rows, revealed_by_judge
@@ -46,7 +47,7 @@ from clinaudit.audit.judge.stage import (
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.token_cache import open_token_cache
-from clinaudit.audit.population.description import count_tokens
+from clinaudit.audit.population.description import long_note_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run, with_decision
 from clinaudit.audit.ranges.results import publish
@@ -85,7 +86,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         ) as judge_usage,
     ):
         refuse_purged(run)
-        store.bind_settings(fingerprint(inputs))
+        store.bind_settings(fingerprint(inputs) | named_patients(inputs))
         confine_libraries(run.work)
         remove_manifest(run)
 
@@ -118,28 +119,42 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             targets.members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
         )
         write_table(run.evidence, "annotations", annotation_rows(annotations))
+        # Patients whom the site named besides: asked as targets are, and in no figure.
+        included = choose_included(inputs, targets.diagnoses)
+        included_annotations = annotate_members(
+            included, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
+        )
 
         # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given.
-        priors = plan_priors(
-            targets.diagnoses,
-            facts=facts,
-            profile=inputs.profile,
-            panel=inputs.panel,
-            probed=settings.probed,
-            decoding=inputs.decoding,
-            revealed=revealed_by_judge(inputs.judge, annotations),
+        priors, included_priors = (
+            plan_priors(
+                diagnoses,
+                facts=facts,
+                profile=inputs.profile,
+                panel=inputs.panel,
+                probed=settings.probed,
+                decoding=inputs.decoding,
+                revealed=revealed_by_judge(inputs.judge, known),
+            )
+            for diagnoses, known in (
+                (targets.diagnoses, annotations),
+                (included, {**annotations, **included_annotations}),
+            )
         )
         write_table(run.evidence, "priors", prior_rows(priors))
-        own_repeats = find_own_repeats(targets.diagnoses, inputs.corpus, cache.ids, progress)
+        own_repeats = find_own_repeats([*targets.diagnoses, *included], inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(priors, inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner)
+            engine = generate(
+                [*priors, *included_priors], inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner
+            )
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # Memorization: the generated text that stands in the patient's own notes.
+            notes = OwnNotes(inputs.corpus, cache, inputs.profile)
             memorization = measure_memorization(
                 generations,
-                OwnNotes(inputs.corpus, cache, inputs.profile),
+                notes,
                 match_tokens=settings.ngram,
                 seed=settings.seed,
                 progress=progress,
@@ -163,6 +178,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         if judge_comparison is not None and quality is not None:
             write_table(run.evidence, "disagreements", judge_comparison.disagreements)
             quality = quality.model_copy(update={"second": judge_comparison.agreement})
+        measure_included(included_priors, included_annotations, inputs, notes, store=store, run=run, progress=progress)
         judge_usage.write_usage(run.evidence)
 
         # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
@@ -186,6 +202,10 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             progress=progress,
         )
 
+        # What the notes show of the patients: how long they are, and whether they were de-identified.
+        census = take_census(inputs.corpus, cache, progress)
+        write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
+
         # The verdict, and what is published.
         results = assemble_results(
             inputs,
@@ -207,7 +227,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                     corpus=inputs.corpus,
                 ),
                 judge_quality=quality,
-                tokens=count_tokens(inputs.corpus, cache, progress),
+                census=census,
             ),
         )
         shown = publish(coarsen(results))

@@ -68,11 +68,17 @@ class AuditSettings:
     matcher: Matcher = "psm"
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None = None
+    #: The matcher's own pairs, as in the paper: no exchange and no drop for balance.
+    no_refine: bool = False
     #: A matcher on whose cohorts the train deltas are estimated a second time; it decides nothing.
     second_matcher: Matcher | None = None
     controls: Controls = "sensitive"
+    #: Ids of patients (one a line) to probe beside the targets; their results stand in the evidence alone.
+    include_patients: Path | None = None
     #: Note template to use instead of the default one.
     template: Path | None = None
+    #: Tokens of the longest text that the model was trained on; None: its context.
+    training_length: int | None = None
     #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
     training_log: Path | None = None
     #: HOST:PORT of a Ray cluster that does the work. Results are the same, so that a resumed run may change it.
@@ -133,7 +139,7 @@ _CHOICES = {
     "controls": get_args(Controls),
     "fragment": get_args(Fragment),
 }
-_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
+_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels", "include_patients"}
 #: More than any generation holds.
 MAX_NGRAM = 10_000
 _NUMBERS = {
@@ -143,8 +149,10 @@ _NUMBERS = {
     "patients_per_cell": 1,
     "context_length": 1,
     "judge_note_tokens": 1,
+    "training_length": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
+_FLAGS = {"no_refine"}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
@@ -200,6 +208,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be at most {MAX_NGRAM}"
     if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
         return "must be a number above 0"
+    if name in _FLAGS and not isinstance(value, bool):
+        return "must be true or false"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
     if name == "judge_price" and not _is_price(value):

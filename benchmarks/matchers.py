@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.matchers import MatchedPairs, match_pairs
 from clinaudit.reports.schema.record import ARMS
 
@@ -62,8 +63,7 @@ def time_cohort(*, patients_per_cell: int, cases: int, controls: int, rng: np.ra
     cohort = build_cohort(
         candidates,
         diagnosis="diagnosis",
-        patients_per_cell=patients_per_cell,
-        matcher="optimal",
+        request=MatchRequest(patients_per_cell, "optimal"),
         controls="sensitive",
         seed=0,
     )

@@ -12,6 +12,7 @@ from datetime import date
 from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import read_birth_date, read_date
@@ -91,6 +92,8 @@ class PatientFacts:
     table: Mapping[Fact, Standing]
     #: Facts whose value is a table's, the age that follows from its dates included.
     from_table: frozenset[Fact] = frozenset()
+    #: Facts in whose place the latest note holds nothing but a tag of de-identification: nobody knows them from it.
+    tagged: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
 
@@ -124,7 +127,7 @@ class FactReader:
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
         """Return the facts of one patient, from the tables and the latest note."""
         notes = corpus.notes_of(patient_id)
-        patient, latest = corpus.patients[patient_id], notes[-1]
+        patient, latest = corpus.patient(patient_id), notes[-1]
         text = normalize_newlines(latest.text)
         offsets = original_offsets(latest.text)
         note = self._layouts.read(text)
@@ -134,7 +137,8 @@ class FactReader:
             {Fact(fact): _in_note(note, fact, field, offsets) for fact, field in part.items()}
             for part in (note.found.placed, note.found.in_prose)
         )
-        stated = {fact: field.value for fact, field in fields.items()}
+        tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
+        stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
         in_table = _table_values(patient, latest, formats[0])
         values = stated | in_table | _birth_of_year(patient, stated, formats)
         placed = frozenset(map(Fact, note.layout.placed))
@@ -159,6 +163,7 @@ class FactReader:
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
             layout=note.layout_name,
+            tagged=tagged,
             placed=placed,
             banner_end=offsets[note.found.banner_end],
             table=compare_with_notes(
@@ -188,7 +193,7 @@ class FactReader:
         for match in _ENTRY.finditer(text[begin : begin + len(field.value)]):
             entry = _BULLET.sub("", match[0]).strip()
             boilerplate = any(mask[begin + match.start() : begin + match.end()])
-            if entry and not boilerplate and entry.lower().rstrip(".") not in _NO_MEDICATION:
+            if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
                 found.append(entry)
         return tuple(found)
 
@@ -216,7 +221,7 @@ def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact
         Fact.PROVIDER: latest.provider,
         Fact.PRACTICE: latest.practice,
     }
-    return {fact: value for fact, value in known.items() if value}
+    return {fact: value for fact, value in known.items() if value and not is_tag(value)}
 
 
 def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:

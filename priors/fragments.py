@@ -36,7 +36,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     Values of facts that the tier may not know are cut. A fact that a table alone holds is not put in.
     """
     found = {fact for fact in tier.facts if _stands_in_opening(facts, fact)}
-    if found.isdisjoint(tier.distinguishing):
+    if (found - facts.tagged).isdisjoint(tier.distinguishing):
         return "no distinguishing fact in the note's opening"
     header = _following_header(facts, [facts.in_note[fact].span_chars for fact in found])
     if header is None:
@@ -57,14 +57,13 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
 
     What a table alone holds comes first, under its label.
     """
-    held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in facts.in_note)
+    own = facts.in_note.keys() - facts.tagged
+    held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in own)
     header = _following_header(facts, held)
     if header is None:
         return _NO_HEADER
     from_table = [
-        f"{labels[fact]}: {facts.values[fact]}\n"
-        for fact in tier.facts
-        if fact in facts.values and fact not in facts.in_note
+        f"{labels[fact]}: {facts.values[fact]}\n" for fact in tier.facts if fact in facts.values and fact not in own
     ]
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)

@@ -167,13 +167,16 @@ def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: N
     facts: dict[Fact, FactFit] = {}
     for fact_id, sources in placed_sources(layout).items():
         fact = Fact(fact_id)
-        fields = [field for known in patients if (field := _field(known, fact)) is not None]
+        values = [field.value for known in patients if (field := _field(known, fact)) is not None]
+        # A tag of de-identification stands in the right place, and is read as what it is.
+        tags = sum(fact in known.tagged for known in patients)
+        found_by = Counter(field.source for known in patients if (field := _place(known, fact)) is not None)
         is_read = _reader_of(fact, layout)
         facts[fact] = FactFit(
             patients=len(patients),
-            found=len(fields),
-            read=sum(is_read(field.value) for field in fields),
-            sources={**dict.fromkeys(sources, 0), **Counter(field.source for field in fields)},
+            found=len(values) + tags,
+            read=sum(map(is_read, values)) + tags,
+            sources={**dict.fromkeys(sources, 0), **found_by},
         )
     return LayoutFit(
         layout=name,
@@ -192,8 +195,13 @@ def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> d
     return {section: opened[section] for section in profile.section_of.values()}
 
 
-def _field(known: PatientFacts, fact: Fact) -> NoteField | None:
+def _place(known: PatientFacts, fact: Fact) -> NoteField | None:
     return known.in_note.get(fact) or known.in_prose.get(fact)
+
+
+def _field(known: PatientFacts, fact: Fact) -> NoteField | None:
+    """Return a fact that the note holds; a tag of de-identification is none."""
+    return None if fact in known.tagged else _place(known, fact)
 
 
 def _reader_of(fact: Fact, layout: Layout) -> Callable[[str], bool]:

@@ -9,6 +9,7 @@ from clinaudit.audit.judge.annotation import Annotation
 from clinaudit.audit.judge.labels import Labels
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.memorization.stage import MemorizationResults
+from clinaudit.audit.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
@@ -38,5 +39,4 @@ class StageOutcomes:
     subgroups: Subgroups
     #: None where there was nothing to judge.
     judge_quality: JudgeQuality | None
-    #: Tokens of each patient's notes, by patient id.
-    tokens: Mapping[str, int]
+    census: NoteCensus

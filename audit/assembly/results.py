@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 from clinaudit.audit.assembly.caveats import find_caveats
+from clinaudit.audit.assembly.identity_caveats import find_identity_caveats
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
+from clinaudit.audit.population.identifiability import describe_identifiability
+from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
@@ -24,10 +27,18 @@ from clinaudit.reports.schema.record import ARMS, Arm
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     """Return the exact results, without the verdict."""
 
-    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
-        return describe_population(patient_ids, corpus=inputs.corpus, facts=outcomes.facts, tokens=outcomes.tokens)
+    # Of the validation split nothing but this is told: nobody of it is probed.
+    described = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
+    facts = {**outcomes.facts, **described}
 
-    splits = {split: inputs.corpus.patient_ids(split) for split in ARMS}
+    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
+        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=outcomes.census.tokens)
+
+    splits: dict[str, Sequence[str]] = {split: inputs.corpus.patient_ids(split) for split in ARMS}
+    splits["validation"] = tuple(described)
+    identifiability = describe_identifiability(
+        outcomes.facts, inputs.settings.probed.tiers, outcomes.census, training_length=inputs.training_length
+    )
     return Results(
         key=secret_key(generation.text for generation in outcomes.generations),
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
@@ -40,6 +51,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
                 for cohort in outcomes.targets.cohorts
                 if cohort.members
             },
+            identifiability=identifiability,
             warnings=list(inputs.corpus.warnings),
         ),
         memorization=outcomes.memorization[None],
@@ -57,7 +69,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
         judge_quality=outcomes.judge_quality,
-        warnings=find_caveats(inputs, outcomes),
+        warnings=[*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)],
         training=list(inputs.training) if inputs.training is not None else None,
     )
 

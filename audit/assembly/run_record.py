@@ -43,11 +43,19 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--patients-per-cell": settings.patients_per_cell,
         "--matcher": settings.matcher,
         "--caliper": settings.caliper,
+        "--no-refine": settings.no_refine,
         "--second-matcher": settings.second_matcher,
         "--controls": settings.controls,
+        "--training-length": settings.training_length,
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),
     }
+
+
+def named_patients(inputs: AuditInputs) -> dict[str, object]:
+    """Return the digest of the ids that the site named; a resumed run must have the same, and nothing else tells it."""
+    path = inputs.settings.include_patients
+    return {"--include-patients": sha256_of(path) if path else None}
 
 
 def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mapping[str, str]) -> dict[str, object]:

@@ -79,25 +79,24 @@ def build_cohort(
     candidates: Sequence[Candidate],
     *,
     diagnosis: str,
-    patients_per_cell: int,
-    matcher: Matcher,
+    request: MatchRequest,
     controls: Controls,
     seed: int,
-    caliper: float | None = None,
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
     there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
-    is `unavailable`. With a `caliper` (in SD of the propensity's logit) no swaps for balance follow: they would bring
-    in patients whom the caliper left out.
+    is `unavailable`. With a caliper no swaps for balance follow: they would bring in patients whom the caliper left
+    out. A request that is not to be refined gets the matcher's own pairs, as in the paper.
 
     A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
     who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
-    whose members all miss none (docs/methods.md, section 4). Raises `ValueError` where `patients_per_cell` is below 1,
-    or a candidate is given twice.
+    whose members all miss none (docs/methods.md, section 4).
+
+    Raises `ValueError` where no set is asked for, or a candidate is given twice.
     """
-    if patients_per_cell < 1:
+    if request.sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
     eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
     rng = np.random.default_rng(seed)
@@ -108,11 +107,10 @@ def build_cohort(
 
     missing = _describe_missing_cell(candidates, cells)
     if missing:
-        return Cohort(diagnosis, (), _unavailable(missing, matcher, prevalence, excluded))
+        return Cohort(diagnosis, (), _unavailable(missing, request.matcher, prevalence, excluded))
 
-    request = MatchRequest(patients_per_cell, matcher, caliper)
     attempts = [cells]
-    if any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
+    if request.refined and any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
         # Stable: random order remains within both.
         attempts.insert(0, [sorted(cell, key=lambda one: _misses(one, diagnosis)) for cell in cells])
     found = []
@@ -124,7 +122,7 @@ def build_cohort(
             found.append(_describe(order, matched, diagnosis, request))
     if not found:
         reason = "no patients with and without the diagnosis are as alike as the caliper asks"
-        return Cohort(diagnosis, (), _unavailable(reason, matcher, prevalence, excluded))
+        return Cohort(diagnosis, (), _unavailable(reason, request.matcher, prevalence, excluded))
     missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
     best = min(found, key=lambda cohort: _rank(cohort, missing_one))
     summary = best.summary.model_copy(update={"prevalence": prevalence, "excluded": excluded})

@@ -28,8 +28,10 @@ class MatchRequest:
 
     sets: int
     matcher: Matcher
-    #: In SD of the propensity's logit; None: no caliper, and the choice is refined for balance.
-    caliper: float | None
+    #: In SD of the propensity's logit; None: no caliper. With one, the choice is never refined.
+    caliper: float | None = None
+    #: Whether exchanges and drops for balance follow the matching, and some rows may be preferred.
+    refined: bool = True
 
 
 class MatchedSet(NamedTuple):
@@ -63,7 +65,7 @@ def choose_sets(
     first = [most if 0 < few < most else pool for few, pool in zip(preferred, pools, strict=True)]
     # Rows are in random order, so that taking the first sets favours no patient.
     sets = _match_cells([cell[:size] for cell, size in zip(cells, first, strict=True)], request)[: request.sets]
-    if not sets or request.caliper is not None:
+    if not sets or request.caliper is not None or not request.refined:
         return MatchedSets(sets, len(sets))
     chosen = improve_balance(
         [cell[:size] for cell, size in zip(cells, pools, strict=True)],

@@ -12,9 +12,12 @@ import numpy as np
 
 from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import MissingTiers
-from clinaudit.audit.cohorts.secret_sizes import lower_size
+from clinaudit.audit.cohorts.secret_sizes import draw_secret, lower_size
 from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -36,9 +39,25 @@ class CohortChoice:
     controls: Controls
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None
+    #: Whether exchanges and drops for balance follow the matching.
+    refined: bool
     seed: int
     #: By which sizes that follow from a setting are lowered (`secret_sizes`).
     secret: int
+
+    @classmethod
+    def of(cls, settings: AuditSettings, corpus: Corpus) -> "CohortChoice":
+        """Return what the settings ask for, of this corpus."""
+        return cls(
+            patients_per_cell=settings.patients_per_cell,
+            matcher=settings.matcher,
+            second_matcher=settings.second_matcher,
+            controls=settings.controls,
+            caliper=settings.caliper,
+            refined=not settings.no_refine,
+            seed=settings.seed,
+            secret=draw_secret(corpus),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +104,7 @@ def match_cohorts(
         )
         for known in facts.values()
     ]
+    size = lower_size(choice.patients_per_cell, choice.secret)
     matchers = [matcher for matcher in (choice.matcher, choice.second_matcher) if matcher is not None]
     cohorts: dict[Matcher, tuple[Cohort, ...]] = {}
     with progress.stage("matching cohorts", total=len(matchers) * len(panel), unit="cohorts") as advance:
@@ -93,11 +113,9 @@ def match_cohorts(
                 cohort = build_cohort(
                     candidates,
                     diagnosis=diagnosis.id,
-                    patients_per_cell=lower_size(choice.patients_per_cell, choice.secret),
-                    matcher=matcher,
+                    request=MatchRequest(size, matcher, choice.caliper, choice.refined),
                     controls=choice.controls,
                     seed=choice.seed,
-                    caliper=choice.caliper,
                 )
                 cohorts[matcher] = (*cohorts.get(matcher, ()), cohort)
                 advance(1)
@@ -107,8 +125,8 @@ def match_cohorts(
         for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
             diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
     sampled = not diagnoses
-    size = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
-    for patient_id in _fill_up(facts, diagnoses, size=size, seed=choice.seed):
+    most = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
+    for patient_id in _fill_up(facts, diagnoses, size=most, seed=choice.seed):
         diagnoses[patient_id] = ()
     return Targets(
         cohorts=first,

@@ -67,6 +67,12 @@ def _audit_options(command: Command) -> Command:
             help="Match no pair farther apart than this, in SDs of the propensity's logit.  [default: none]",
         ),
         click.option(
+            "--no-refine",
+            is_flag=True,
+            default=None,
+            help="Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance.",
+        ),
+        click.option(
             "--second-matcher",
             type=click.Choice(get_args(Matcher)),
             help="Give the disclosure deltas on this matcher's cohorts, too; more patients are probed.",
@@ -76,8 +82,20 @@ def _audit_options(command: Command) -> Command:
             type=click.Choice(get_args(Controls)),
             help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",
         ),
+        click.option(
+            "--include-patients",
+            type=PATH,
+            metavar="FILE",
+            help="Probe these patients too, one id a line; their results stay in RUN/evidence, and in no figure.",
+        ),
         template_option(),
         ray_option(),
+        click.option(
+            "--training-length",
+            type=click.IntRange(min=1),
+            metavar="TOKENS",
+            help="Longest text that the model was trained on; longer notes are reported.  [default: its context]",
+        ),
         click.option("--training-log", type=PATH, help="JSONL with a row an epoch, for the report."),
         *identity_options(),
         click.option(

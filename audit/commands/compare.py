@@ -61,19 +61,22 @@ def compare(
     from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.comparison.run_pair import open_pair, require_evidence
-    from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify, read_ids
+    from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify
+    from clinaudit.priors.corpus.patient_list import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.schema.comparison import ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text
 
-    named = None if forgotten is None else read_ids(forgotten)
+    named = None if forgotten is None else read_patient_list(forgotten).ids
     if out is not None:
         prepare_directory(out, exact=exact)
     pair = open_pair(run_a, run_b, allow_different_corpus=allow_different_corpus)
     if exact:
         require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None
-    certified = None if named is None else certify(named, pair, evidence)
+    certified = None
+    if named is not None:
+        certified = certify(named, pair, read_evidence(pair, included=named) if pair.paired else None)
     certificate = None if certified is None else certified.certificate
     if exact and evidence is not None:
         comparison, content = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)

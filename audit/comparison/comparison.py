@@ -4,6 +4,8 @@ What is published is made of both runs' published results, and of the counts of 
 evidence. The exact comparison pairs and measures patients on the evidence; it stays there.
 """
 
+from collections.abc import Iterable
+
 from clinaudit.audit.comparison.disclosure import compare_disclosure
 from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.audit.comparison.exact_figures import exact_content
@@ -19,9 +21,9 @@ from clinaudit.reports.wording.comparison import conclusion_sentence
 EvidencePair = tuple[RunEvidence, RunEvidence]
 
 
-def read_evidence(pair: RunPair) -> EvidencePair:
-    """Return the evidence of both runs; its tables are read lazily."""
-    a, b = (RunEvidence(run.run, read_exact(run.run)) for run in (pair.a, pair.b))
+def read_evidence(pair: RunPair, *, included: Iterable[str] = ()) -> EvidencePair:
+    """Return the evidence of both runs; its tables are read lazily. `included` patients count though no targets."""
+    a, b = (RunEvidence(run.run, read_exact(run.run), frozenset(included)) for run in (pair.a, pair.b))
     return a, b
 
 

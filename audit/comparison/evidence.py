@@ -30,6 +30,8 @@ class RunEvidence:
 
     run: RunDirectory
     results: Results = field(repr=False)
+    #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
+    included: frozenset[str] = frozenset()
 
     @cached_property
     def metrics(self) -> list[GenerationMetrics]:
@@ -125,9 +127,17 @@ class RunEvidence:
         return [row for row in self._rows(name) if row["rendering"] not in self.results.renderings]
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
-        if not (self.run.evidence / f"{name}.parquet").is_file():
-            return []
-        return read_table(self.run.evidence, name)
+        rows = []
+        if (self.run.evidence / f"{name}.parquet").is_file():
+            rows += read_table(self.run.evidence, name)
+        if self.included and (self.run.included / f"{name}.parquet").is_file():
+            # A row without a patient belongs to a generation, and is found by it alone.
+            rows += [
+                row
+                for row in read_table(self.run.included, name)
+                if row.get("patient_id") is None or row["patient_id"] in self.included
+            ]
+        return rows
 
 
 def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:

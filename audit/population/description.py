@@ -4,15 +4,18 @@ Owns counts and moments of notes, tokens, ages, sex and race for any group of pa
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.token_cache import BATCH, TokenCache
+from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.surrogate_tags import find_styles
 from clinaudit.reports.exact.corpus import Moments, PopulationSummary
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
@@ -43,16 +46,39 @@ _RACES = {
 _SEXES = {"female": "female", "male": "male"}
 
 
-def count_tokens(corpus: Corpus, cache: TokenCache, progress: Progress) -> dict[str, int]:
-    """Return the number of tokens of each patient's notes, summed; each note is tokenized alone."""
+@dataclass(frozen=True, slots=True)
+class NoteCensus:
+    """What all notes together show of each patient, by patient id."""
+
+    #: Tokens of the notes, summed, and of the longest one; each note is tokenized alone.
+    tokens: Mapping[str, int]
+    longest: Mapping[str, int]
+    #: Styles of surrogate tags that stand in some note; no entry where there is none.
+    tag_styles: Mapping[str, Collection[str]]
+
+
+def take_census(corpus: Corpus, cache: TokenCache, progress: Progress) -> NoteCensus:
+    """Read every note once, those of the validation split too."""
     totals: Counter[str] = Counter()
-    notes = (note for patient_id in corpus.patients for note in corpus.notes_of(patient_id))
+    longest: Counter[str] = Counter()
+    styles: dict[str, set[str]] = {}
+    notes = (note for patient_id in (*corpus.patients, *corpus.validation) for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
         while batch := list(islice(notes, BATCH)):
             for note, length in zip(batch, cache.lengths([note.text for note in batch]), strict=True):
                 totals[note.patient_id] += length
+                longest[note.patient_id] = max(length, longest[note.patient_id])
+                if found := find_styles(note.text):
+                    styles.setdefault(note.patient_id, set()).update(found)
             advance(len(batch))
-    return dict(totals)
+    return NoteCensus(dict(totals), dict(longest), styles)
+
+
+def long_note_rows(census: NoteCensus, corpus: Corpus, training_length: int) -> Iterator[Row]:
+    """Yield the rows of `long_notes.parquet`: train patients with a note longer than what the model was trained on."""
+    for patient_id in corpus.patient_ids("train"):
+        if census.longest[patient_id] > training_length:
+            yield {"patient_id": patient_id, "longest_note_tokens": census.longest[patient_id]}
 
 
 def describe_population(
@@ -78,7 +104,7 @@ def describe_population(
         age=_moments(known_ages),
         age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
         sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),
-        race=_tally(race_group(corpus.patients[patient_id].race) for patient_id in patient_ids),
+        race=_tally(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids),
     )
 
 

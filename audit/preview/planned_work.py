@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
-from clinaudit.audit.cohorts.secret_sizes import draw_secret
 from clinaudit.audit.cohorts.stage import CohortChoice, Targets, match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.labels import Annotator, Labels, label_patients, labels_of_table
@@ -57,15 +56,7 @@ def plan_work(
     missing = find_missing_tiers(
         facts, status=labels.status, panel=panel, probed=settings.probed, writer=writer, progress=progress
     )
-    choice = CohortChoice(
-        patients_per_cell=settings.patients_per_cell,
-        matcher=settings.matcher,
-        second_matcher=settings.second_matcher,
-        controls=settings.controls,
-        caliper=settings.caliper,
-        seed=settings.seed,
-        secret=draw_secret(corpus),
-    )
+    choice = CohortChoice.of(settings, corpus)
     targets = match_cohorts(
         facts, status=labels.status, panel=panel, choice=choice, missing_tiers=missing, progress=progress
     )

@@ -4,6 +4,7 @@ Owns the order of the looks, and that each says what it works on. Knows nothing 
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,9 @@ from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.profile_fit import ProfileFit, measure_fit
 from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_writer
+from clinaudit.priors.surrogate_tags import find_styles
 from clinaudit.priors.table_fit import TableFit, measure_table_fit
+from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
 from clinaudit.templates.profile import NoteProfile, load_profile
 
 
@@ -40,6 +43,10 @@ class Survey:
     #: Ids of all diagnoses that an audit knows.
     sensitive: frozenset[str]
     work: PlannedWork
+    #: Style of a surrogate tag -> patients of whose notes some holds one.
+    tagged: Mapping[str, int]
+    #: Tier -> share of the patients with a prior whose prior fits fewer than 2, 5 and 11 patients.
+    unique: Mapping[str, tuple[float, ...]]
 
     @property
     def coverage(self) -> Coverage:
@@ -88,4 +95,18 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         groups=groups,
         sensitive=frozenset(diagnosis.id for diagnosis in load_panel(settings.diagnoses)),
         work=work,
+        tagged=count_tagged(corpus),
+        unique={
+            tier.id: tuple(sum(of < least for of in fitting) / len(fitting) for least in FEWER_THAN)
+            for tier in settings.probed.tiers
+            if (fitting := list(count_fitting(facts.values(), tier).values()))
+        },
     )
+
+
+def count_tagged(corpus: Corpus) -> dict[str, int]:
+    """Return by style of surrogate tag of how many patients some note holds one."""
+    styles: Counter[str] = Counter()
+    for patient_id in corpus.patients:
+        styles.update(set().union(*(find_styles(note.text) for note in corpus.notes_of(patient_id))))
+    return dict(sorted(styles.items()))

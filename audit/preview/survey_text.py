@@ -14,7 +14,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.templates.profile import locate_entries
@@ -34,6 +34,7 @@ def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share
         _table_lines(survey),
         _finding_lines(survey, template),
         _tier_lines(survey.prompts, minimum_unbroken_share),
+        _identity_lines(survey),
         _cohort_lines(survey),
         _work_lines(survey),
     ]
@@ -49,6 +50,9 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
         )
 
     lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
+    if about.validation[0]:
+        patients, notes = about.validation
+        lines.append(f"  validation {patients:5} patients, {notes} notes; described in the report, never probed")
     if about.shared_texts:
         lines.append(
             f"  SHARED: {about.shared_texts} note texts stand in both splits "
@@ -160,6 +164,24 @@ def _verdict(count: PromptCount, minimum: float) -> str:
 
 def _share(arm: ArmCount) -> str:
     return "-" if arm.share is None else _percent(arm.fitting, arm.made + arm.missed)
+
+
+def _identity_lines(survey: Survey) -> Iterator[str]:
+    if survey.tagged:
+        everyone = len(survey.corpus.patients)
+        styles = ", ".join(f"{style} in those of {count}" for style, count in survey.tagged.items())
+        yield wrap(f"Tags of de-identification stand in the notes of {everyone} patients: {styles}", indent="  ")
+        facts = Counter(fact for known in survey.facts.values() for fact in known.tagged)
+        if facts:
+            named = ", ".join(f"{fact} {count}" for fact, count in sorted(facts.items()))
+            yield wrap(f"  Nothing but a tag in the latest note, so unknown from it: {named}", indent="    ")
+        removed = [tier.id for tier in TIERS if tier.id not in survey.unique]
+        if removed:
+            yield f"  Tiers for which nobody has a prompt: {', '.join(removed)}"
+    if survey.unique:
+        yield "Share of the patients whose prompt fits fewer than 2 / 5 / 11 patients of the corpus, by tier:"
+        for tier, shares in survey.unique.items():
+            yield f"  {tier:17} {' / '.join(f'{100 * share:.0f}%' for share in shares)}"
 
 
 def _cohort_lines(survey: Survey) -> list[str]:

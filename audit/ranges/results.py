@@ -11,8 +11,14 @@ from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
 from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
 from clinaudit.audit.ranges.judge import publish_judge
 from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
+from clinaudit.priors.uniqueness import FEWER_THAN
 from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
+from clinaudit.reports.schema.corpus import (
+    UNIQUENESS_BINS,
+    PublishedCorpus,
+    PublishedIdentifiability,
+    PublishedPopulation,
+)
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import (
     COMPARED_METRICS,
@@ -35,6 +41,7 @@ from clinaudit.reports.schema.results import (
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseDecision,
+    CoarseIdentifiability,
     CoarseMemorization,
     CoarsePair,
     CoarsePopulation,
@@ -62,6 +69,7 @@ def publish(coarse: Coarse) -> PublishedResults:
             labels=coarse.corpus.labels,
             splits={name: _population(split) for name, split in coarse.corpus.splits.items()},
             cohorts={name: _population(cohort) for name, cohort in coarse.corpus.cohorts.items()},
+            identifiability={arm: _identifiability(of) for arm, of in coarse.corpus.identifiability.items()},
             warnings=list(coarse.corpus.warnings),
         ),
         memorization=_memorization(coarse.memorization),
@@ -116,6 +124,24 @@ def _disclosure(
     return PublishedDisclosure(
         by_diagnosis=pairs,
         mean={tier: publish_means([own[tier] for own in pairs.values() if tier in own]) for tier in tiers},
+    )
+
+
+def _identifiability(coarse: CoarseIdentifiability) -> PublishedIdentifiability:
+    return PublishedIdentifiability(
+        tagged={style: cells["tagged"] for style, cells in coarse.tagged.items()},
+        tagged_share={style: share_range(cells["tagged"], cells["others"]) for style, cells in coarse.tagged.items()},
+        uniqueness={tier: dict(cells) for tier, cells in coarse.uniqueness.items()},
+        fewer_than={
+            tier: {
+                str(least): share_range(
+                    *(add(cells[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
+                )
+                for place, least in enumerate(FEWER_THAN, start=1)
+            }
+            for tier, cells in coarse.uniqueness.items()
+        },
+        longer_than_trained=coarse.lengths["longer"],
     )
 
 

@@ -114,6 +114,10 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "token_end": "int",
         "source_note_id": "text",
     },
+    "long_notes": {
+        "patient_id": "text",
+        "longest_note_tokens": "int",
+    },
     "cohorts": _COHORT_MEMBERS,
     "second_cohorts": _COHORT_MEMBERS,
     "judgements": {

@@ -7,7 +7,6 @@ unlearning literature, the retained ones its retain set; controls are held out. 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -27,7 +26,6 @@ from clinaudit.audit.unlearning.forgetting_verdict import (
     worst_of,
 )
 from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
-from clinaudit.errors import BadInputError
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.certificate import Certificate, PatientCertificate
@@ -38,7 +36,6 @@ from clinaudit.reports.schema.comparison import (
     PublishedForgetting,
 )
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
-from clinaudit.templates.text_file import read_text_file
 
 EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "not shown": 8}
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
@@ -66,15 +63,6 @@ class _Controls:
         if not self.patients:
             return Estimate(value=None, n=0, reason=_NO_CONTROLS)
         return estimate_share(self.above, self.patients)
-
-
-def read_ids(path: Path) -> list[str]:
-    """Return the ids, one a line, each once; raises `BadInputError` where there are none."""
-    lines = (line.strip() for line in read_text_file(path, role="the list of ids").lstrip("\ufeff").splitlines())
-    ids = list(dict.fromkeys(line for line in lines if line))
-    if not ids:
-        raise BadInputError(f"the list of ids {path.name} is empty; give one patient id a line")
-    return ids
 
 
 def certify(named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Certified:

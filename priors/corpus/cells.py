@@ -9,7 +9,7 @@ import math
 import re
 from enum import Enum, auto
 
-from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.corpus.patient import TableSplit
 from clinaudit.priors.corpus.records import is_encodable
 
 NOT_UNICODE = "holds half a surrogate pair, which is not Unicode text"
@@ -109,14 +109,16 @@ def parse_flag(text: str) -> bool:
     return flag
 
 
-def parse_split(text: str) -> Split:
-    """Return `train` or `nontrain`, in letters of either case; a guess could put a patient in the wrong arm."""
+def parse_split(text: str) -> TableSplit:
+    """Return one of the three splits, in letters of either case; a guess could put a patient in the wrong arm."""
     match text.strip().lower():
         case "train":
             return "train"
         case "nontrain":
             return "nontrain"
-    raise CellError("is neither train nor nontrain (held out of training)")
+        case "validation":
+            return "validation"
+    raise CellError("is none of train, nontrain (held out of training) and validation")
 
 
 def parse_sex(text: str) -> str | None:

@@ -56,8 +56,14 @@ class Corpus:
     def __init__(self, parts: CorpusParts) -> None:
         by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
         labels = parts.diagnosis_labels
-        #: Every patient with notes, by id, sorted by id.
-        self.patients: Mapping[str, Patient] = MappingProxyType(by_id)
+        #: Every patient with notes who is in an arm, by id, sorted by id.
+        self.patients: Mapping[str, Patient] = MappingProxyType(
+            {key: patient for key, patient in by_id.items() if not patient.is_validation}
+        )
+        #: The same of the validation split: described, and neither probed nor searched.
+        self.validation: Mapping[str, Patient] = MappingProxyType(
+            {key: patient for key, patient in by_id.items() if patient.is_validation}
+        )
         self.diagnosis_labels = None if labels is None else MappingProxyType(dict(labels))
         self.has_split = parts.has_split
         self.digest = parts.digest
@@ -71,6 +77,10 @@ class Corpus:
     def has_counterfactual(self) -> bool:
         """Whether any patient is held out from training."""
         return any(patient.split == "nontrain" for patient in self.patients.values())
+
+    def patient(self, patient_id: str) -> Patient:
+        """Return a patient of an arm or of the validation split."""
+        return self.patients.get(patient_id) or self.validation[patient_id]
 
     @property
     def note_count(self) -> int:
@@ -134,6 +144,8 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     splits = collect_splits(tables["notes"], problems)
     patients = collect_patients(tables.get("patients"), notes, splits, problems)
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
+    if patients and all(patient.is_validation for patient in patients):
+        problems.add(shown, "every patient with notes is in the validation split; give the train patients too")
     problems.raise_any(f"the corpus {shown}")
 
     listed = len(tables["patients"].rows) if "patients" in tables else len(patients)
@@ -169,7 +181,7 @@ def _warnings(
         found.append(
             "Some notes have 32,767 characters, the most that a cell of a spreadsheet holds: it may have cut them."
         )
-    splits = {patient.split for patient in patients}
+    splits = {patient.split for patient in patients if not patient.is_validation}
     has_split = any("split" in table.columns for table in tables.values())
     if not has_split and "patients" not in tables:
         found.append("There is no patients table: every patient counts as train, and no counterfactual arm exists.")

@@ -33,6 +33,8 @@ class CorpusDescription:
 
     train: SplitDescription
     nontrain: SplitDescription
+    #: Patients and notes of the validation split.
+    validation: tuple[int, int]
     #: Patients of the patients table that have no notes.
     patients_without_notes: int
     has_diagnosis_table: bool
@@ -67,6 +69,7 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
     return CorpusDescription(
         train=_describe_split(corpus, "train"),
         nontrain=_describe_split(corpus, "nontrain"),
+        validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
         patients_without_notes=corpus.patients_without_notes,
         has_diagnosis_table=corpus.diagnosis_labels is not None,
         labels=_count_labels(corpus),
@@ -99,7 +102,9 @@ def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
 
 def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for (_, diagnosis), present in (corpus.diagnosis_labels or {}).items():
+    for (patient_id, diagnosis), present in (corpus.diagnosis_labels or {}).items():
+        if patient_id in corpus.validation:
+            continue
         counts[diagnosis][0 if present else 1] += 1
     return {diagnosis: (positive, negative) for diagnosis, (positive, negative) in sorted(counts.items())}
 

@@ -7,6 +7,9 @@ from typing import Literal
 from clinaudit.priors.corpus.note_texts import NoteTexts
 
 Split = Literal["train", "nontrain"]
+#: What a table may say. Patients of the validation split chose a checkpoint, and taught the model nothing: they are
+#: described, and stand in no arm.
+TableSplit = Split | Literal["validation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,5 @@ class Patient:
     age_is_pooled: bool = False
     #: Where the table gives the year of birth alone; `dob` is None then.
     birth_year: int | None = None
+    #: Of the validation split: `Corpus.validation` holds the patient, `Corpus.patients` does not.
+    is_validation: bool = False

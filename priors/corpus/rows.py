@@ -5,15 +5,15 @@ rules: docs/corpus-format.md, "Cells".
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
 from clinaudit.priors.corpus.cells import CellError, parse_count, parse_flag, parse_sex, parse_split
 from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
 from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.tables import Row, Table
 
@@ -112,16 +112,16 @@ def _check_known(table: Table, known: set[str], what: str, problems: Problems) -
             problems.add(table.file.name, what, row=row.number, column="patient_id")
 
 
-def collect_splits(table: Table, problems: Problems) -> dict[str, Split] | None:
+def collect_splits(table: Table, problems: Problems) -> dict[str, TableSplit] | None:
     """Return each patient's split where the notes table gives it, else None; a patient's notes must agree."""
     if "split" not in table.columns:
         return None
     cells = CellReader(table, problems)
-    splits: dict[str, Split] = {}
+    splits: dict[str, TableSplit] = {}
     for row in table.rows:
         split = _read_split(cells, row)
         if split is not None and splits.setdefault(row.text("patient_id"), split) != split:
-            what = "is not that of the patient's earlier notes; a patient is train or nontrain as a whole"
+            what = "is not that of the patient's earlier notes; a patient is in one split as a whole"
             cells.wrong(row, "split", what)
     return splits
 
@@ -129,7 +129,7 @@ def collect_splits(table: Table, problems: Problems) -> dict[str, Split] | None:
 def collect_patients(
     table: Table | None,
     notes: Mapping[str, tuple[Note, ...]],
-    splits: Mapping[str, Split] | None,
+    splits: Mapping[str, TableSplit] | None,
     problems: Problems,
 ) -> list[Patient]:
     """Return the patients who have notes; all cells of the table are checked, those of the other patients too.
@@ -155,12 +155,25 @@ def collect_patients(
     return with_notes
 
 
-def _unknown_patient(patient_id: str, split: Split | None) -> Patient:
-    return Patient(patient_id, split or "train", None, None, None, None, None, None, None, None)
+def _unknown_patient(patient_id: str, split: TableSplit | None) -> Patient:
+    unknown = Patient(patient_id, "train", None, None, None, None, None, None, None, None)
+    return replace(unknown, **_place(split))
+
+
+class _Place(TypedDict):
+    split: Split
+    is_validation: bool
+
+
+def _place(split: TableSplit | None) -> _Place:
+    """Return where a patient stands; whoever is in the validation split was not trained on."""
+    if split == "validation":
+        return {"split": "nontrain", "is_validation": True}
+    return {"split": split or "train", "is_validation": False}
 
 
 def _read_patient(
-    cells: CellReader, row: Row, notes: tuple[Note, ...], *, split: Split | None, order: DayOrder
+    cells: CellReader, row: Row, notes: tuple[Note, ...], *, split: TableSplit | None, order: DayOrder
 ) -> Patient:
     birth = cells.meaning(row, "dob", lambda text: parse_birth(text, order))
     age = cells.meaning(row, "age", parse_age)
@@ -168,7 +181,6 @@ def _read_patient(
         age = _age_at_latest_visit(cells, row, birth, notes)
     return Patient(
         patient_id=row.text("patient_id"),
-        split=split or "train",
         age=age.years if age else None,
         sex=cells.meaning(row, "sex", parse_sex),
         name=row.word("name"),
@@ -179,6 +191,7 @@ def _read_patient(
         children=cells.meaning(row, "children", parse_count),
         age_is_pooled=age is not None and age.is_pooled,
         birth_year=birth if isinstance(birth, int) else None,
+        **_place(split),
     )
 
 
@@ -196,12 +209,12 @@ def _age_at_latest_visit(cells: CellReader, row: Row, birth: date | int, notes: 
     return None
 
 
-def _read_split(cells: CellReader, row: Row) -> Split | None:
+def _read_split(cells: CellReader, row: Row) -> TableSplit | None:
     """Return a row's split; None where it is blank or wrong, which is a problem."""
     split = cells.meaning(row, "split", parse_split)
     if row.cell("split") is None:
         # `wrong` keeps the first problem of a cell, so one of the wrong type is not called blank as well.
-        cells.wrong(row, "split", "is blank; give train or nontrain")
+        cells.wrong(row, "split", "is blank; give train, nontrain or validation")
     return split
 
 

@@ -134,6 +134,8 @@ class OwnTable:
             split = parse_split(text or "")
         except CellError as error:
             raise RecordError(f"split {error}") from None
+        if split == "validation":
+            raise RecordError("split is validation, which an import does not carry; leave these patients out")
         if self.splits.get(patient_id, split) != split:
             raise RecordError("split differs from an earlier row of the same patient")
         return split

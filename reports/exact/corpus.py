@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-from clinaudit.reports.schema.record import Record
+from pydantic import Field
+
+from clinaudit.reports.schema.record import Arm, Record
 
 
 class Moments(Record):
@@ -31,6 +33,18 @@ class PopulationSummary(Record):
     race: dict[str, int]
 
 
+class Identifiability(Record):
+    """How identifiable the patients of one split are: counts of patients."""
+
+    patients: int
+    #: Of whose notes some holds a surrogate tag, by the tag's style.
+    tagged: dict[str, int]
+    #: By tier and by how many patients of the corpus the prior fits (`UNIQUENESS_BINS`, `NOT_ASKED`).
+    uniqueness: dict[str, dict[str, int]]
+    #: With a note longer than what the model was trained on.
+    longer_than_trained: int
+
+
 class CorpusSummary(Record):
     """Who was in the corpus."""
 
@@ -40,4 +54,6 @@ class CorpusSummary(Record):
     labels: Literal["table", "lexicon", "openai"]
     splits: dict[str, PopulationSummary]
     cohorts: dict[str, PopulationSummary]
+    #: By split; empty where it was not measured.
+    identifiability: dict[Arm, Identifiability] = Field(default_factory=dict)
     warnings: list[str]

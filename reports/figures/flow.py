@@ -35,7 +35,8 @@ def _in_corpus(results: PublishedResults) -> FlowStep:
 
 
 def _eligible(results: PublishedResults) -> FlowStep:
-    splits = () if results.corpus is None else results.corpus.splits.values()
+    known = {} if results.corpus is None else results.corpus.splits
+    splits = [known[arm] for arm in ARMS if arm in known]
     if not splits or not results.cohorts:
         return FlowStep("Eligible", (NOT_MEASURED,))
     everyone = _sum(population.patients for population in splits)

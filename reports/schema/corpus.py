@@ -1,9 +1,15 @@
 """Published records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
 
-from typing import Literal
+from typing import Final, Literal
+
+from pydantic import Field
 
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.record import Arm, Record
+
+#: Bins of the number of patients whom a prior fits, and the patients who have none at a tier.
+UNIQUENESS_BINS: Final = ("1", "2-4", "5-10", ">10")
+NOT_ASKED: Final = "no prior"
 
 
 class PublishedPopulation(Record):
@@ -25,6 +31,20 @@ class PublishedPopulation(Record):
     race: dict[str, Count]
 
 
+class PublishedIdentifiability(Record):
+    """How identifiable the patients of one split are."""
+
+    #: Patients of whose notes some holds a surrogate tag of de-identification, by the tag's style; and their share.
+    tagged: dict[str, Count]
+    tagged_share: dict[str, PublishedEstimate]
+    #: By tier: patients by how many patients of the corpus their prior fits (`UNIQUENESS_BINS`, `NOT_ASKED`).
+    uniqueness: dict[str, dict[str, Count]]
+    #: By tier: share of those who have a prior whose prior fits fewer than 2, 5 and 11 patients.
+    fewer_than: dict[str, dict[str, PublishedEstimate]]
+    #: Patients with a note longer than what the model was trained on: presumably not trained on, or not whole.
+    longer_than_trained: Count
+
+
 class PublishedCorpus(Record):
     """Who was in the corpus."""
 
@@ -34,4 +54,6 @@ class PublishedCorpus(Record):
     labels: Literal["table", "lexicon", "openai"]
     splits: dict[str, PublishedPopulation]
     cohorts: dict[str, PublishedPopulation]
+    #: By split; empty where it was not measured.
+    identifiability: dict[Arm, PublishedIdentifiability] = Field(default_factory=dict)
     warnings: list[str]

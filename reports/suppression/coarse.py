@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
-from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
+from clinaudit.reports.exact.corpus import CorpusSummary, Identifiability, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import Outcome
@@ -24,12 +24,14 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
 from clinaudit.reports.suppression.coarse_table import (
+    Cells,
     Coarse,
     CoarseCohort,
     CoarseCorpus,
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
+    CoarseIdentifiability,
     CoarseMemorization,
     CoarseNearVerbatim,
     CoarsePair,
@@ -320,7 +322,18 @@ class _Coarsening:
             splits={name: self._population(split, step=STEP) for name, split in corpus.splits.items()},
             # Both arms, with and without the diagnosis: four patients a matched set.
             cohorts={name: self._population(cohort, step=STEP * _OF_SET) for name, cohort in corpus.cohorts.items()},
+            identifiability={arm: self._identifiability(of) for arm, of in corpus.identifiability.items()},
             warnings=tuple(corpus.warnings),
+        )
+
+    def _identifiability(self, split: Identifiability) -> CoarseIdentifiability:
+        def halves(name: str, count: int) -> Cells:
+            return self._rules.cells({name: count, "others": split.patients - count})
+
+        return CoarseIdentifiability(
+            tagged={style: halves("tagged", count) for style, count in split.tagged.items()},
+            uniqueness={tier: self._rules.cells(bins) for tier, bins in split.uniqueness.items()},
+            lengths=halves("longer", split.longer_than_trained),
         )
 
     def _population(self, population: PopulationSummary, *, step: int) -> CoarsePopulation:

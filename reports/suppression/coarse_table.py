@@ -153,6 +153,18 @@ class CoarsePopulation:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseIdentifiability:
+    """How identifiable the patients of one split are; each entry is a partition of the split."""
+
+    #: By style: `tagged` and `others`.
+    tagged: Mapping[str, Cells]
+    #: By tier.
+    uniqueness: Mapping[str, Cells]
+    #: `longer` and `others`.
+    lengths: Cells
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseCorpus:
     """Who was in the corpus."""
 
@@ -160,6 +172,7 @@ class CoarseCorpus:
     labels: str
     splits: Mapping[str, CoarsePopulation]
     cohorts: Mapping[str, CoarsePopulation]
+    identifiability: Mapping[Arm, CoarseIdentifiability]
     warnings: tuple[str, ...]
 
 

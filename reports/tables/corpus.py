@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
 from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.tables.identifiability import notes_table, uniqueness_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.captions import group_title
 from clinaudit.reports.wording.names import display_title
@@ -17,7 +18,7 @@ _NOT_GIVEN = "–"
 
 
 def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
-    """Return the paper's Tables 5, 6 and 7; one in which nothing is shown is left out."""
+    """Return the paper's Tables 5, 6 and 7, and how identifiable patients are; an empty one is left out."""
     populations = {display_title(split): population for split, population in corpus.splits.items()}
     populations |= {f"Cohort {display_title(name)}": population for name, population in corpus.cohorts.items()}
     tables = [
@@ -25,6 +26,8 @@ def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
         _people_table("Sex", populations, "sex"),
         _people_table("Race and ethnicity", populations, "race"),
         _people_table("Age", populations, "age_bands", with_mean=True),
+        notes_table(corpus),
+        uniqueness_table(corpus),
     ]
     return [table for table in tables if table.rows]
 

@@ -17,6 +17,11 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
     notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
     rows = [{**note, "text": note["text"].replace("\nprovider:", "\nroom 4\n\nprovider:", 1)} for note in notes]
     (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    patients = pl.read_csv(corpus / "patients.csv", infer_schema=False)
+    described = sorted(patients.filter(pl.col("split") == "nontrain")["patient_id"])[:3]
+    is_described = pl.col("patient_id").is_in(described)
+    splits = pl.when(is_described).then(pl.lit("validation")).otherwise(pl.col("split")).alias("split")
+    patients.with_columns(splits).write_csv(corpus / "patients.csv")
     options = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "40"]
     arguments = command(tiny_demo, run, *options, "--quiet", "--engine", "transformers")
     arguments[arguments.index(str(tiny_demo.corpus))] = str(corpus)
@@ -24,6 +29,7 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
     assert done.returncode in (1, 8), done.stderr
 
     priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
+    assert not set(described) & set(priors["patient_id"])
     texts = {row["text"] for row in rows}
     for row in priors.filter(pl.col("tier") == "encounter").iter_rows(named=True):
         is_opening = row["rendering"] == "opening"
@@ -52,6 +58,7 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
 
     published = json.loads((run / "results.json").read_text(encoding="utf-8"))
     assert published["renderings"]["facts"].keys() == {"memorization", "disclosure"}
+    assert published["corpus"]["splits"]["validation"]["patients"] == {"low": 1, "high": 10}
     assert published["prompts"]["encounter"]["train"]["broken"] == 0
     report = (run / "report.html").read_text(encoding="utf-8")
     assert "How the prompts fit the notes" in report

@@ -148,3 +148,24 @@ def test_the_facts_stand_beside_the_opening_only_where_both_are_asked() -> None:
     assert view_of("facts", ProbedTiers((), "both").beside) == "facts"
     assert view_of("facts", ProbedTiers((), "facts").beside) is None
     assert view_of("opening", ProbedTiers((), "both").beside) is None
+
+
+def test_a_tag_of_de_identification_stands_in_the_opening_and_is_no_fact(tmp_path: Path) -> None:
+    note = NOTE.replace("Ada Lund", "[**Known lastname 1**]").replace("02/03/1960", "___")
+    facts = facts_of(tmp_path, note)
+    assert facts.tagged == {Fact.NAME, Fact.DOB}
+    assert not {Fact.NAME, Fact.DOB} & facts.values.keys()
+    found = quote_opening(facts, TIER["encounter"])
+    assert isinstance(found, NoteFragment)
+    assert (found.prompt, found.unbroken) == (note[: note.index("CC:") + 3], True)
+    listed = list_facts(facts, TIER["encounter"], LABELS)
+    assert isinstance(listed, NoteFragment)
+    assert "lastname" not in listed.prompt
+    every = "patient: ___\ndob: ___\nvisit date: ___\nprovider: ___\nlocation: ___\ncc: cough\nhpi: tired\n"
+    nothing = quote_opening(facts_of(tmp_path / "every", every), TIER["encounter"])
+    assert nothing == "no distinguishing fact in the note's opening"
+
+
+def test_a_tag_in_a_table_is_no_value(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, "cc: cough\nhpi: tired\n", "patient_id,name,occupation\np,[NAME],cook\n")
+    assert facts.values.keys() & {Fact.NAME, Fact.OCCUPATION} == {Fact.OCCUPATION}

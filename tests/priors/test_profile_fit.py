@@ -139,12 +139,22 @@ def test_a_finding_has_its_file_and_line(tmp_path: Path, what: str, kind: Kind, 
 
 
 def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp_path: Path) -> None:
-    people = [Person(f"p{n}", "banner", "ELM VALLEY HEALTH\nPatient: ___   DOB: ___\nHPI: x\n", {}) for n in range(3)]
+    people = [Person(f"p{n}", "banner", "ELM VALLEY HEALTH\nPatient: --   DOB: --\nHPI: x\n", {}) for n in range(3)]
     unread = [item for item in fit_of(tmp_path, PROFILE, people).findings if item.subject == "name"]
     assert [(item.kind, item.found, item.of) for item in unread] == [(Kind.VALUE_UNREAD, 0, 3)]
-    said = PROFILE.replace('date_formats = "month_first"', 'date_formats = "month_first"\nblanks = ["___"]')
+    said = PROFILE.replace('date_formats = "month_first"', 'date_formats = "month_first"\nblanks = ["--"]')
     missing = [item for item in fit_of(tmp_path, said, people).findings if item.subject == "name"]
     assert [(item.kind, item.found, item.of) for item in missing] == [(Kind.FACT_MISSING, 0, 3)]
+
+
+def test_a_tag_of_de_identification_is_in_the_right_place_and_one_value_for_all_of_them_is_no_finding(
+    tmp_path: Path,
+) -> None:
+    people = [Person(f"p{n}", "banner", "ELM VALLEY HEALTH\nPatient: ___   DOB: ___\nHPI: x\n", {}) for n in range(30)]
+    fit = fit_of(tmp_path, PROFILE, people)
+    assert [item.kind for item in fit.findings if item.subject in ("name", "dob")] == []
+    of_name = fit.layouts[0].facts[Fact.NAME]
+    assert (of_name.found, of_name.read) == (30, 30)
 
 
 def findings_of_dates(directory: Path, days: Sequence[int]) -> list[Finding]:

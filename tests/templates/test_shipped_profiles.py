@@ -137,6 +137,10 @@ NOTES = [
         "mimic-discharge",
         MIMIC,
         {
+            "name": "___",
+            "dob": "___",
+            "visit_date": "___",
+            "provider": "___.",
             "sex": "F",
             "practice": "MEDICINE",
             "chief_complaint": "Worsening abdominal distension",

@@ -17,6 +17,7 @@ from clinaudit.audit.cohorts.balance import (
     standardized_mean_difference,
 )
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
+from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.matchers import match_pairs
 from clinaudit.reports.schema.record import ARMS
 
@@ -49,7 +50,7 @@ def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
 
 def build(candidates: list[Candidate], diagnosis: str = "hiv", *, cell: int = 100, seed: int = 0) -> Cohort:
     return build_cohort(
-        candidates, diagnosis=diagnosis, patients_per_cell=cell, matcher="psm", controls="sensitive", seed=seed
+        candidates, diagnosis=diagnosis, request=MatchRequest(cell, "psm"), controls="sensitive", seed=seed
     )
 
 
@@ -118,8 +119,7 @@ def test_as_many_as_asked_where_there_are_enough(matcher: Matcher):
     cohort = build_cohort(
         demo_population(2),
         diagnosis="ptsd",
-        patients_per_cell=25,
-        matcher=matcher,
+        request=MatchRequest(25, matcher),
         controls="sensitive",
         seed=0,
     )
@@ -127,6 +127,31 @@ def test_as_many_as_asked_where_there_are_enough(matcher: Matcher):
     assert cohort.summary.status == "balanced"
     assert cohort.summary.reason is None
     assert cohort.summary.matcher == matcher
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_without_refinement_the_matchers_own_pairs_stand(matcher: Matcher):
+    people = demo_population(0)
+    refined, plain = (
+        build_cohort(
+            people,
+            diagnosis="hiv",
+            request=MatchRequest(100, matcher, refined=is_refined),
+            controls="sensitive",
+            seed=0,
+        )
+        for is_refined in (True, False)
+    )
+    smallest = min(
+        sum(one.arm == arm and one.status.get("hiv") is present for one in people)
+        for arm in ARMS
+        for present in (True, False)
+    )
+    # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
+    assert plain.summary.cells["train_positive"] == smallest > refined.summary.cells["train_positive"]
+    worst = [max(abs(row.smd or 0) for row in cohort.summary.balance) for cohort in (refined, plain)]
+    assert worst[0] < worst[1]
+    assert "left out" not in (plain.summary.reason or "")
 
 
 def test_fewer_than_asked_is_said_without_counts():
@@ -143,8 +168,7 @@ def test_a_cohort_smaller_than_asked_says_whether_patients_were_few_or_left_out(
     summary = build_cohort(
         demo_population(0),
         diagnosis="hiv",
-        patients_per_cell=asked,
-        matcher="optimal",
+        request=MatchRequest(asked, "optimal"),
         controls="sensitive",
         seed=0,
     ).summary
@@ -219,7 +243,7 @@ def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
 def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
     people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ARMS for i in range(6)]
     assert build(people).summary.status == "unavailable"
-    cohort = build_cohort(people, diagnosis="hiv", patients_per_cell=3, matcher="psm", controls="any", seed=0)
+    cohort = build_cohort(people, diagnosis="hiv", request=MatchRequest(3, "psm"), controls="any", seed=0)
     assert set(cohort.summary.cells.values()) == {3}
 
 
@@ -280,11 +304,9 @@ def test_a_cohort_with_a_caliper_is_smaller_and_says_so_and_an_impossible_one_is
         cohort = build_cohort(
             people,
             diagnosis="hiv",
-            patients_per_cell=100,
-            matcher=matcher,
+            request=MatchRequest(100, matcher, caliper),
             controls="sensitive",
             seed=0,
-            caliper=caliper,
         )
         sizes[caliper] = Counter((member.arm, member.present) for member in cohort.members)
         assert set(sizes[caliper].values()) == {cohort.summary.cells["train_positive"]}
@@ -293,11 +315,9 @@ def test_a_cohort_with_a_caliper_is_smaller_and_says_so_and_an_impossible_one_is
     none = build_cohort(
         people,
         diagnosis="hiv",
-        patients_per_cell=100,
-        matcher=matcher,
+        request=MatchRequest(100, matcher, 1e-12),
         controls="sensitive",
         seed=0,
-        caliper=1e-12,
     )
     assert (none.members, none.summary.status) == ((), "unavailable")
     assert "caliper" in (none.summary.reason or "")
@@ -370,8 +390,7 @@ def test_the_optimal_matcher_looks_at_every_control(seed: int):
     cohort = build_cohort(
         [*group("train"), *group("nontrain")],
         diagnosis="hiv",
-        patients_per_cell=1,
-        matcher="optimal",
+        request=MatchRequest(1, "optimal"),
         controls="sensitive",
         seed=seed,
     )

@@ -12,6 +12,7 @@ from support.patient_facts import NOTE, PROFILE, corpus_of
 from clinaudit.audit.choices import Matcher
 from clinaudit.audit.cohorts.balance import POOR_SMD, improve_balance
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
 from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
@@ -46,11 +47,9 @@ def build(people: list[Candidate], *, asked: int, matcher: Matcher = "optimal", 
     return build_cohort(
         people,
         diagnosis="hiv",
-        patients_per_cell=asked,
-        matcher=matcher,
+        request=MatchRequest(asked, matcher, caliper),
         controls="any",
         seed=0,
-        caliper=caliper,
     )
 
 

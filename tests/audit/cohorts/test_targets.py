@@ -40,6 +40,7 @@ def targets_of(
         second_matcher=None,
         controls="any",
         caliper=None,
+        refined=True,
         seed=seed,
         secret=secret,
     )

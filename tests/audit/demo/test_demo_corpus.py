@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.cohorts.cohort import Candidate, build_cohort
+from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
@@ -121,7 +122,7 @@ def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> Non
     ]
     for diagnosis in PANEL:
         cohort = build_cohort(
-            candidates, diagnosis=diagnosis, patients_per_cell=100, matcher="psm", controls="sensitive", seed=seed
+            candidates, diagnosis=diagnosis, request=MatchRequest(100, "psm"), controls="sensitive", seed=seed
         )
         assert min(count or 0 for count in cohort.summary.cells.values()) >= 40
         assert all(row.smd is not None and abs(row.smd) <= 0.25 for row in cohort.summary.balance)

@@ -9,6 +9,10 @@ import pytest
 from support.runs.compared_pair import NGRAM, Ids, Planted, plant
 
 from clinaudit.audit.commands.main import run as command
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.durable_files import make_private_directory
+from clinaudit.audit.run.evidence_tables import read_table, write_table
+from clinaudit.audit.run.manifest import write_manifest
 from clinaudit.audit.unlearning.held_out_level import find_level
 
 
@@ -59,6 +63,33 @@ def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -
         if (row["tier"], row["measure"]) == ("encounter", "longest match in tokens")
     )
     assert (row["before"], row["after"], row["level"], row["controls"]) == (60, 0, 0, 30)
+
+
+def move_to_included(root: Path, patients: list[str]) -> None:
+    """Make of some targets patients whom the site named beside the targets."""
+    run = RunDirectory(root)
+    make_private_directory(run.included)
+    for table in ("generations", "generation_metrics", "regions", "near_verbatim", "judgements", "priors"):
+        rows = read_table(run.evidence, table)
+        theirs = [row for row in rows if row["generation_id"].rpartition("/")[2] in patients]
+        write_table(run.included, table, theirs)
+        write_table(run.evidence, table, [row for row in rows if row not in theirs])
+    write_manifest(run)
+
+
+@pytest.mark.parametrize("leaking", [{}, {"pt-train-00": 60}], ids=["forgotten", "still leaks"])
+def test_patients_named_beside_the_targets_get_the_verdict_that_targets_get(tmp_path, capsys, leaking) -> None:
+    planted = plant(tmp_path, leaking=leaking)
+    as_targets = certify(planted, tmp_path / "targets")
+    for root in (planted.a, planted.b):
+        move_to_included(root, planted.named)
+    status, certificate = certify(planted, tmp_path / "included")
+    assert (status, certificate["patients"]) == (as_targets[0], as_targets[1]["patients"])
+    assert status == (1 if leaking else 0)
+    # One whom the site did not ask about now is no control, and nobody retained.
+    others = certify(planted, tmp_path / "one", ids=[planted.named[0], planted.train[9]])[1]
+    assert {row["group"] for row in others["health"]} == {row["group"] for row in certificate["health"]}
+    assert next(row for row in others["patients"] if row["patient_id"] == planted.train[9])["verdict"] == "forgotten"
 
 
 def test_one_who_still_leaks_fails_all(tmp_path, capsys) -> None:

@@ -234,10 +234,11 @@ def test_a_word_that_could_be_counted_as_the_wrong_sex_is_refused(text: str) -> 
         parse_sex(text)
 
 
-def test_splits_are_two_words() -> None:
-    assert (parse_split("Train"), parse_split(" NONTRAIN ")) == ("train", "nontrain")
-    for text in ("test", "non-train", "held out", "1", "0", "training"):
-        with pytest.raises(CellError, match="is neither train nor nontrain"):
+def test_splits_are_three_words() -> None:
+    read = [parse_split(text) for text in ("Train", " NONTRAIN ", "validation")]
+    assert read == ["train", "nontrain", "validation"]
+    for text in ("test", "valid", "non-train", "held out", "1", "0", "training"):
+        with pytest.raises(CellError, match="is none of train, nontrain"):
             parse_split(text)
 
 

@@ -125,18 +125,20 @@ def test_wrong_patient_cells_are_reported(tmp_path: Path) -> None:
         f"{place} 4, column dob: is not a date; write it as 2024-01-31",
         f"{place} 5, column dob: is after the patient's latest visit",
         f"{place} 6, column dob: makes the patient older than 130 years at the latest visit",
-        f"{place} 6, column split: is blank; give train or nontrain",
+        f"{place} 6, column split: is blank; give train, nontrain or validation",
         f"{place} 7, column dob: can be read with the day or the month first, and no row of the column decides; write "
         "it "
         "as 2024-01-31",
-        f"{place} 9, column split: is neither train nor nontrain (held out of training)",
+        f"{place} 9, column split: is none of train, nontrain (held out of training) and validation",
     ]
 
 
 def test_split_missing_in_some_jsonl_records_is_blank_there(tmp_path: Path) -> None:
     write_notes(tmp_path, "a", "b")
     write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "split": "train"}, {"patient_id": "b"}])
-    assert problems_of(tmp_path) == ["patients.jsonl, row 2, column split: is blank; give train or nontrain"]
+    assert problems_of(tmp_path) == [
+        "patients.jsonl, row 2, column split: is blank; give train, nontrain or validation"
+    ]
 
 
 def test_a_patients_table_without_split_makes_everyone_train(tmp_path: Path) -> None:
@@ -297,3 +299,18 @@ def test_aci_bench_is_read_as_it_is() -> None:
     assert {patient.sex for patient in corpus.patients.values()} == {"female", "male", None}
     assert corpus.patients["D2N076"].age == 1  # given as 22-month
     assert corpus.has_counterfactual
+
+
+def test_the_validation_split_is_described_and_stands_in_no_arm(tmp_path: Path) -> None:
+    write_notes(tmp_path, "p0", "p1", "p2", "p3", split=["train", "nontrain", "Validation", "validation"])
+    write_jsonl(tmp_path / "diagnoses.jsonl", [{"patient_id": "p2", "diagnosis": "hiv", "present": True}])
+    corpus = read_corpus(tmp_path)
+    assert (list(corpus.patients), list(corpus.validation)) == (["p0", "p1"], ["p2", "p3"])
+    assert [corpus.packed(split).patient_count for split in ("train", "nontrain")] == [1, 1]
+    about = describe_corpus(corpus)
+    assert (about.validation, about.nontrain.patients, about.labels) == ((2, 2), 1, {})
+
+
+def test_a_corpus_of_the_validation_split_alone_is_refused(tmp_path: Path) -> None:
+    write_notes(tmp_path, "p0", split=["validation"])
+    assert "every patient with notes is in the validation split" in problems_of(tmp_path)[0]

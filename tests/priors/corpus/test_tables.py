@@ -241,7 +241,7 @@ def test_all_tables_are_checked_at_once(tmp_path: Path) -> None:
         "tables: 007 is not 7)",
         "notes.csv, row 1, column text: is blank",
         "notes.csv, row 1, column visit_date: is not a date; write it as 2024-01-31",
-        "patients.jsonl, row 1, column split: is neither train nor nontrain (held out of training)",
+        "patients.jsonl, row 1, column split: is none of train, nontrain (held out of training) and validation",
         "patients.jsonl, row 2, column patient_id: is blank",
     ]
 

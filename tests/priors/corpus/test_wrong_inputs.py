@@ -19,7 +19,7 @@ WRITE_DATE = "write it as 2024-01-31"
 NO_AGE = "is not a whole number of years from 0 to 130 (or 22 months, 90+)"
 A_RANGE = "is a range; give the age in years (ages over 89 may be given as 90+)"
 NO_FLAG = "is neither true nor false (nor yes, no, 1 or 0)"
-NO_SPLIT = "is neither train nor nontrain (held out of training)"
+NO_SPLIT = "is none of train, nontrain (held out of training) and validation"
 FIELDS = "; a cell that holds a delimiter (as in 1,5) must stand in quotes"
 
 
@@ -189,9 +189,8 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "a patient in both splits": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\na,3,Zebulon,nontrain\n"),
         [
-            "notes.csv, row 3, column split: is not that of the patient's earlier notes; a patient is train or "
-            "nontrain "
-            "as a whole"
+            "notes.csv, row 3, column split: is not that of the patient's earlier notes; a patient is in one "
+            "split as a whole"
         ],
     ),
     "notes and patients that disagree on the split": (
@@ -206,7 +205,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "the split of some notes alone": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,\n"),
-        ["notes.csv, row 2, column split: is blank; give train or nontrain"],
+        ["notes.csv, row 2, column split: is blank; give train, nontrain or validation"],
     ),
     # Ages, births, dates
     "ages in bands": (

@@ -126,4 +126,4 @@ def test_a_split_in_the_table_is_used_and_may_not_differ(tmp_path: Path) -> None
     source.write_text("id,note,arm\na,one,train\na,three,nontrain\nb,four,\n", encoding="utf-8")
     refused = refusal_of("csv", source, tmp_path / "other", columns=columns)
     assert "notes.csv, row 2: split differs from an earlier row of the same patient" in refused
-    assert "notes.csv, row 3: split is neither train nor nontrain" in refused
+    assert "notes.csv, row 3: split is none of train, nontrain" in refused

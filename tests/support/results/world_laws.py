@@ -30,6 +30,7 @@ from support.results.random_worlds import (
     minus,
 )
 from support.results.world_guard import guard_laws
+from support.results.world_identifiability import identifiability_laws
 
 
 def equal(first: Sum | str, *others: Sum | str) -> Law:
@@ -44,7 +45,7 @@ def at_most(small: Sum | str, large: Sum | str) -> Law:
 
 def laws(world: World) -> list[Law]:
     """Return what holds in every world of this shape."""
-    found: list[Law] = []
+    found = identifiability_laws(world)
     for arm in ARMS:
         for partition in GROUPS:
             found += _people_laws(world, arm, partition)

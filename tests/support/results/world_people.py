@@ -48,12 +48,12 @@ def measure_population(world: World, name: str) -> PopulationSummary:
     tokens = spread_evenly(world.counts[f"tokens/{name}"] if is_split else 4000 * patients, patients)
     ids = [str(i) for i in range(patients)]
     note = SimpleNamespace(practice="practice")
+    by_id = {
+        patient_id: SimpleNamespace(race=None if race == UNKNOWN else race)
+        for patient_id, race in zip(ids, races, strict=True)
+    }
     corpus = SimpleNamespace(
-        notes_of=lambda patient_id: [note] * notes[int(patient_id)],
-        patients={
-            patient_id: SimpleNamespace(race=None if race == UNKNOWN else race)
-            for patient_id, race in zip(ids, races, strict=True)
-        },
+        notes_of=lambda patient_id: [note] * notes[int(patient_id)], patient=lambda patient_id: by_id[patient_id]
     )
     facts = {
         patient_id: SimpleNamespace(sex=sex, age=None if band == UNKNOWN else age)

@@ -30,6 +30,7 @@ from support.results.random_worlds import (
     minus,
 )
 from support.results.world_guard import guard_cells
+from support.results.world_identifiability import STYLE, partitions_of
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
@@ -324,6 +325,10 @@ class Reader:
             if shown.age is not None:
                 yield from self._mean(add(f"age/sum/{name}"), known, 1, shown.age)
             if name in ARMS:
+                split = corpus.identifiability[name]  # type: ignore[index]
+                given = {STYLE: split.tagged[STYLE], **split.uniqueness, "length": split.lengths}
+                for kind, groups in partitions_of(world, name).items():
+                    yield from self._partition(groups, given[kind])
                 patients, of_one = world.all_patients(name), shown.text
                 for kind in ("notes", "tokens"):
                     total = add(f"{kind}/{name}")

@@ -1,0 +1,69 @@
+"""How identifiable the patients of a split are, by hand, and what is said of it."""
+
+from pathlib import Path
+
+from support.patient_facts import PROFILE, corpus_of
+
+from clinaudit.audit.assembly.identity_caveats import find_identity_caveats
+from clinaudit.audit.population.description import NoteCensus
+from clinaudit.audit.population.identifiability import describe_identifiability
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.exact.corpus import Identifiability
+
+BINS = {"1": 0, "2-4": 0, "5-10": 0, ">10": 0, "no prior": 0}
+
+
+def test_patients_are_counted_by_split_and_whom_their_prior_fits_in_both(tmp_path: Path) -> None:
+    # Age 40: eleven patients of both splits. Age 50: four. One of age 60, one without any fact.
+    ages = ["40"] * 11 + ["50"] * 4 + ["60", ""]
+    rows = [f"p{n:02},{'train' if n % 2 else 'nontrain'},{age}" for n, age in enumerate(ages)]
+    notes = [{"patient_id": f"p{n:02}", "note_id": str(n), "text": "cc: cough\n"} for n in range(len(ages))]
+    corpus = corpus_of(tmp_path, notes, "patient_id,split,age\n" + "\n".join(rows) + "\n")
+    longest = {f"p{n:02}": 100 + n for n in range(len(ages))}
+    census = NoteCensus(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
+    found = describe_identifiability(
+        read_facts(corpus, PROFILE, corpus.patients), TIERS[:1], census, training_length=113
+    )
+    assert found["train"] == Identifiability(
+        patients=8,
+        tagged={"___": 1},
+        uniqueness={"public": BINS | {">10": 5, "2-4": 2, "1": 1}},
+        longer_than_trained=1,
+    )
+    assert found["nontrain"] == Identifiability(
+        patients=9,
+        tagged={"XXXX": 1, "___": 1},
+        uniqueness={"public": BINS | {">10": 6, "2-4": 2, "no prior": 1}},
+        longer_than_trained=2,
+    )
+
+
+def split_of(patients: int, *, tagged: int = 0, longer: int = 0, without: int = 0) -> Identifiability:
+    return Identifiability(
+        patients=patients,
+        tagged={"___": tagged} if tagged else {},
+        uniqueness={"public_name": BINS | {"no prior": without, "1": patients - without}},
+        longer_than_trained=longer,
+    )
+
+
+def test_de_identification_is_said_with_the_tiers_that_it_takes_away() -> None:
+    (said,) = find_identity_caveats({"train": split_of(200, tagged=200, without=200)})
+    assert "de-identified: tags such as ___" in said
+    assert "without a prompt: public_name." in said
+    (kept,) = find_identity_caveats({"train": split_of(200, tagged=200)})
+    assert "without a prompt" not in kept
+
+
+def test_notes_too_long_to_be_trained_on_are_said() -> None:
+    (said,) = find_identity_caveats({"train": split_of(200, longer=60)})
+    assert "evidence/long_notes.parquet" in said
+    # Of the never seen nobody asks.
+    assert find_identity_caveats({"train": split_of(200), "nontrain": split_of(200, longer=200)}) == []
+
+
+def test_what_is_said_is_the_same_for_every_count_of_a_class() -> None:
+    said = {len(find_identity_caveats({"train": split_of(200, tagged=count)})) for count in range(21, 31)}
+    assert said == {1}
+    assert find_identity_caveats({"train": split_of(200, tagged=20)}) == []

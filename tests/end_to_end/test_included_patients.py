@@ -1,0 +1,78 @@
+"""`--include-patients`: asked as targets are, in the evidence alone, and in no published byte."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from clinaudit.audit.cohorts import stage
+from clinaudit.audit.pipeline import run_audit
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import BadInputError, UsageError
+
+pytestmark = pytest.mark.slow
+
+
+def audit(tiny_demo, run: Path, ids: Sequence[str] | None) -> None:
+    listed = run.with_suffix(".txt")
+    if ids is not None:
+        listed.write_text("\n".join(ids) + "\n", encoding="utf-8")
+    settings = AuditSettings(
+        model=str(tiny_demo.model),
+        corpus=tiny_demo.corpus,
+        out=run,
+        engine="transformers",
+        tier=("public_name_meds", "encounter"),
+        diagnosis=("hiv",),
+        patients_per_cell=2,
+        max_new_tokens=40,
+        include_patients=None if ids is None else listed,
+        quiet=True,
+    )
+    run_audit(settings)
+
+
+def published(run: Path) -> dict[str, str]:
+    """Every file outside the evidence; the manifest without the evidence's lines."""
+    files = [path for path in run.rglob("*") if path.is_file() and run / "evidence" not in path.parents]
+    texts = {str(path.relative_to(run)): path.read_bytes().decode("utf-8") for path in files}
+    texts["manifest.json"] = re.sub(r' *"evidence/.*\n', "", texts["manifest.json"])
+    return texts
+
+
+def rows(folder: Path, table: str) -> list[dict]:
+    return pl.read_parquet(folder / f"{table}.parquet").to_dicts()
+
+
+def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_demo, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(stage, "SAMPLE_SIZE", 1)
+    plain, with_named = tmp_path / "plain", tmp_path / "named"
+    audit(tiny_demo, plain, None)
+    targets = {row["patient_id"] for row in rows(plain / "evidence", "priors")}
+    corpus = pl.read_csv(tiny_demo.corpus / "patients.csv").filter(pl.col("split") == "train")
+    others = sorted(set(corpus["patient_id"]) - targets)
+    target, named = min(targets), others[:3]
+    audit(tiny_demo, with_named, [target, *named])
+
+    assert published(with_named) == published(plain)
+    own, beside = with_named / "evidence", with_named / "evidence" / "included"
+    assert not (plain / "evidence" / "included").exists()
+    for table in ("priors", "generations", "generation_metrics", "judgements", "annotations"):
+        assert rows(own, table) == rows(plain / "evidence", table)
+    assert {row["patient_id"] for row in rows(beside, "priors")} == set(named)
+    generated = {row["generation_id"]: row for row in rows(beside, "generations")}
+    assert {row["patient_id"] for row in generated.values()} == set(named)
+    assert {row["generation_id"] for row in rows(beside, "generation_metrics")} == set(generated)
+    asked = {key for key, row in generated.items() if row["diagnoses"] == ["hiv"]}
+    assert {row["generation_id"] for row in rows(beside, "judgements")} == asked != set()
+    assert beside.stat().st_mode & 0o777 == 0o700
+
+    with pytest.raises(UsageError, match="--include-patients"):
+        audit(tiny_demo, with_named, [target, *named[:2]])
+    with pytest.raises(BadInputError) as refused:
+        audit(tiny_demo, tmp_path / "unknown", [named[0], "", "Eve Unknown"])
+    assert refused.value.problems == ("unknown.txt line 3: no patient with notes has this id",)
+    assert "Eve" not in str(refused.value)
+    assert not (tmp_path / "unknown").exists()

@@ -1,0 +1,54 @@
+"""How identifiable the patients of a world are: whose notes hold tags, whom a prompt fits, whose notes are too long.
+
+Owns these counts: each is a partition of a split. Knows nothing of what is published.
+"""
+
+import numpy as np
+from support.results.random_worlds import ARMS, Law, Sum, World, add, minus
+
+from clinaudit.reports.exact.corpus import Identifiability
+from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS
+
+STYLE = "___"
+
+
+def partitions_of(world: World, arm: str) -> dict[str, dict[str, Sum]]:
+    """Return the partitions of a split by name, each with its cells."""
+    kinds: dict[str, tuple[str, ...]] = {
+        STYLE: ("tagged", "others"),
+        **dict.fromkeys(world.tiers, (*UNIQUENESS_BINS, NOT_ASKED)),
+        "length": ("longer", "others"),
+    }
+    return {kind: {cell: {f"identifiable/{arm}/{kind}/{cell}": 1} for cell in cells} for kind, cells in kinds.items()}
+
+
+def draw_identifiability(world: World, rng: np.random.Generator) -> None:
+    """Add the counts, many of them small."""
+    for arm in ARMS:
+        patients = world.value(world.all_patients(arm))
+        for cells in partitions_of(world, arm).values():
+            drawn = rng.multinomial(patients, rng.dirichlet([0.4] * len(cells)))
+            world.counts.update({name: int(count) for (name,), count in zip(cells.values(), drawn, strict=True)})
+
+
+def identifiability_laws(world: World) -> list[Law]:
+    """Every partition holds the whole split."""
+    return [
+        Law(minus(world.all_patients(arm), *cells.values()), 0, 0)
+        for arm in ARMS
+        for cells in partitions_of(world, arm).values()
+    ]
+
+
+def measure_identifiability(world: World, arm: str) -> Identifiability:
+    """Return the record of a split."""
+    counts = {
+        kind: {cell: world.value(add(of)) for cell, of in cells.items()}
+        for kind, cells in partitions_of(world, arm).items()
+    }
+    return Identifiability(
+        patients=world.value(world.all_patients(arm)),
+        tagged={STYLE: counts[STYLE]["tagged"]},
+        uniqueness={tier: counts[tier] for tier in world.tiers},
+        longer_than_trained=counts["length"]["longer"],
+    )
