@@ -3,11 +3,13 @@
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.runs.tiny_audit import FAST, audit_apart
 from support.runs.tiny_demo import TinyDemo, train_tiny_demo
 
 
@@ -32,14 +34,29 @@ def tokenizer_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_byte_level_tokenizer(tmp_path_factory.mktemp("tokenizer"))
 
 
+@contextmanager
+def shared_folder(factory: pytest.TempPathFactory, worker_id: str, name: str) -> Iterator[Path]:
+    """Give one folder to all workers of a test run, to one worker at a time: the first makes what the others find."""
+    base = factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / name
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / "lock"):
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def tiny_demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> TinyDemo:
-    """Made once for all workers of a test run."""
-    base = tmp_path_factory.getbasetemp()
-    shared = (base if worker_id == "master" else base.parent) / "tiny-demo"
-    shared.mkdir(exist_ok=True)
-    tiny = TinyDemo(shared / "corpus", shared / "model")
-    with FileLock(shared / "lock"):
+    with shared_folder(tmp_path_factory, worker_id, "tiny-demo") as folder:
+        tiny = TinyDemo(folder / "corpus", folder / "model")
         if not tiny.model.exists():
             train_tiny_demo(tiny)
     return tiny
+
+
+@pytest.fixture(scope="session")
+def audited(tiny_demo: TinyDemo, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """An undisturbed run of the installed command, which all compare theirs with and none changes."""
+    with shared_folder(tmp_path_factory, worker_id, "audited") as folder:
+        if not (folder / "run" / "manifest.json").exists():
+            audit_apart(tiny_demo, folder, *FAST)
+    return folder / "run"

@@ -21,8 +21,7 @@ from clinaudit.audit.disclosure.metrics import (
     score_levels_of_all,
 )
 from clinaudit.audit.ranges.verdict_tables import ArmTables
-from clinaudit.audit.statistics.auroc import Counts
-from clinaudit.audit.statistics.auroc_error import measure_error
+from clinaudit.audit.statistics.auroc import Counts, add_pseudo_patients, delong_variances
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, VerdictCounts
 
 #: What the area over all depends on: the undecided are one cell.
@@ -87,8 +86,10 @@ def _outcomes_of(cells: Counts) -> Counts:
 
 
 def _variance(present: Counts, absent: Counts) -> Counts:
-    variance: Counts = measure_error(score_levels_of_all(present), score_levels_of_all(absent)).variance
-    return variance
+    of_present, of_absent = delong_variances(
+        add_pseudo_patients(score_levels_of_all(present)), add_pseudo_patients(score_levels_of_all(absent))
+    )
+    return of_present + of_absent
 
 
 def _variance_of_cells(tables: Counts) -> Counts:

@@ -1,4 +1,4 @@
-"""The whole audit on a model that was really trained: what it leaves, kills and resumption, engines, no PHI outside."""
+"""The whole audit on a model that was really trained: what it leaves, kills and resumption, no PHI outside."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -17,8 +17,7 @@ import polars as pl
 import pytest
 from lxml import etree
 from support.runs.forked_command import kill_once, run_command
-from support.runs.tiny_audit import FAST, OPTIONS, command
-from support.servers.serving import NAME, served
+from support.runs.tiny_audit import FAST, command
 
 from clinaudit.audit.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -30,17 +29,6 @@ TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def audited(tiny_demo, tmp_path_factory) -> Path:
-    """An undisturbed run."""
-    run = tmp_path_factory.mktemp("audited") / "run"
-    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 8), done.stderr
-    assert done.stderr == ""
-    assert "report.html" in done.stdout
-    return run
 
 
 def test_a_run_leaves_what_the_results_page_names(audited) -> None:
@@ -265,7 +253,7 @@ def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_de
         finished = units(run, "generations")
         assert finished >= finished_before
         finished_before = finished
-    done = subprocess.run(command(tiny_demo, run, *FAST), capture_output=True, text=True, check=False)
+    done = run_command(command(tiny_demo, run, *FAST))
     assert done.returncode in (1, 8), done.stderr
     assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
     assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
@@ -329,7 +317,7 @@ def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited,
     before = (run / "results.json").read_bytes()
 
     def identity_after(*options: str) -> object:
-        done = subprocess.run([*command(tiny_demo, run, *FAST), *options], capture_output=True, text=True, check=False)
+        done = run_command(command(tiny_demo, run, *FAST, *options))
         assert done.returncode in (1, 8), done.stderr
         assert (run / "results.json").read_bytes() == before
         return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
@@ -363,38 +351,3 @@ def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tm
     for name in ("report", "gate", "verify"):
         done = subprocess.run([program, name, str(run)], capture_output=True, text=True, check=False)
         assert done.returncode == 7, done.stderr
-
-
-def test_vllm_and_transformers_generate_the_same_tokens(audited, tiny_demo, tmp_path) -> None:
-    pytest.importorskip("vllm", reason="vLLM is not installed")
-    run = tmp_path / "run"
-    options = [*OPTIONS, "--engine", "vllm", "--patients-per-cell", "6"]
-    done = subprocess.run(command(tiny_demo, run, *options), capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 8), done.stderr
-    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
-    assert ours.height > 50
-    assert ours.equals(theirs)
-    # Only what names the engine may differ.
-    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
-
-
-@pytest.fixture
-def served_model(tiny_demo, tmp_path) -> Iterator[str]:
-    """The model behind vLLM's own server on loopback; its base URL."""
-    with served(tiny_demo.model, tmp_path) as url:
-        yield url
-
-
-def test_a_served_model_is_audited_on_its_text(audited, served_model, tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
-    options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
-    arguments = command(tiny_demo, run, *options)
-    arguments[2] = f"openai:{served_model}#{NAME}"
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 8), done.stderr
-    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
-    assert ours["generation_id"].equals(theirs["generation_id"])
-    # A server may hold back the bytes of an unfinished character at the end of its text.
-    same = (ours["text"].str.strip_chars_end("\ufffd") == theirs["text"].str.strip_chars_end("\ufffd")).mean()
-    assert isinstance(same, float)
-    assert same > 0.95

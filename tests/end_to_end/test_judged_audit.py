@@ -1,6 +1,6 @@
 """The whole disclosure stage with a served judge: annotation, verdicts, faults, kill and resumption.
 
-The server is a fake one; `test_judge_on_vllm.py` asks vLLM's own.
+The server is a fake one; `test_vllm.py` asks vLLM's own.
 """
 
 import json

@@ -1,6 +1,5 @@
 """Sixty hostile payloads, where a record takes free text, and how an output is read back."""
 
-import copy
 import unicodedata
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -101,27 +100,21 @@ def leaves(node: object, place: Place = ()) -> Iterator[Place]:
         yield place
 
 
-def replace_at(document: Document, place: Place, make: Callable[[str], str]) -> None:
-    """Replace the string, or the keys, at a place."""
-    node: Any = document
-    for step in place[:-1]:
-        node = node[int(step)] if isinstance(node, list) else node[step]
-    if place[-1] == "<keys>":
-        renamed = {make(key): child for key, child in node.items()}
-        node.clear()
-        node.update(renamed)
-    elif isinstance(node, list):
-        node[int(place[-1])] = make(node[int(place[-1])])
-    else:
-        node[place[-1]] = make(node[place[-1]])
+def replaced(node: Any, place: Place, make: Callable[[str], str]) -> Any:
+    """Return a document with another string, or other keys, at a place; what is not on the way to it is shared."""
+    step, rest = place[0], place[1:]
+    if step == "<keys>":
+        return {make(key): child for key, child in node.items()}
+    copied: Any = [*node] if isinstance(node, list) else {**node}
+    at: Any = int(step) if isinstance(node, list) else step
+    copied[at] = replaced(node[at], rest, make) if rest else make(node[at])
+    return copied
 
 
 def is_free(model: type[BaseModel], document: Document, place: Place) -> bool:
     """Whether the schema takes any text here."""
-    changed = copy.deepcopy(document)
-    replace_at(changed, place, lambda text: f"anything {text}")
     try:
-        model.model_validate(changed)
+        model.model_validate(replaced(document, place, lambda text: f"anything {text}"))
     except ValidationError:
         return False
     return True
@@ -145,11 +138,11 @@ def find_free_places(model: type[BaseModel], document: Document) -> list[Place]:
 
 def with_text(model: type[Model], document: Document, places: list[Place], text: str) -> Model:
     """The record with one text in every free place; keys stay distinct by a number before it."""
-    changed = copy.deepcopy(document)
+    changed = document
     for place in places:
         numbers = count()
         is_key = place[-1] == "<keys>"
-        replace_at(changed, place, lambda _, n=numbers, k=is_key: f"{next(n)}{text}" if k else text)  # type: ignore[misc]
+        changed = replaced(changed, place, lambda _, n=numbers, k=is_key: f"{next(n)}{text}" if k else text)  # type: ignore[misc]
     return model.model_validate(changed)
 
 

@@ -111,4 +111,5 @@ def matches_in(ids: Ids, encoded: list[str], n: int) -> list[int]:
 
 
 def covered(starts: list[int], n: int, length: int) -> tuple[bool, ...]:
-    return tuple(any(start <= index < start + n for start in starts) for index in range(length))
+    inside = {index for start in starts for index in range(start, start + n)}
+    return tuple(index in inside for index in range(length))

@@ -1,6 +1,7 @@
 """Hostile text in every field that reaches a comparison's outputs: what is parsed is what a harmless twin gives."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from support.hostile_text import (
     GROUPS,
     PAYLOADS,
     Document,
+    Place,
     Tree,
     find_free_places,
     leaves,
@@ -25,6 +27,7 @@ from clinaudit.reports.terminal.comparison import comparison_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
 Documents = tuple[Document, Document]
+MadeOf = Callable[[str], tuple[Comparison, Certificate]]
 
 
 @pytest.fixture(scope="module")
@@ -53,49 +56,65 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     return comparison, certificate
 
 
-def made_of(documents: Documents, text: str) -> tuple[Comparison, Certificate]:
+@pytest.fixture(scope="module")
+def places(documents: Documents) -> tuple[list[Place], list[Place]]:
+    """Where each takes free text."""
     comparison, certificate = documents
-    return (
-        with_text(Comparison, comparison, find_free_places(Comparison, comparison), text),
-        with_text(Certificate, certificate, find_free_places(Certificate, certificate), text),
-    )
+    return find_free_places(Comparison, comparison), find_free_places(Certificate, certificate)
 
 
-def test_free_places_were_found(documents: Documents) -> None:
-    comparison, certificate = documents
-    for model, document, wanted in (
+@pytest.fixture(scope="module")
+def made_of(documents: Documents, places: tuple[list[Place], list[Place]]) -> MadeOf:
+    """Both records with one text in every free place."""
+
+    def make(text: str) -> tuple[Comparison, Certificate]:
+        return (
+            with_text(Comparison, documents[0], places[0], text),
+            with_text(Certificate, documents[1], places[1], text),
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def harmless_shapes(made_of: MadeOf) -> list[list[tuple[str, ...]]]:
+    return [Tree(page).shape for page in pages_of(*made_of(HARMLESS))]
+
+
+def pages_of(comparison: Comparison, certificate: Certificate) -> tuple[str, str]:
+    return render_comparison(ComparisonContent(comparison)), render_certificate(certificate)
+
+
+def test_free_places_were_found(places: tuple[list[Place], list[Place]]) -> None:
+    for found, wanted in zip(
+        places,
         (
-            Comparison,
-            comparison,
             {"conclusion", "warnings", "a", "b", "name", "question", "group", "allowed", "reason", "reasons"},
+            {"patient_id", "measure", "tier", "question", "group", "reason", "reasons"},
         ),
-        (Certificate, certificate, {"patient_id", "measure", "tier", "question", "group", "reason", "reasons"}),
+        strict=True,
     ):
-        found = find_free_places(model, document)
         assert wanted <= {step for place in found for step in place}
         assert len(found) > 20
-    keyed = {place[-2] for place in find_free_places(Comparison, comparison) if place[-1] == "<keys>" and place[1:]}
+    keyed = {place[-2] for place in places[0] if place[-1] == "<keys>" and place[1:]}
     assert {"memorization", "disclosure"} <= keyed
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_the_pages_parse_as_their_harmless_twins(documents: Documents, group: tuple[str, ...]) -> None:
-    hostile, harmless = made_of(documents, " ".join(group)), made_of(documents, HARMLESS)
-    for page, twin in (
-        (render_comparison(ComparisonContent(hostile[0])), render_comparison(ComparisonContent(harmless[0]))),
-        (render_certificate(hostile[1]), render_certificate(harmless[1])),
-    ):
-        assert Tree(page).shape == Tree(twin).shape
+def test_the_pages_parse_as_their_harmless_twins(
+    made_of: MadeOf, harmless_shapes: list[list[tuple[str, ...]]], group: tuple[str, ...]
+) -> None:
+    pages = pages_of(*made_of(" ".join(group)))
+    for page, shape in zip(pages, harmless_shapes, strict=True):
+        assert Tree(page).shape == shape
         assert not steers(page)
-    assert "PHI" in render_certificate(hostile[1])
+    assert "PHI" in pages[1]
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=range(len(GROUPS)))
-def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(
-    documents: Documents, group: tuple[str, ...]
-) -> None:
+def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(made_of: MadeOf, group: tuple[str, ...]) -> None:
     text = " ".join(group)
-    comparison, certificate = made_of(documents, text)
+    comparison, certificate = made_of(text)
     for record, printed in (
         (comparison, comparison_json(comparison)),
         (certificate, certificate_json(certificate)),

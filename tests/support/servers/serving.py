@@ -16,31 +16,16 @@ NAME = "tiny"
 #: Echoes the messages, so that a model without a chat template can be asked.
 _TEMPLATE = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}patient note:"
 #: The questions of a judge are longer than the notes that a tiny model was trained on.
-_JUDGE_CONTEXT = 16384
+_CONTEXT = 16384
 _START_S = 240
 
 
 @contextmanager
 def served(model: Path, directory: Path) -> Iterator[str]:
-    """Serve a model for completions; yields the base URL. `directory` takes the log."""
-    with _server(model, directory, []) as url:
-        yield url
+    """Serve a model for completions, and for questions answered by a schema; yields the base URL.
 
-
-@contextmanager
-def served_judge(model: Path, directory: Path) -> Iterator[str]:
-    """Serve a model for questions to be answered by a schema; yields the base URL."""
-    template = directory / "template.jinja"
-    template.write_text(_TEMPLATE, encoding="utf-8")
-    options = ["--hf-overrides", f'{{"max_position_embeddings": {_JUDGE_CONTEXT}}}']
-    options += ["--max-model-len", str(_JUDGE_CONTEXT), "--chat-template", str(template)]
-    options += ["--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}']
-    with _server(model, directory, options) as url:
-        yield url
-
-
-@contextmanager
-def _server(model: Path, directory: Path, options: list[str]) -> Iterator[str]:
+    `directory` takes the log.
+    """
     pytest.importorskip("vllm", reason="vLLM is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -52,13 +37,18 @@ def _server(model: Path, directory: Path, options: list[str]) -> Iterator[str]:
         "OMP_NUM_THREADS": "1",
         "VLLM_ALLOW_LONG_MAX_MODEL_LEN": "1",
     }
-    fixed = ["--model", str(model), "--served-model-name", NAME, "--host", "127.0.0.1", "--port", str(port)]
+    options = ["--model", str(model), "--served-model-name", NAME, "--host", "127.0.0.1", "--port", str(port)]
     # Compiling the model takes longer than all that a test asks of it.
-    fixed += ["--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20), "--enforce-eager"]
+    options += ["--dtype", "float32", "--kv-cache-memory-bytes", str(256 << 20), "--enforce-eager"]
+    template = directory / "template.jinja"
+    template.write_text(_TEMPLATE, encoding="utf-8")
+    options += ["--hf-overrides", f'{{"max_position_embeddings": {_CONTEXT}}}', "--max-model-len", str(_CONTEXT)]
+    options += ["--chat-template", str(template)]
+    options += ["--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}']
     log_file = directory / "server.log"
     with log_file.open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *fixed, *options],
+            [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *options],
             stdout=log,
             stderr=log,
             env=environment,

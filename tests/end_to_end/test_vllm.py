@@ -1,13 +1,17 @@
-"""The served judge against vLLM's own server: the whole path, with structured answers, on a model that knows nothing.
+"""vLLM in this process and behind its own server: the same audit as with transformers, and a served judge.
 
-The tiny demo model writes JSON because the server makes it; that its answers are wrong is the point: none may pass for
-a verdict that the text does not bear out.
+One server takes the questions of both. The tiny demo model writes JSON because the server makes it; that its answers
+are wrong is the point: none may pass for a verdict that the text does not bear out.
 """
 
+import json
+import subprocess
 from collections.abc import Iterator
 
+import polars as pl
 import pytest
-from support.servers.serving import NAME, served_judge
+from support.runs.tiny_audit import OPTIONS, audit_apart, command, written_outside
+from support.servers.serving import NAME, served
 
 from clinaudit.audit.judge.annotation import PatientHistory
 from clinaudit.audit.judge.served_judge import OpenAIJudge
@@ -25,8 +29,36 @@ PANEL = load_panel()
 
 @pytest.fixture(scope="module")
 def url(tiny_demo, tmp_path_factory) -> Iterator[str]:
-    with served_judge(tiny_demo.model, tmp_path_factory.mktemp("served-judge")) as url:
+    with served(tiny_demo.model, tmp_path_factory.mktemp("served")) as url:
         yield url
+
+
+def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_only(audited, tiny_demo, tmp_path) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed")
+    # No engine is named: vLLM is taken where it is installed.
+    run = audit_apart(tiny_demo, tmp_path, *OPTIONS, "--patients-per-cell", "6")
+    assert json.loads((run / "run.json").read_text(encoding="utf-8"))["engine"]["engine"] == "vllm"
+    assert written_outside(run) == []
+    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
+    assert ours.height > 50
+    assert ours.equals(theirs)
+    # Only what names the engine may differ.
+    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+
+
+def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path) -> None:
+    run = tmp_path / "run"
+    options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
+    arguments = command(tiny_demo, run, *options)
+    arguments[2] = f"openai:{url}#{NAME}"
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 8), done.stderr
+    ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
+    assert ours["generation_id"].equals(theirs["generation_id"])
+    # A server may hold back the bytes of an unfinished character at the end of its text.
+    same = (ours["text"].str.strip_chars_end("\ufffd") == theirs["text"].str.strip_chars_end("\ufffd")).mean()
+    assert isinstance(same, float)
+    assert same > 0.95
 
 
 def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path) -> None:
