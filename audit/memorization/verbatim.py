@@ -132,13 +132,13 @@ def _attribute_generation(
                     region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
                 )
             )
-    echo = memorized & _in_prompt(generation, tokenizer, match_tokens=match_tokens) if regions else memorized
+    echo = memorized & find_prompt_tokens(generation, tokenizer, match_tokens=match_tokens) if regions else memorized
     return AttributedGeneration(
         generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
     )
 
 
-def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, match_tokens: int) -> Flags:
+def find_prompt_tokens(generation: Generation, tokenizer: ModelTokenizer, *, match_tokens: int) -> Flags:
     """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
     prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
     (begins,) = find_matches(
