@@ -61,7 +61,7 @@ class OtherPatientsTwin:
     def sole(
         self, texts: list[tuple[int, str]], *, target: int, of: Collection[int], none_of: Collection[int]
     ) -> Windows:
-        """First token and owner of each window that one patient of a group holds, and none of another, nor the target."""
+        """First token and owner of each window that one patient of `of` holds, and neither `none_of` nor the target."""
         found = []
         for first, text in texts:
             holders = self.holders(text)

@@ -34,6 +34,10 @@ class GeneratedWindows:
     def __len__(self) -> int:
         return len(self.begins)
 
+    def place(self, window: int) -> tuple[int, int]:
+        """Return the index of a window's generation, and its first token there."""
+        return int(self.generations[window]), int(self.tokens[window])
+
     def text_of(self, window: int) -> str:
         """Return the text of a window, with line feeds only."""
         return bytes(self.text[self.begins[window] : self.ends[window]]).decode("utf-8")

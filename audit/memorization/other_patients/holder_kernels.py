@@ -202,7 +202,7 @@ def index_texts(text: Bytes, begins: Places, ends: Places) -> tuple[TextIndex, N
 
 
 @numba.njit(cache=True, nogil=True)
-def find_holders(
+def note_holders(
     index: TextIndex,
     notes: tuple[Bytes, Places, Places, Places],
     patients: Places,

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
-from clinaudit.audit.memorization.source_attribution import Piece, attribute_region, cut_region_text
-from clinaudit.audit.memorization.token_sections import compose_piece
+from clinaudit.audit.memorization.source_attribution import Piece, RegionText, attribute_region, cut_region_text
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
 from clinaudit.templates.spans import Span
@@ -39,22 +37,18 @@ class OwnerPiece:
     revealing_tokens: tuple[int, ...]
 
 
-def merge_windows(
-    found: Iterable[tuple[int, str]], windows: GeneratedWindows, *, match_tokens: int
-) -> Iterator[OwnerRun]:
-    """Yield the runs of all generations; `found` are (window, owner), windows ascending."""
-    open_runs: dict[str, tuple[int, int, int]] = {}
-    for window, owner in found:
-        generation, first = int(windows.generations[window]), int(windows.tokens[window])
+def merge_windows(windows: Iterable[tuple[int, int, str]], *, match_tokens: int) -> Iterator[OwnerRun]:
+    """Yield the runs of all generations; `windows` are (generation, first token, owner), ascending."""
+    open_runs: dict[str, OwnerRun] = {}
+    for generation, first, owner in windows:
+        end = first + match_tokens
         known = open_runs.get(owner)
-        if known is not None and known[0] == generation and first < known[2]:
-            open_runs[owner] = generation, known[1], first + match_tokens
-            continue
-        if known is not None:
-            yield OwnerRun(known[0], owner, Span(*known[1:]))
-        open_runs[owner] = generation, first, first + match_tokens
-    for owner, (generation, first, end) in open_runs.items():
-        yield OwnerRun(generation, owner, Span(first, end))
+        if known is not None and known.generation == generation and first < known.span_tokens.end:
+            first = known.span_tokens.start
+        elif known is not None:
+            yield known
+        open_runs[owner] = OwnerRun(generation, owner, Span(first, end))
+    yield from open_runs.values()
 
 
 class RunAttribution:
@@ -65,7 +59,8 @@ class RunAttribution:
         self._reader = NoteReader(profile)
         self._owner: str | None = None
         self._texts: list[str] = []
-        self._read: dict[int, NoteText] = {}
+        #: By note, which of its characters are templated.
+        self._templated: dict[int, bytes] = {}
 
     def attribute(self, run: OwnerRun, generation: Generation) -> list[OwnerPiece]:
         """Return the pieces of a run, by place."""
@@ -73,15 +68,22 @@ class RunAttribution:
         if run.owner_patient_id != self._owner:
             self._owner = run.owner_patient_id
             self._texts = [normalize_newlines(note.text) for note in notes]
-            self._read = {}
+            self._templated = {}
         region = cut_region_text(generation.text, generation.token_chars, run.span_tokens)
-        found: list[OwnerPiece] = []
-        for piece in attribute_region(region, self._texts).pieces:
-            note_id = notes[piece.note].note_id
-            if piece.note not in self._read:
-                self._read[piece.note] = self._reader.read(note_id, self._texts[piece.note])
-            labels, _ = compose_piece(piece, region, self._read[piece.note])
-            tokens = zip(range(*piece.span_tokens), labels, strict=True)
-            revealing = tuple(token for token, label in tokens if not label.templated)
-            found.append(OwnerPiece(run.owner_patient_id, piece, note_id, revealing))
-        return found
+        return [
+            OwnerPiece(run.owner_patient_id, piece, notes[piece.note].note_id, self._revealing(piece, region))
+            for piece in attribute_region(region, self._texts).pieces
+        ]
+
+    def _revealing(self, piece: Piece, region: RegionText) -> tuple[int, ...]:
+        if piece.note not in self._templated:
+            self._templated[piece.note] = self._reader.templated(self._texts[piece.note])
+        templated = self._templated[piece.note]
+        before = region.span_tokens.start
+        chars = region.token_chars[piece.span_tokens.start - before : piece.span_tokens.end - before]
+        shift = piece.note_start_chars - chars[0].start
+        return tuple(
+            token
+            for token, (start, end) in zip(range(*piece.span_tokens), chars, strict=True)
+            if 1 not in templated[start + shift : end + shift]
+        )

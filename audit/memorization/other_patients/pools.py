@@ -1,7 +1,6 @@
-"""Groups of patients whose notes a generation is compared with: all of them, or pools (docs/methods.md, section 2).
+"""The pools of `chance`: as many patients of either split, drawn at random (docs/methods.md, section 2).
 
-Owns who is in the group of which target. Pools hold as many patients of either split, drawn at random. Knows nothing of
-text.
+Owns who is in the pool of which target. Knows nothing of text.
 """
 
 from collections.abc import Mapping
@@ -16,39 +15,28 @@ SPLITS: tuple[Split, Split] = ("train", "nontrain")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PatientGroups:
-    """Patients of each split in an order; a target's group is the first of them other than the target."""
+class Pools:
+    """Patients of each split in a random order; a target's pools are the first of them other than the target."""
 
-    #: Places of patients among those of their split (`Corpus.scan_order`), shape (patients,).
-    orders: Mapping[Split, npt.NDArray[np.int64]]
-    #: Patients of each split in the group of a target of this split; there may be fewer.
+    #: Places of patients among those of their split (`Corpus.scan_order`), shape (patients,). There is one more than a
+    #: pool has, where the split has one: a target is replaced.
+    drawn: Mapping[Split, npt.NDArray[np.int64]]
+    #: Patients in each pool of a target of this split; 0 where there are none to compare.
     size: Mapping[Split, int]
 
-    @property
-    def least(self) -> int:
-        """The smallest number of patients of one split in any target's group."""
-        return min(self.size.values())
-
     def reach(self, split: Split, rank: int | None) -> tuple[int, int]:
-        """Return up to which rank the patients of each of `SPLITS` are in a target's group.
+        """Return up to which rank the drawn patients of each of `SPLITS` are in a target's pools.
 
-        `split` is the target's, and `rank` its own in the order of that split; None where it has none.
+        `split` is the target's, and `rank` its own among the drawn patients of that split; None where it is not drawn.
         """
         more = rank is not None and rank < self.size[split]
         train, nontrain = (self.size[split] + (more and split == one) for one in SPLITS)
         return train, nontrain
 
 
-def all_patients(patients: Mapping[Split, int]) -> PatientGroups:
-    """Return the group of everyone; `patients` is the number of each split's patients."""
-    most = max(patients.values())
-    return PatientGroups({split: np.arange(patients[split]) for split in SPLITS}, dict.fromkeys(SPLITS, most))
-
-
-def draw_pools(patients: Mapping[Split, int], *, seed: int) -> PatientGroups:
-    """Draw pools of as many patients of either split, as large as the target's own place in one of them allows."""
+def draw_pools(patients: Mapping[Split, int], *, seed: int) -> Pools:
+    """Draw pools as large as the other patients of either split allow; `patients` is the number of each split's."""
     rng = np.random.default_rng(seed)
     size = {own: max(0, min(patients[split] - (split == own) for split in SPLITS)) for own in SPLITS}
-    # One more than a pool has: a target in it is replaced.
-    most = max(size.values()) + 1
-    return PatientGroups({split: rng.permutation(patients[split])[:most] for split in SPLITS}, size)
+    most = max(size.values()) + 1 if any(size.values()) else 0
+    return Pools({split: rng.permutation(patients[split])[:most] for split in SPLITS}, size)

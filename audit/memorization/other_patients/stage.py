@@ -6,23 +6,26 @@ figures over many generations.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.memorization.matching import Flags
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows, lay_out_windows
-from clinaudit.audit.memorization.other_patients.holders import HolderSearch, SoleHolders
+from clinaudit.audit.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
 from clinaudit.audit.memorization.other_patients.owner_runs import OwnerPiece, OwnerRun, RunAttribution, merge_windows
-from clinaudit.audit.memorization.other_patients.pools import SPLITS, PatientGroups, all_patients, draw_pools
+from clinaudit.audit.memorization.other_patients.pools import SPLITS, Pools, draw_pools
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.verbatim import AttributedGeneration, find_prompt_tokens
 from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.sections import normalize_newlines
 
 #: Train patients' text among all patients' notes, and in the pools; and nontrain patients' in the pools.
 _Figure = Literal["all", "sampled", "chance"]
-_SPLIT_OF: dict[_Figure, Split] = {"all": "train", "sampled": "train", "chance": "nontrain"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,22 @@ def find_other_patients_text(
     order = {split: corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
     windows = lay_out_windows(attributed, match_tokens=match_tokens)
-    found = _find_holders(attributed, windows, notes, pools, progress=progress)
-    exclusions = _Exclusions(attributed, windows, notes, match_tokens=match_tokens)
     runs: dict[_Figure, list[OwnerRun]] = {}
-    for figure, holders in found.items():
-        owners = [order[_SPLIT_OF[figure]][place] for place in holders.patients.tolist()]
-        kept = exclusions.leave_out(zip(holders.windows.tolist(), owners, strict=True), with_own=figure != "all")
-        runs[figure] = list(merge_windows(kept, windows, match_tokens=match_tokens))
+    if len(windows):
+        found = _find_holders(windows, attributed, corpus, pools, progress)
+        candidates = np.concatenate([found.of_all.windows, found.sampled.windows, found.chance.windows])
+        is_echo = _find_echo(windows, candidates, attributed, notes, match_tokens=match_tokens)
+        own_text = _OwnText(windows, attributed, corpus)
+        known = set(found.of_all.windows.tolist())
+        for figure, holders, split in _figures(found):
+            kept = (
+                (window, order[split][place])
+                for window, place in zip(holders.windows.tolist(), holders.patients.tolist(), strict=True)
+                # What no other patient at all holds is not the target's either.
+                if not is_echo[window] and (window in known or not own_text.holds(window))
+            )
+            places = ((*windows.place(window), owner) for window, owner in kept)
+            runs[figure] = list(merge_windows(places, match_tokens=match_tokens))
 
     pieces: dict[OwnerRun, list[OwnerPiece]] = {}
     attribution = RunAttribution(corpus, notes.profile)
@@ -77,76 +89,75 @@ def find_other_patients_text(
     ]
 
 
+def _figures(found: FoundHolders) -> Iterator[tuple[_Figure, SoleHolders, Split]]:
+    yield "all", found.of_all, "train"
+    yield "sampled", found.sampled, "train"
+    yield "chance", found.chance, "nontrain"
+
+
 def _find_holders(
-    attributed: Sequence[AttributedGeneration],
     windows: GeneratedWindows,
-    notes: OwnNotes,
-    pools: PatientGroups,
-    *,
+    attributed: Sequence[AttributedGeneration],
+    corpus: Corpus,
+    pools: Pools,
     progress: Progress,
-) -> dict[_Figure, SoleHolders]:
-    if not len(windows):
-        return {}
-    corpus = notes.corpus
+) -> FoundHolders:
     places = {split: {key: place for place, key in enumerate(corpus.scan_order(split))} for split in SPLITS}
-    everyone = all_patients({split: len(own) for split, own in places.items()})
     targets: list[tuple[Split, int]] = []
     for item in attributed:
         patient = corpus.patients[item.generation.patient_id]
         targets.append((patient.split, places[patient.split][patient.patient_id]))
-    groups = [everyone, pools] if any(pools.size.values()) else [everyone]
-    total = sum(len(order) for group in groups for order in group.orders.values())
-    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-        search = HolderSearch(windows, {split: corpus.packed(split) for split in SPLITS})
-        found: dict[_Figure, SoleHolders] = {"all": search.find(everyone, targets, advance)["train"]}
-        if pools in groups:
-            in_pools = search.find(pools, targets, advance)
-            found |= {"sampled": in_pools["train"], "chance": in_pools["nontrain"]}
-    return found
+    packed = {split: corpus.packed(split) for split in SPLITS}
+    with progress.stage("comparing with all patients", total=len(corpus.patients), unit="patients") as advance:
+        return find_holders(windows, targets, packed, pools, advance=advance)
 
 
-class _Exclusions:
-    """Leaves out windows that share a token with prompt echo, and those whose text is the target's own."""
+def _find_echo(
+    windows: GeneratedWindows,
+    candidates: npt.NDArray[np.int64],
+    attributed: Sequence[AttributedGeneration],
+    notes: OwnNotes,
+    *,
+    match_tokens: int,
+) -> Flags:
+    """Return for each window whether it shares a token with prompt echo, shape (windows,).
 
-    def __init__(
-        self,
-        attributed: Sequence[AttributedGeneration],
-        windows: GeneratedWindows,
-        notes: OwnNotes,
-        *,
-        match_tokens: int,
-    ) -> None:
-        self._attributed = attributed
+    Only the generations of `candidates` are asked: tokenizing all prompts would take longer than the search.
+    """
+    is_echo = np.zeros(len(windows), dtype=np.bool_)
+    numbers = np.unique(windows.generations[candidates]).tolist()
+    prompts = list({attributed[number].generation.prompt or "" for number in numbers})
+    ids = dict(zip(prompts, notes.cache.tokenizer.encode_many(prompts), strict=True))
+    for number in numbers:
+        generation = attributed[number].generation
+        echo = find_prompt_tokens(generation, ids[generation.prompt or ""], match_tokens=match_tokens)
+        if echo.any():
+            own = slice(*np.searchsorted(windows.generations, [number, number + 1]).tolist())
+            before = np.concatenate([[0], np.cumsum(echo)])
+            is_echo[own] = before[windows.tokens[own] + match_tokens] > before[windows.tokens[own]]
+    return is_echo
+
+
+class _OwnText:
+    """Tells which windows' texts the target's own notes hold: in other ids than the generation's, or they would match.
+
+    The notes of one target are kept: windows come target by target.
+    """
+
+    def __init__(self, windows: GeneratedWindows, attributed: Sequence[AttributedGeneration], corpus: Corpus) -> None:
         self._windows = windows
-        self._notes = notes
-        self._match_tokens = match_tokens
-        self._echo: dict[int, Flags] = {}
-        self._own_of: str | None = None
-        self._own: list[str] = []
+        self._targets = [item.generation.patient_id for item in attributed]
+        self._corpus = corpus
+        self._patient_id: str | None = None
+        self._notes: list[str] = []
 
-    def leave_out(self, found: Iterator[tuple[int, str]], *, with_own: bool) -> Iterator[tuple[int, str]]:
-        """Yield the (window, owner) that stay; with `with_own` the target's own text is sought, too."""
-        for window, owner in found:
-            if not self._is_echo(window) and not (with_own and self._is_own(window)):
-                yield window, owner
-
-    def _is_echo(self, window: int) -> bool:
-        number, first = int(self._windows.generations[window]), int(self._windows.tokens[window])
-        if number not in self._echo:
-            generation = self._attributed[number].generation
-            self._echo[number] = find_prompt_tokens(
-                generation, self._notes.cache.tokenizer, match_tokens=self._match_tokens
-            )
-        return bool(self._echo[number][first : first + self._match_tokens].any())
-
-    def _is_own(self, window: int) -> bool:
-        """Whether a note of the target holds the text: in other ids than the generation's, or it would be a match."""
-        patient_id = self._attributed[self._windows.generations[window]].generation.patient_id
-        if patient_id != self._own_of:
-            self._own_of = patient_id
-            self._own = [normalize_newlines(note.text) for note in self._notes.corpus.notes_of(patient_id)]
+    def holds(self, window: int) -> bool:
+        patient_id = self._targets[self._windows.generations[window]]
+        if patient_id != self._patient_id:
+            self._patient_id = patient_id
+            self._notes = [normalize_newlines(note.text) for note in self._corpus.notes_of(patient_id)]
         text = self._windows.text_of(window)
-        return any(text in note for note in self._own)
+        return any(text in note for note in self._notes)
 
 
 def _describe(
@@ -154,7 +165,7 @@ def _describe(
 ) -> OtherPatientsText:
     counts = {
         figure: len({token for piece in pieces.get(figure, ()) for token in piece.revealing_tokens})
-        for figure in _SPLIT_OF
+        for figure in get_args(_Figure)
     }
     own = sorted(pieces.get("all", ()), key=lambda piece: (piece.piece.span_tokens, piece.owner_patient_id))
     return OtherPatientsText(

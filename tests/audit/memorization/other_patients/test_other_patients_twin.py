@@ -16,7 +16,7 @@ from support.random_corpora import RandomCorpus, Written, cut, random_corpus, wa
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.other_patients.pools import PatientGroups, draw_pools
+from clinaudit.audit.memorization.other_patients.pools import Pools, draw_pools
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
@@ -77,10 +77,20 @@ def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Other
         text, spans = cache.tokenizer.decode_with_spans(written.ids)
         generations.append(
             Generation(
-                str(number), f"p{written.patient}", "train", "public", "text", (), (), written.prompt, text, written.ids,
-                tuple(spans), "stop",
+                generation_id=str(number),
+                patient_id=f"p{written.patient}",
+                arm="train",
+                tier="public",
+                rendering="text",
+                diagnoses=(),
+                cohorts=(),
+                prompt=written.prompt,
+                text=text,
+                token_ids=written.ids,
+                token_chars=tuple(spans),
+                finish_reason="stop",
             )
-        )  # fmt: skip
+        )
     own = OwnNotes(read_corpus(folder), cache, PROFILE)
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
@@ -90,7 +100,7 @@ def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Other
     return [by_number[number] for number in range(len(generations))]
 
 
-def pools_of(corpus: RandomCorpus, pools: PatientGroups, target: int) -> tuple[list[int], list[int]]:
+def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int], list[int]]:
     """The target's pools: as many other patients of either split as the smaller one has, first in their order."""
     splits = ("train", "nontrain")
     members = {
@@ -99,7 +109,7 @@ def pools_of(corpus: RandomCorpus, pools: PatientGroups, target: int) -> tuple[l
     }
     others = {split: [patient for patient in members[split] if patient != target] for split in splits}
     size = min(map(len, others.values()))
-    ordered = {split: [members[split][place] for place in pools.orders[split].tolist()] for split in splits}
+    ordered = {split: [members[split][place] for place in pools.drawn[split].tolist()] for split in splits}
     first, second = ([patient for patient in ordered[split] if patient != target][:size] for split in splits)
     assert len(first) == len(second) == size
     return first, second
