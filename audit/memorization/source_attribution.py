@@ -68,9 +68,8 @@ def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -
     raw = text[begin:end]
     inside = token_chars[span_tokens.start : span_tokens.end]
     if "\r" not in raw:
-        own = ((max(start - begin, 0), max(stop - begin, 0)) for start, stop in inside)
-        chars = tuple(Span(start, max(start, stop)) for start, stop in own)
-        return RegionText(span_tokens, raw, chars, tuple(range(begin, end + 1)))
+        shifted = [Span(max(start - begin, 0), max(start - begin, stop - begin, 0)) for start, stop in inside]
+        return RegionText(span_tokens, raw, tuple(shifted), tuple(range(begin, end + 1)))
     # For each raw position the normalized positions at which its character starts and ends.
     starts: list[int] = []
     ends: list[int] = []

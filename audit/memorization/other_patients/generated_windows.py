@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.source_attribution import cut_region_text
 from clinaudit.audit.memorization.verbatim import AttributedGeneration
-from clinaudit.templates.spans import Span
+from clinaudit.templates.sections import normalize_newlines
 
 Places = npt.NDArray[np.int64]
+_LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,15 +69,23 @@ def _windows_without(flags: npt.NDArray[np.bool_], match_tokens: int) -> Places:
 
 
 def _in_bytes(generation: Generation) -> tuple[bytes, Places]:
-    """Return the text with line feeds only, and the bytes of each token in it, shape (tokens, 2)."""
-    text, chars = generation.text, generation.token_chars
-    if "\r" in text:
-        region = cut_region_text(text, chars, Span(0, len(chars)))
-        text, chars = region.text, region.token_chars
-    places = np.array(chars, dtype=np.int64).reshape(-1, 2)
+    """Return the text with line feeds only, and the bytes of each token in it, shape (tokens, 2).
+
+    A token that ends between a carriage return and its line feed keeps the line feed, and so does the token that begins
+    there, as in `cut_region_text`.
+    """
+    text, places = generation.text, np.array(generation.token_chars, dtype=np.int64).reshape(-1, 2)
     encoded = text.encode("utf-8")
-    if len(encoded) == len(text):
+    given = np.frombuffer(encoded, dtype=np.uint8)
+    if len(encoded) > len(text):
+        # The first byte of each character is no continuation byte (10xxxxxx).
+        places = np.append(np.flatnonzero((given & 0xC0) != 0x80), len(encoded))[places]
+    if "\r" not in text:
         return encoded, places
-    # The first byte of each character is no continuation byte (10xxxxxx).
-    is_first = (np.frombuffer(encoded, dtype=np.uint8) & 0xC0) != 0x80
-    return encoded, np.append(np.flatnonzero(is_first), len(encoded))[places]
+    is_left_out = np.zeros(len(given), dtype=np.bool_)
+    is_left_out[1:] = (given[1:] == _LINE_FEED) & (given[:-1] == _CARRIAGE_RETURN)
+    through = np.cumsum(~is_left_out)
+    starts = np.append(through - 1, through[-1])
+    begins, ends = places[:, 0], places[:, 1]
+    ends = np.where(ends > begins, through[ends - 1], starts[begins])
+    return normalize_newlines(text).encode("utf-8"), np.stack([starts[begins], ends], axis=1)

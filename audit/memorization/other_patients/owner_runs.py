@@ -39,16 +39,19 @@ class OwnerPiece:
 
 def merge_windows(windows: Iterable[tuple[int, int, str]], *, match_tokens: int) -> Iterator[OwnerRun]:
     """Yield the runs of all generations; `windows` are (generation, first token, owner), ascending."""
-    open_runs: dict[str, OwnerRun] = {}
+    #: By owner: generation, first token and end of the run that may go on.
+    open_runs: dict[str, tuple[int, int, int]] = {}
     for generation, first, owner in windows:
-        end = first + match_tokens
-        known = open_runs.get(owner)
-        if known is not None and known.generation == generation and first < known.span_tokens.end:
-            first = known.span_tokens.start
-        elif known is not None:
-            yield known
-        open_runs[owner] = OwnerRun(generation, owner, Span(first, end))
-    yield from open_runs.values()
+        begin = first
+        if owner in open_runs:
+            same, start, end = open_runs[owner]
+            if same == generation and first < end:
+                begin = start
+            else:
+                yield OwnerRun(same, owner, Span(start, end))
+        open_runs[owner] = generation, begin, first + match_tokens
+    for owner, (generation, begin, end) in open_runs.items():
+        yield OwnerRun(generation, owner, Span(begin, end))
 
 
 class RunAttribution:
