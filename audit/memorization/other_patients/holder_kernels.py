@@ -48,7 +48,8 @@ class TextIndex(NamedTuple):
     #: Hash of each beginning, and its first length.
     beginning_hashes: Words
     heads: Numbers
-    #: Bytes of each (beginning, length), the next length of the same beginning, and how many texts have it.
+    #: Bytes of each (beginning, length), the next length of the same beginning, and how many texts that are still
+    #: searched for have it.
     lengths: Places
     following: Numbers
     texts_of: Numbers
@@ -210,15 +211,13 @@ def note_holders(
     side: int,
     sure: int,
     holders: Numbers,
-    live: Numbers,
 ) -> None:
     """Note in `holders` which texts the notes of some patients hold; shape (texts, `HOLDER_COLUMNS`).
 
     `notes` are the bytes, where each note begins and ends, and each patient's first note (as `PackedNotes`). `patients`
     are places there, taken in this order and numbered from `first_number` on. The holders of a text are the first two
     numbers of `side` 0, then of side 1; `NOBODY` is above all. A text is done with, and no longer searched for, once
-    two patients below `sure` of one side hold it, or one of each. `live` counts the texts of each (beginning, length)
-    that are not; it begins as `index.texts_of`.
+    two patients below `sure` of one side hold it, or one of each. The index then forgets it.
     """
     corpus, note_begins, note_ends, first_notes = notes
     mask = _U(len(index.slots) - 1)
@@ -257,10 +256,17 @@ def note_holders(
                         slot = (slot + _ONE) & mask
                     if beginning == _NOTHING:
                         continue
-                    group = index.heads[beginning]
+                    before, group = _NOTHING, index.heads[beginning]
                     while group != _NOTHING:
+                        if index.texts_of[group] == 0:
+                            group = index.following[group]
+                            if before == _NOTHING:
+                                index.heads[beginning] = group
+                            else:
+                                index.following[before] = group
+                            continue
                         length = index.lengths[group]
-                        if live[group] > 0 and at + length <= size:
+                        if at + length <= size:
                             whole = _mixed(sums[at + length] - sums[at] * index.powers[length], _U(length))
                             slot = whole & mask
                             while True:
@@ -278,10 +284,10 @@ def note_holders(
                                     first = holders[text, mine] == NOBODY
                                     holders[text, mine if first else mine + 1] = number
                                     if _is_done(holders, text, sure):
-                                        live[index.length_of[text]] -= 1
+                                        index.texts_of[index.length_of[text]] -= 1
                                     break
                                 slot = (slot + _ONE) & mask
-                        group = index.following[group]
+                        before, group = group, index.following[group]
 
 
 @numba.njit(inline="always")

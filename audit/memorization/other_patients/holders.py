@@ -110,7 +110,6 @@ def _scan(
 
     index, text_of = index_texts(windows.text, windows.begins, windows.ends)
     holders = np.full((len(index.begins), HOLDER_COLUMNS), NOBODY, dtype=np.int32)
-    live = index.texts_of.copy()
     least = min(pools.size.values())
     for is_drawn in (True, False):
         for side, split in enumerate(SPLITS):
@@ -119,7 +118,7 @@ def _scan(
             begin, end = (0, drawn) if is_drawn else (drawn, len(order))
             for first in range(begin, end, _PATIENTS_AT_A_TIME):
                 part = order[first : min(first + _PATIENTS_AT_A_TIME, end)]
-                note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, holders, live)
+                note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, holders)
                 release_pages(packed, range(packed.patient_count))
                 advance(len(part))
     return holders[text_of]
