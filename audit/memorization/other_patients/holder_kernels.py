@@ -70,9 +70,9 @@ def _mixed(value: np.uint64, salt: np.uint64) -> np.uint64:
 
 
 @numba.njit(inline="always")
-def _pair_of(text: Bytes, at: int, end: int) -> int:
+def _pair_of(text: Bytes, at: int, end: int) -> np.int64:
     """Return two bytes as one number; the second is 0 beyond the end."""
-    pair: int = (np.int64(text[at]) << 8) | (np.int64(text[at + 1]) if at + 1 < end else np.int64(0))
+    pair: np.int64 = (np.int64(text[at]) << 8) | (np.int64(text[at + 1]) if at + 1 < end else np.int64(0))
     return pair
 
 
