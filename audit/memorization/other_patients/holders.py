@@ -121,4 +121,5 @@ def _scan(
                 note_holders(index, arrays, part, first, side, least if is_drawn else NOBODY, holders)
                 release_pages(packed, range(packed.patient_count))
                 advance(len(part))
-    return holders[text_of]
+    of_windows: Numbers = holders[text_of]
+    return of_windows
