@@ -26,6 +26,10 @@ class NoteReader:
         self._resolver = SectionResolver(profile)
         self._templated = TemplatedText(profile, self._resolver)
 
+    def templated(self, text: str) -> bytes:
+        """Return one byte for each character of a note with line feeds only: 1 where templated."""
+        return self._templated.mask(text)
+
     def read(self, note_id: str, text: str) -> NoteText:
         """Resolve a note's sections and templated characters."""
         normalized = normalize_newlines(text)

@@ -66,6 +66,10 @@ def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -
     begin = token_chars[span_tokens.start].start
     end = max(token_chars[span_tokens.end - 1].end, begin)
     raw = text[begin:end]
+    inside = token_chars[span_tokens.start : span_tokens.end]
+    if "\r" not in raw:
+        shifted = [Span(max(start - begin, 0), max(start - begin, stop - begin, 0)) for start, stop in inside]
+        return RegionText(span_tokens, raw, tuple(shifted), tuple(range(begin, end + 1)))
     # For each raw position the normalized positions at which its character starts and ends.
     starts: list[int] = []
     ends: list[int] = []
@@ -83,7 +87,6 @@ def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -
         start, stop = max(span.start - begin, 0), max(span.end - begin, 0)
         return Span(starts[start], ends[stop - 1] if stop > start else starts[start])
 
-    inside = token_chars[span_tokens.start : span_tokens.end]
     chars = tuple(normalized(span) for span in inside)
     return RegionText(span_tokens, normalize_newlines(raw), chars, (*sources, end))
 

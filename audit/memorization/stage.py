@@ -4,7 +4,7 @@ Owns the order match → analyse → count → summarize. Knows nothing of where
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
@@ -17,6 +17,8 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
     measure_near_verbatim,
     summarize_near_verbatim,
 )
+from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.summary import (
@@ -33,6 +35,8 @@ from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import ARMS, Arm
 
 MemorizationResults = dict[str, dict[Arm, Memorization]]
+#: The counts of one generation.
+_Counts = tuple[MeasuredGeneration, NearVerbatimCounts, OtherPatientsText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,14 @@ def measure_memorization(
     `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
     cuts are not accounted for.
     """
-    counts: list[tuple[MeasuredGeneration, NearVerbatimCounts]] = []
+    counts: list[_Counts] = []
     regions: list[Row] = []
     segments: list[Row] = []
     near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    others = find_other_patients_text(
+        [item.attributed for item in matched], notes, match_tokens=match_tokens, seed=seed, progress=progress
+    )
     longer = as_unguarded(generations)
     if longer:
         matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
@@ -83,13 +90,23 @@ def measure_memorization(
         if len(counts) == len(generations):
             unguarded[measured.metrics.generation_id] = measured.metrics
             continue
-        counts.append((measured, measure_near_verbatim(near, measured.metrics)))
+        other = others[len(counts)]
+        measured = replace(
+            measured,
+            metrics=replace(
+                measured.metrics,
+                other_patient_tokens=other.tokens,
+                other_patient_sampled_tokens=other.sampled_tokens,
+                other_patient_chance_tokens=other.chance_tokens,
+            ),
+        )
+        counts.append((measured, measure_near_verbatim(near, measured.metrics), other))
         regions.extend(region_rows(analyzed))
         segments.extend(segment_rows(analyzed))
         near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
-    metrics = [item.metrics for item, _ in counts]
+    metrics = [item.metrics for item, _, _ in counts]
     guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
-    renderings: dict[Rendering, list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
+    renderings: dict[Rendering, list[_Counts]] = {}
     for row in counts:
         renderings.setdefault(row[0].metrics.rendering, []).append(row)
     return MeasuredMemorization(
@@ -103,19 +120,20 @@ def measure_memorization(
             "regions": regions,
             "segments": segments,
             "near_verbatim": near_verbatim,
+            "other_patients": [row for other in others for row in other.rows],
         },
     )
 
 
 def _summarize(
-    counts: Sequence[tuple[MeasuredGeneration, NearVerbatimCounts]],
+    counts: Sequence[_Counts],
     guarded: GuardedText | None,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
 ) -> MemorizationResults:
-    groups: dict[tuple[str, Arm], list[tuple[MeasuredGeneration, NearVerbatimCounts]]] = {}
+    groups: dict[tuple[str, Arm], list[_Counts]] = {}
     for row in counts:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
     results: MemorizationResults = {}
@@ -123,12 +141,15 @@ def _summarize(
         for tier in TIER_IDS:
             for arm in ARMS:
                 if (tier, arm) in groups:
-                    verbatim, near_verbatim = zip(*groups[tier, arm], strict=True)
+                    verbatim, near_verbatim, others = zip(*groups[tier, arm], strict=True)
                     summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
                     beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
                     rows = [item.metrics for item in verbatim]
-                    cut = None if guarded is None else summarize_guard(rows, guarded, seed=seed)
-                    update = {"near_verbatim": beside, "guard": cut}
-                    results.setdefault(tier, {})[arm] = summary.model_copy(update=update)
+                    blocks = {
+                        "near_verbatim": beside,
+                        "other_patients": summarize_other_patients(list(zip(rows, others, strict=True)), seed=seed),
+                        "guard": None if guarded is None else summarize_guard(rows, guarded, seed=seed),
+                    }
+                    results.setdefault(tier, {})[arm] = summary.model_copy(update=blocks)
                     advance(1)
     return results

@@ -53,6 +53,11 @@ class GenerationMetrics:
     source_notes: int
     #: By K as it stands and verbatim echo alone, whatever facts the prompt holds.
     attributable_tokens_unmasked: int
+    #: In exactly one other train patient's text; then in pools of as many patients of either split, and there with the
+    #: splits exchanged. None where it was not measured, or there are no pools.
+    other_patient_tokens: int | None = None
+    other_patient_sampled_tokens: int | None = None
+    other_patient_chance_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

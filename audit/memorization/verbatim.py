@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -132,15 +135,19 @@ def _attribute_generation(
                     region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
                 )
             )
-    echo = memorized & _in_prompt(generation, tokenizer, match_tokens=match_tokens) if regions else memorized
+    prompt_ids = tokenizer.encode(generation.prompt) if regions and generation.prompt else ()
+    echo = memorized & find_prompt_tokens(generation, prompt_ids, match_tokens=match_tokens)
     return AttributedGeneration(
         generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
     )
 
 
-def _in_prompt(generation: Generation, tokenizer: ModelTokenizer, *, match_tokens: int) -> Flags:
+def find_prompt_tokens(
+    generation: Generation, prompt_ids: Sequence[int] | npt.NDArray[np.uint32], *, match_tokens: int
+) -> Flags:
     """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
-    prompt_ids = tokenizer.encode(generation.prompt) if generation.prompt else ()
+    if not len(prompt_ids):
+        return np.zeros(len(generation.token_ids), dtype=np.bool_)
     (begins,) = find_matches(
         concatenate_sequences([generation.token_ids]), concatenate_sequences([prompt_ids]), match_tokens=match_tokens
     )

@@ -44,6 +44,10 @@ class TokenSpans(Sequence[Span]):
     def __iter__(self) -> Iterator[Span]:
         return (Span(start, end) for start, end in self._bounds.tolist())
 
+    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[np.generic]:
+        """Return starts and ends, shape (tokens, 2), without a `Span` for each."""
+        return np.array(self._bounds, dtype=dtype, copy=copy)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 

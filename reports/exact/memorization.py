@@ -125,6 +125,31 @@ class Guard(Record):
     by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
 
 
+class OtherPatients(Record):
+    """Text that stands in the notes of exactly one other train patient, at one tier in one arm.
+
+    Which tokens count: docs/methods.md, section 2, "Other patients' text". None of them is memorized. Means are over
+    generations, with a bootstrap over patients.
+    """
+
+    #: Tokens that count over generated tokens; 0 for an empty generation.
+    fraction: Estimate
+    #: The same mean with the bounds the gate uses: Beta quantiles of Clopper-Pearson with the fractional sum.
+    fraction_bounds: Estimate
+    #: The same with as many patients of either split, drawn at random: what `chance` is compared with.
+    sampled_fraction: Estimate
+    #: `sampled_fraction` with the splits exchanged: exactly one nontrain patient's text, and no train patient's.
+    chance: Estimate
+    #: Share of generations with any such token.
+    rate: Estimate
+    #: Target patients with any such token.
+    patients: int
+    #: Distinct other patients whose text counts in some generation.
+    others: int
+    #: Fractions patient by patient.
+    by_patient: dict[Literal["fraction", "sampled_fraction", "chance"], PatientFraction]
+
+
 class Memorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -173,3 +198,5 @@ class Memorization(Record):
     near_verbatim: NearVerbatim | None = None
     #: Null where the program did not generate the text itself.
     guard: Guard | None = None
+    #: What other patients' notes hold of the text; counted separately, null where it was not measured.
+    other_patients: OtherPatients | None = None
