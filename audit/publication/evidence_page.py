@@ -21,6 +21,7 @@ from clinaudit.reports.pages.evidence import (
     EvidencePage,
     GeneratedText,
     LeakedSpan,
+    OthersSpan,
     Reading,
     SourceNote,
     SpanKind,
@@ -67,17 +68,22 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations: the `limit` with most attributable tokens, then those with most diagnoses stated."""
+    """Return the generations: the `limit` with most text of the patient's or others', then most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
+    # Runs of older versions did not look for it.
+    is_measured = (run.evidence / "other_patients.parquet").is_file()
+    tables["other_patients"] = _by_generation(run, "other_patients") if is_measured else {}
     metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
 
+    places = _places(metrics)
+
     def rank(row: Row) -> tuple[int, int, str]:
         generation_id = row["generation_id"]
         read = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
-        return -metrics[generation_id]["attributable_tokens"], -read.count("positive"), generation_id
+        return places.get(generation_id, len(metrics)), -read.count("positive"), generation_id
 
     found = sorted(read_table(run.evidence, "generations"), key=rank)
     notes: dict[str, SourceNote] = {}
@@ -86,13 +92,15 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     for row in found[:limit]:
         generation_id = row["generation_id"]
         pieces = tables["regions"].get(generation_id, [])
-        sources = {piece["source_note_id"] for piece in pieces}
-        for note in corpus.notes_of(row["patient_id"]):
-            if note.note_id in sources and note.note_id not in read:
-                read[note.note_id] = reader.read(note.note_id, note.text)
-                visit = None if note.visit_date is None else note.visit_date.isoformat()
-                notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
+        others = tables["other_patients"].get(generation_id, [])
         patient_id = row["patient_id"]
+        sources = {piece["source_note_id"] for piece in (*pieces, *others)}
+        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)}:
+            for note in corpus.notes_of(owner):
+                if note.note_id in sources and note.note_id not in read:
+                    read[note.note_id] = reader.read(note.note_id, note.text)
+                    visit = None if note.visit_date is None else note.visit_date.isoformat()
+                    notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
         texts.append(
             GeneratedText(
                 generation_id=generation_id,
@@ -113,9 +121,40 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                     )
                     for judgement in tables["judgements"].get(generation_id, [])
                 ),
+                other_patient_tokens=_others_tokens(metrics[generation_id]),
+                others=tuple(map(_others_span, others)),
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+
+
+def _places(metrics: Mapping[str, Row]) -> dict[str, int]:
+    """Return the better of two places of each generation that has any: by own text, and by other patients'.
+
+    Own text is much, others' little of a text: by their sum, texts with the second would not be shown.
+    """
+    places: dict[str, int] = {}
+    for count in (lambda row: row["attributable_tokens"], _others_tokens):
+        having = sorted((-count(row), generation_id) for generation_id, row in metrics.items() if count(row))
+        for place, (_, generation_id) in enumerate(having):
+            places[generation_id] = min(place, places.get(generation_id, place))
+    return places
+
+
+def _others_tokens(metrics: Row) -> int:
+    return metrics.get("other_patient_tokens") or 0
+
+
+def _others_span(row: Row) -> OthersSpan:
+    return OthersSpan(
+        start=row["char_start"],
+        end=row["char_end"],
+        note_start=row["note_char_start"],
+        note_end=row["note_char_end"],
+        note_id=row["source_note_id"],
+        owner=row["owner_patient_id"],
+        revealing_tokens=row["revealing_tokens"],
+    )
 
 
 def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:

@@ -169,6 +169,7 @@ def publish_decision(decision: CoarseDecision, results: PublishedResults) -> Pub
                         metric=rule.metric,
                         tier=rule.tier,
                         diagnosis=rule.diagnosis,
+                        arm=rule.arm,
                     )
                 }
             )

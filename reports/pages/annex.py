@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinaudit.reports.figures.bars import BarFigure
-from clinaudit.reports.figures.memorization import copy_forward_figure, memorized_figure, shared_figure
+from clinaudit.reports.figures.memorization import (
+    copy_forward_figure,
+    memorized_figure,
+    others_text_figure,
+    shared_figure,
+)
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
@@ -22,6 +27,7 @@ from clinaudit.reports.tables.memorization import (
     guard_table,
     memorization_table,
     near_verbatim_table,
+    others_table,
     paper_view_table,
     regions_table,
     sections_table,
@@ -35,6 +41,7 @@ from clinaudit.reports.tables.prompts import prompts_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
+from clinaudit.reports.wording.captions import others_fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ def context(content: ReportContent) -> dict[str, object]:
 def _repeated_text(content: ReportContent) -> AnnexPart:
     results = content.results
     figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results)]
+    if not others_fail(results):
+        figures.insert(1, others_text_figure(results))
     return AnnexPart(
         "annex-repeated-text",
         "Repeated text in numbers",
@@ -91,6 +100,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             regions_table(results),
             shared_table(results),
             sections_table(results),
+            others_table(results),
             near_verbatim_table(results),
             guard_table(results),
             unguarded_table(results),

@@ -25,6 +25,7 @@ from support.results.random_worlds import (
 )
 from support.results.world_guard import draw_guard
 from support.results.world_identifiability import draw_identifiability
+from support.results.world_others import draw_others
 
 from clinaudit.priors.tiers import TIER_IDS
 
@@ -58,6 +59,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     _draw_judge(world, rng)
     draw_guard(world, rng)
     draw_identifiability(world, rng)
+    draw_others(world, rng)
     return world
 
 
