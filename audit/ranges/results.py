@@ -130,7 +130,7 @@ def _disclosure(
 def _identifiability(coarse: CoarseIdentifiability) -> PublishedIdentifiability:
     return PublishedIdentifiability(
         tagged={style: cells["tagged"] for style, cells in coarse.tagged.items()},
-        tagged_share={style: share_range(cells["tagged"], cells["others"]) for style, cells in coarse.tagged.items()},
+        tagged_share={style: share_range(cells["tagged"], cells["rest"]) for style, cells in coarse.tagged.items()},
         uniqueness={tier: dict(cells) for tier, cells in coarse.uniqueness.items()},
         fewer_than={
             tier: {

@@ -346,7 +346,7 @@ class _Coarsening:
 
     def _identifiability(self, split: Identifiability) -> CoarseIdentifiability:
         def halves(name: str, count: int) -> Cells:
-            return self._rules.cells({name: count, "others": split.patients - count})
+            return self._rules.cells({name: count, "rest": split.patients - count})
 
         return CoarseIdentifiability(
             tagged={style: halves("tagged", count) for style, count in split.tagged.items()},

@@ -172,11 +172,11 @@ class CoarsePopulation:
 class CoarseIdentifiability:
     """How identifiable the patients of one split are; each entry is a partition of the split."""
 
-    #: By style: `tagged` and `others`.
+    #: By style: `tagged` and `rest`.
     tagged: Mapping[str, Cells]
     #: By tier.
     uniqueness: Mapping[str, Cells]
-    #: `longer` and `others`.
+    #: `longer` and `rest`.
     lengths: Cells
 
 

@@ -15,9 +15,9 @@ STYLE = "___"
 def partitions_of(world: World, arm: str) -> dict[str, dict[str, Sum]]:
     """Return the partitions of a split by name, each with its cells."""
     kinds: dict[str, tuple[str, ...]] = {
-        STYLE: ("tagged", "others"),
+        STYLE: ("tagged", "rest"),
         **dict.fromkeys(world.tiers, (*UNIQUENESS_BINS, NOT_ASKED)),
-        "length": ("longer", "others"),
+        "length": ("longer", "rest"),
     }
     return {kind: {cell: {f"identifiable/{arm}/{kind}/{cell}": 1} for cell in cells} for kind, cells in kinds.items()}
 
