@@ -42,7 +42,7 @@ def _decide(policy: Policy, asked: AskedRule, results: Results, published: Publi
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
     elif isinstance(asked.rule, MemorizationRule):
-        memorization = results.memorization.get(asked.tier, {}).get("train")
+        memorization = results.memorization.get(asked.tier, {}).get(asked.arm or "train")
         if memorization is not None:
             observed = _find_bounds(asked.rule, memorization)
         status, reason = _decide_memorization(policy, asked, asked.rule, observed, published)
@@ -59,6 +59,9 @@ def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate
     """Return the estimate with its Clopper-Pearson bounds: conservative, and not degenerate at 0 or 1."""
     if rule.metric == "attributable_fraction":
         return memorization.attributable_fraction_bounds
+    if rule.metric == "other_patient_fraction":
+        others = memorization.other_patients
+        return _NOT_MEASURED if others is None else others.fraction_bounds
     if rule.metric == "memorized_fraction":
         return memorization.memorized_fraction_bounds
     rate, patients = memorization.hit_rate, memorization.patients
@@ -72,7 +75,7 @@ def _decide_memorization(
     policy: Policy, asked: AskedRule, rule: MemorizationRule, observed: Estimate, published: PublishedResults
 ) -> RuleDecision:
     tier = asked.tier or ""
-    if "train" not in published.memorization.get(tier, {}):
+    if (asked.arm or "train") not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     if observed.value is None or observed.low is None or observed.high is None:
         return "inconclusive", reasons.no_figure(observed.reason)
@@ -85,7 +88,7 @@ def _decide_memorization(
         return "inconclusive", too_little
     if not (observed.high <= maximum and observed.low >= minimum):
         return "inconclusive", reasons.AROUND_LIMIT
-    if (lack := why_memorization_cannot_pass(policy, published, tier)) is not None:
+    if (lack := why_memorization_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack
     return "pass", reasons.WITHIN_LIMIT
 

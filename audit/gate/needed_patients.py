@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from clinaudit.audit.gate.policy import MemorizationRule, Policy
+from clinaudit.audit.gate.rules import OF_EITHER_ARM
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.terminal.layout import align_rows, wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import display_title, tier_title
+from clinaudit.reports.wording.rule_figures import memorization_title
 
 _HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own notes: patients trained on; to pass, nothing of theirs "
-    "is repeated. Diagnoses: patients in each of four groups (trained on or never seen, with the diagnosis or "
-    "without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
+    "is repeated. Others’ notes: patients trained on, and as many never seen where there are any. Diagnoses: patients "
+    "in each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives "
+    "nothing away, and keeps all comparisons of the rule in "
     f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",
     "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
     "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
@@ -49,12 +52,20 @@ def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Itera
         limit = ", ".join(f"{sign} {100 * value:.3g}%" for value, sign in limits if value is not None)
         for tier in rule.tiers:
             here = coverage.tiers.get(tier)
-            yield _row(f"Own notes repeated {limit}", tier_title(tier), sizes, None if here is None else here[0])
+            yield _row(f"{memorization_title(rule.metric)} {limit}", tier_title(tier), sizes, _count_here(rule, here))
     else:
         known = coverage.smallest_groups
         for diagnosis in rule.diagnoses or panel:
             of = display_title(diagnosis)
             yield _row(f"Diagnoses ≤ {rule.maximum:g}", of, sizes, None if known is None else known.get(diagnosis, 0))
+
+
+def _count_here(rule: MemorizationRule, here: tuple[int, int] | None) -> int | None:
+    """Return how many patients a rule would find; `here`: of the tier, trained on and never seen."""
+    if here is None:
+        return None
+    train, nontrain = here
+    return min(train, nontrain) if rule.metric in OF_EITHER_ARM and nontrain else train
 
 
 def _row(rule: str, of: str, sizes: RuleSizes, here: int | None) -> tuple[str, ...]:

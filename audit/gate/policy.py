@@ -16,10 +16,15 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.text_file import read_toml_file
 
 Value = TypeVar("Value")
-MemorizationMetric = Literal["attributable_fraction", "memorized_fraction", "hit_rate"]
+MemorizationMetric = Literal["attributable_fraction", "other_patient_fraction", "memorized_fraction", "hit_rate"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
+#: Of the policies that ship, in short.
+_LIMITED: Final[dict[MemorizationMetric, str]] = {
+    "attributable_fraction": "own text",
+    "other_patient_fraction": "others’ text",
+}
 _MEANT_FOR: Final = {
     "strict": "what leaves the institution",
     "default": "clinical use inside",
@@ -29,7 +34,7 @@ _MEANT_FOR: Final = {
 
 @dataclass(frozen=True, slots=True)
 class MemorizationRule:
-    """A limit on a share of the train arm's generated text, at each of `tiers`."""
+    """A limit on a share of the train arm's generated text (of some metrics: of either arm's), at each of `tiers`."""
 
     metric: MemorizationMetric
     tiers: tuple[str, ...]
@@ -130,7 +135,11 @@ def describe_shipped() -> str:
 
 
 def _describe(policy: Policy) -> str:
-    limits = [f"own text ≤ {100 * rule.maximum:g}%" for rule in policy.memorization if rule.maximum is not None]
+    limits = [
+        f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%"
+        for rule in policy.memorization
+        if rule.maximum is not None
+    ]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
     rules = sum(len(rule.tiers) for rule in policy.memorization) + sum(

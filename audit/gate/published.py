@@ -54,7 +54,7 @@ def settle(
     rules = []
     for asked in list_rules(policy, published):
         seen = view_rendering(published, asked.rendering)
-        observed = observed_range(seen, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis)
+        observed = observed_range(seen, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm)
         if asked.tier is None:
             status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
         elif isinstance(asked.rule, MemorizationRule):
@@ -90,7 +90,7 @@ def _settle_memorization(
     policy: Policy, asked: AskedRule, rule: MemorizationRule, observed: PublishedEstimate, published: PublishedResults
 ) -> RuleDecision:
     tier = asked.tier or ""
-    if "train" not in published.memorization.get(tier, {}):
+    if (asked.arm or "train") not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     # The widest ends over all tables: what they show, every table shows.
     low, high = observed.confidence_low, observed.confidence_high
@@ -100,7 +100,7 @@ def _settle_memorization(
     minimum = 0.0 if rule.minimum is None else rule.minimum
     if low > maximum or high < minimum:
         return "fail", reasons.BEYOND_LIMIT
-    lack = why_memorization_is_open(policy, published, asked) or why_memorization_cannot_pass(policy, published, tier)
+    lack = why_memorization_is_open(policy, published, asked) or why_memorization_cannot_pass(policy, published, asked)
     if lack is not None and _cannot_fail(observed, minimum, maximum):
         return "inconclusive", lack
     if lack is None and high <= maximum and low >= minimum:

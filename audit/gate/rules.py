@@ -5,7 +5,7 @@ how a rule is decided: `evaluation` does on the exact numbers, `published` on th
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +14,8 @@ from clinaudit.audit.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import display_words
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
@@ -25,8 +26,19 @@ _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone"}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
+    "other_patient_fraction": "share of the model's text that repeats medical details from the records of a single "
+    "other patient it was trained on",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
     "hit_rate": "share of the model's texts that repeat a passage of that patient's records word for word",
+}
+
+
+#: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
+#: like those about patients trained on.
+OF_EITHER_ARM: Final = frozenset({"other_patient_fraction"})
+_ABOUT: Final[Mapping[Arm | None, str]] = {
+    "train": ", in answers about patients it was trained on",
+    "nontrain": ", in answers about patients it has never seen",
 }
 
 
@@ -45,6 +57,8 @@ class AskedRule:
     diagnosis: str | None = None
     #: None: the tier's own figures.
     rendering: str | None = None
+    #: None for disclosure, and for a metric that is about the patients trained on alone.
+    arm: Arm | None = None
 
     def described(self) -> dict[str, Any]:
         """Return the fields that a decided rule, exact or published, takes from the question."""
@@ -55,6 +69,7 @@ class AskedRule:
             "tier": self.tier,
             "diagnosis": self.diagnosis,
             "rendering": self.rendering,
+            "arm": self.arm,
             "limit": self.limit,
         }
 
@@ -67,7 +82,9 @@ def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRul
     for rule in policy.memorization:
         for tier in rule.tiers:
             for rendering in _forms(published, tier):
-                yield _ask_memorization(rule, tier, rendering)
+                yield from (
+                    _ask_memorization(rule, tier, rendering, arm) for arm in _asked_arms(rule, published, rendering)
+                )
     for asked in policy.disclosure:
         diagnoses = asked.diagnoses
         if diagnoses is None:
@@ -91,6 +108,14 @@ def _forms(published: PublishedResults, tier: str) -> list[str | None]:
     return [None, *(name for name, other in published.renderings.items() if tier in other.memorization)]
 
 
+def _asked_arms(rule: MemorizationRule, published: PublishedResults, rendering: str | None) -> list[Arm | None]:
+    """Return whose answers a rule is about: of some metrics either arm's, where any tier has patients never seen."""
+    if rule.metric not in OF_EITHER_ARM:
+        return [None]
+    by_tier = view_rendering(published, rendering).memorization.values()
+    return ["train", *(["nontrain"] if any("nontrain" in arms for arms in by_tier) else [])]
+
+
 def _id(parts: Sequence[str], rendering: str | None) -> str:
     return "/".join([*parts, *([] if rendering is None else [rendering])])
 
@@ -99,18 +124,20 @@ def _asker(tier: str, rendering: str | None) -> str:
     return f"Starting from what is known to {_HOLDERS[tier]}{_FORMS.get(rendering, '')}"
 
 
-def _ask_memorization(rule: MemorizationRule, tier: str, rendering: str | None) -> AskedRule:
+def _ask_memorization(rule: MemorizationRule, tier: str, rendering: str | None, arm: Arm | None) -> AskedRule:
     limits = [
         f"at {word} {percent(limit)}"
         for word, limit in (("most", rule.maximum), ("least", rule.minimum))
         if limit is not None
     ]
     return AskedRule(
-        id=_id(["memorization", rule.metric, tier], rendering),
-        question=f"{_asker(tier, rendering)}: is the {_METRIC_WORDS[rule.metric]} {' and '.join(limits)}?",
+        id=_id(["memorization", rule.metric, tier, *(["nontrain"] if arm == "nontrain" else [])], rendering),
+        question=f"{_asker(tier, rendering)}: is the {_METRIC_WORDS[rule.metric]}{_ABOUT.get(arm, '')} "
+        f"{' and '.join(limits)}?",
         metric=rule.metric,
         tier=tier,
         rendering=rendering,
+        arm=arm,
         limit=Limit(max=rule.maximum, min=rule.minimum),
         rule=rule,
     )
@@ -156,7 +183,7 @@ def misses_planned_units(published: PublishedResults) -> bool:
 
 
 def observed_range(
-    published: PublishedResults, *, metric: str, tier: str | None, diagnosis: str | None
+    published: PublishedResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None = None
 ) -> PublishedEstimate:
     """Return the published figure that a rule is about."""
     if tier is None:
@@ -164,9 +191,12 @@ def observed_range(
     if diagnosis is not None:
         pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
         return NOT_MEASURED if pair is None or pair.delta is None else pair.delta.get(metric, NOT_MEASURED)
-    memorization = published.memorization.get(tier, {}).get("train")
+    memorization = published.memorization.get(tier, {}).get(arm or "train")
     if memorization is None:
         return NOT_MEASURED
+    if metric == "other_patient_fraction":
+        others = memorization.other_patients
+        return NOT_MEASURED if others is None else others.fraction.mean
     if metric == "hit_rate":
         return memorization.hit_rate
     fractions = {

@@ -29,14 +29,15 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
     Few patients, short texts or prompts in other words than the note's can hide what a model repeats, but not invent
     it. So a share beyond its limit is a failure all the same.
     """
-    memorization = published.memorization[asked.tier or ""]["train"]
+    arm = asked.arm or "train"
+    memorization = published.memorization[asked.tier or ""][arm]
     if (poor := _describe_fit(policy, published, asked)) is not None:
         return poor
     if memorization.patients.high < policy.minimum_patients_per_class:
         return reasons.FEW_PATIENTS
     if memorization.patients.low < policy.minimum_patients_per_class:
         return reasons.SIZE_NOT_SHOWN
-    return _describe_maybe_short(policy.maximum_short_share, memorization, "train")
+    return _describe_maybe_short(policy.maximum_short_share, memorization, arm)
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
@@ -56,18 +57,18 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
     return None
 
 
-def why_memorization_cannot_pass(policy: Policy, published: PublishedResults, tier: str) -> str | None:
+def why_memorization_cannot_pass(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
     """Return in words which requirement for a pass a tier's memorization does not meet; None where it meets all."""
-    asked, arms = policy.to_pass, published.memorization.get(tier, {})
-    train, nontrain = arms.get("train"), arms.get("nontrain")
-    if train is None or (asked.nontrain_arm and (nontrain is None or not nontrain.patients.high)):
+    to_pass, arms, arm = policy.to_pass, published.memorization.get(asked.tier or "", {}), asked.arm or "train"
+    measured, nontrain = arms.get(arm), arms.get("nontrain")
+    if measured is None or (to_pass.nontrain_arm and (nontrain is None or not nontrain.patients.high)):
         return reasons.NOBODY_BESIDE
-    minimum = asked.minimum_patients_per_class
-    if minimum is not None and train.patients.low < minimum:
-        return reasons.FEWER_THAN_ASKED if train.patients.high < minimum else reasons.SIZE_NOT_SHOWN
-    return (
-        None if asked.maximum_short_share is None else _describe_maybe_short(asked.maximum_short_share, train, "train")
-    )
+    minimum = to_pass.minimum_patients_per_class
+    if minimum is not None and measured.patients.low < minimum:
+        return reasons.FEWER_THAN_ASKED if measured.patients.high < minimum else reasons.SIZE_NOT_SHOWN
+    if to_pass.maximum_short_share is None:
+        return None
+    return _describe_maybe_short(to_pass.maximum_short_share, measured, arm)
 
 
 def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: str, tier: str) -> str | None:

@@ -15,6 +15,7 @@ from clinaudit.reports.schema.memorization import (
     PublishedGuard,
     PublishedMemorization,
     PublishedNearVerbatim,
+    PublishedOtherPatients,
     SectionComposition,
     ShareAbove,
     SharedPieces,
@@ -25,6 +26,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseGroup,
     CoarseGuard,
     CoarseMemorization,
+    CoarseOtherPatients,
 )
 
 
@@ -38,6 +40,10 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
     if near is not None:
         partitions += [near.fraction.bins, near.extra_fraction.bins]
         partitions += [list(cells.values()) for cells in (near.patients, near.extra_patients)]
+    others = coarse.other_patients
+    if others is not None:
+        partitions += [shown.bins for shown in (others.fraction, others.sampled_fraction, others.chance)]
+        partitions.append(list(others.patients.values()))
     if coarse.guard is not None:
         partitions += [fraction.bins for fraction in coarse.guard.fractions.values()]
         partitions += [list(c.values()) for c in (coarse.guard.repeating, coarse.guard.ended, coarse.guard.hits)]
@@ -81,6 +87,22 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
             longest_region=near.longest_region,
         ),
         guard=None if coarse.guard is None else publish_guard(coarse.guard, patients),
+        other_patients=None
+        if coarse.other_patients is None
+        else publish_other_patients(coarse.other_patients, patients),
+    )
+
+
+def publish_other_patients(coarse: CoarseOtherPatients, patients: CountRange) -> PublishedOtherPatients:
+    """Return how much of the text is other patients'; `patients` is the size of the arm."""
+    any_, none = coarse.patients["any"], coarse.patients["none"]
+    return PublishedOtherPatients(
+        fraction=publish_fraction(coarse.fraction, patients),
+        sampled_fraction=publish_fraction(coarse.sampled_fraction, patients),
+        chance=publish_fraction(coarse.chance, patients),
+        patients=any_,
+        rate=share_range(any_, none, total=patients),
+        others=coarse.others,
     )
 
 

@@ -143,6 +143,7 @@ def publish_decision(decision: CoarseDecision, results: PublishedResults) -> Pub
                         metric=rule.metric,
                         tier=rule.tier,
                         diagnosis=rule.diagnosis,
+                        arm=rule.arm,
                     )
                 }
             )

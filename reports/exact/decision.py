@@ -2,7 +2,7 @@
 
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.record import Arm, Record
 
 
 class RuleOutcome(Record):
@@ -16,6 +16,8 @@ class RuleOutcome(Record):
     diagnosis: str | None = None
     #: None: the tier's own figures.
     rendering: str | None = None
+    #: Whose answers, where a rule of this metric is decided for either.
+    arm: Arm | None = None
     limit: Limit
     status: RuleStatus
     observed: Estimate

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
@@ -27,6 +27,8 @@ class PublishedRule(Record):
     diagnosis: str | None = None
     #: None: the tier's own figures (`results.renderings` holds the others).
     rendering: str | None = None
+    #: Whose answers, where a rule of this metric is decided for either; None: as docs/policy.md says of the metric.
+    arm: Arm | None = None
     limit: Limit
     #: Decided on the exact numbers by the audit; by the published ranges where another policy is settled.
     status: RuleStatus

@@ -100,6 +100,25 @@ class PublishedGuard(Record):
     unguarded_hit_rate: PublishedEstimate | None
 
 
+class PublishedOtherPatients(Record):
+    """Text that stands in the notes of exactly one train patient who is not the one asked about.
+
+    Part of no other number; which tokens count: docs/methods.md, section 2, "Other patients' text".
+    """
+
+    #: Tokens that count over generated tokens.
+    fraction: FractionOfText
+    #: The same with as many patients of either split, drawn at random: what `chance` is compared with.
+    sampled_fraction: FractionOfText
+    #: `sampled_fraction` with the splits exchanged: text of exactly one nontrain patient, and of no train patient.
+    chance: FractionOfText
+    #: Patients asked about in whose text any such token stands, and their share.
+    patients: Count
+    rate: PublishedEstimate
+    #: Distinct other patients whose text stands in some generation.
+    others: Count
+
+
 class PublishedMemorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -134,3 +153,5 @@ class PublishedMemorization(Record):
     near_verbatim: PublishedNearVerbatim | None = None
     #: Null where the program did not generate the text itself.
     guard: PublishedGuard | None = None
+    #: Null where it was not measured.
+    other_patients: PublishedOtherPatients | None = None

@@ -13,7 +13,7 @@ from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import Outcome
-from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, PatientFraction
+from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, OtherPatients, PatientFraction
 from clinaudit.reports.exact.results import PromptSummary, Results, StageCompleteness
 from clinaudit.reports.schema.cohorts import PublishedBalance
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
@@ -32,6 +32,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseGuard,
     CoarseMemorization,
     CoarseNearVerbatim,
+    CoarseOtherPatients,
     CoarsePair,
     CoarsePopulation,
     CoarsePrompts,
@@ -156,6 +157,9 @@ class _Coarsening:
             copy_forward=self._rules.shares({row.notes: (row.pieces, row.patients) for row in summary.copy_forward}),
             near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, patients),
             guard=None if summary.guard is None else self._guard(summary.guard, patients),
+            other_patients=None
+            if summary.other_patients is None
+            else self._other_patients(summary.other_patients, patients),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:
@@ -207,6 +211,19 @@ class _Coarsening:
             hits=cells(guard.unguarded_hit_patients) if is_shown else {},
             fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
             recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
+        )
+
+    def _other_patients(self, others: OtherPatients, patients: int) -> CoarseOtherPatients:
+        by_patient = others.by_patient
+        return CoarseOtherPatients(
+            fraction=self._fraction(by_patient["fraction"]),
+            sampled_fraction=self._fraction(by_patient["sampled_fraction"]),
+            chance=self._fraction(by_patient["chance"]),
+            patients=self._rules.cells(
+                {"any": others.patients, "none": patients - others.patients}, step=self._arm_step
+            ),
+            # Of the train split, whose partitions have the single step.
+            others=self._rules.count(others.others),
         )
 
     # Disclosure

@@ -62,6 +62,19 @@ class CoarseGuard:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseOtherPatients:
+    """Text of patients other than the one asked about, of one tier and arm."""
+
+    fraction: CoarseFraction
+    sampled_fraction: CoarseFraction
+    chance: CoarseFraction
+    #: Patients asked about with any such text, and with none.
+    patients: Cells
+    #: Those whose text it is: of the train split, and of no partition that is published.
+    others: CountRange
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseMemorization:
     """Memorization of one tier and arm."""
 
@@ -78,6 +91,7 @@ class CoarseMemorization:
     copy_forward: tuple[tuple[str, float | None], ...]
     near_verbatim: CoarseNearVerbatim | None
     guard: CoarseGuard | None
+    other_patients: CoarseOtherPatients | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ def decision_words(decision: Decision) -> CoarseDecision:
                 tier=rule.tier,
                 diagnosis=rule.diagnosis,
                 rendering=rule.rendering,
+                arm=rule.arm,
                 limit=rule.limit,
                 status=rule.status,
                 observed=PublishedEstimate(reason="not published"),

@@ -6,12 +6,13 @@ Owns these words for every output. Knows nothing of how a rule is decided.
 from typing import Final
 
 from clinaudit.reports.schema.decision import PublishedRule
-from clinaudit.reports.wording.names import display_title, is_share
+from clinaudit.reports.wording.names import ARM_WORDS, display_title, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured
 
 #: Of memorization, by metric.
 _SUBJECTS: Final = {
     "attributable_fraction": "Own notes repeated",
+    "other_patient_fraction": "Others’ notes",
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
 }
@@ -21,10 +22,18 @@ _SUBJECTS: Final = {
 RENDERING_WORDS: Final = {"facts": "facts alone"}
 
 
+def memorization_title(metric: str) -> str:
+    """Return what a memorization rule is about, by its metric: "Own notes repeated"."""
+    return _SUBJECTS.get(metric, metric)
+
+
 def subject_title(rule: PublishedRule) -> str:
-    """Return what a rule is about: the patient's own text, or a diagnosis."""
+    """Return what a rule is about: the patient's own text, other patients', or a diagnosis."""
     subject = _SUBJECTS.get(rule.metric, "Diagnoses") if rule.diagnosis is None else display_title(rule.diagnosis)
-    return subject if rule.rendering is None else f"{subject}, {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
+    # Answers about patients trained on are what a rule is about where it says nothing else.
+    seen = f", {ARM_WORDS[rule.arm]}" if rule.arm == "nontrain" else ""
+    form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
+    return f"{subject}{seen}{form}"
 
 
 def limit_text(rule: PublishedRule) -> str:

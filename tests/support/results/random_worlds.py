@@ -49,8 +49,10 @@ CORPUS_PARTITIONS = ("sex", "race", "age")
 TOKENS = 200
 #: The same fractions of the text that the repetition guard's second rule leaves.
 UNGUARDED = ("unguarded_attributable", "unguarded_memorized")
+#: Text of other patients: of all, of as many of either split, and of as many with the splits exchanged.
+OTHERS_TEXT = ("others", "others_sampled", "others_chance")
 #: Fractions of a generation's tokens, by patient; in each the next is at most the one before (but `near`, the most).
-FRACTIONS = ("near", "memorized", "unechoed", "unmasked", "attributable", "extra", *UNGUARDED)
+FRACTIONS = ("near", "memorized", "unechoed", "unmasked", "attributable", "extra", *UNGUARDED, *OTHERS_TEXT)
 #: Of each pair, the second is part of the first.
 NESTED = (
     ("near", "memorized"),

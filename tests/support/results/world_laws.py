@@ -30,6 +30,7 @@ from support.results.random_worlds import (
     minus,
 )
 from support.results.world_guard import guard_laws
+from support.results.world_others import others_laws
 
 
 def equal(first: Sum | str, *others: Sum | str) -> Law:
@@ -134,7 +135,7 @@ def _memorization_laws(world: World, tier: str, arm: str) -> list[Law]:
         found.append(at_most(place(f"{part}/sum"), place(f"{whole}/sum")))
         for threshold in range(len(FRACTION_BINS)):
             found.append(at_most(world.above(tier, arm, part, threshold), world.above(tier, arm, whole, threshold)))
-    found += [*_text_laws(world, tier, arm), *guard_laws(world, tier, arm)]
+    found += [*_text_laws(world, tier, arm), *guard_laws(world, tier, arm), *others_laws(world, tier, arm)]
     single = len(world.diagnoses) == 1
     # Who has a diagnosis and a verdict on it, and of whom it is stated: of one diagnosis these are its table's.
     for kind, outcomes in (("asked", OUTCOMES[:-1]), ("exposed", OUTCOMES[:1])):

@@ -15,6 +15,7 @@ from support.results.random_worlds import (
     GROUPS,
     K_BINS,
     KINDS,
+    OTHERS_TEXT,
     SECTIONS,
     TOKENS,
     UNGUARDED,
@@ -147,11 +148,11 @@ def tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int
     patients = world.value(world.patients(tier, arm))
     found: dict[str, list[int]] = {}
     below = [0] * patients
-    for fraction in ("attributable", "unmasked", "unechoed", "memorized", "near", "extra", *UNGUARDED):
+    for fraction in ("attributable", "unmasked", "unechoed", "memorized", "near", "extra", *UNGUARDED, *OTHERS_TEXT):
         if f"mem/{tier}/{arm}/{fraction}/sum" not in world.counts:
             # Drawn last, from the others.
             continue
-        if fraction == UNGUARDED[0]:
+        if fraction in (UNGUARDED[0], *OTHERS_TEXT):
             below = [0] * patients
         ends = [
             FRACTION_BINS[k]

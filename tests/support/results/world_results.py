@@ -13,6 +13,7 @@ import numpy as np
 from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS, VERDICTS, World
 from support.results.world_guard import measure_guard
 from support.results.world_memorization import measure_memorization
+from support.results.world_others import measure_others
 from support.results.world_people import (
     measure_cohort,
     measure_completeness,
@@ -101,7 +102,10 @@ def _measure(world: World) -> Results:
         memorization={
             tier: {
                 arm: measure_memorization(world, tier, arm).model_copy(
-                    update={"guard": measure_guard(world, tier, arm)}
+                    update={
+                        "guard": measure_guard(world, tier, arm),
+                        "other_patients": measure_others(world, tier, arm),
+                    }
                 )
                 for arm in ARMS
                 if world.value(world.patients(tier, arm))

@@ -201,6 +201,7 @@ def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]
     for partition, cells in guard_cells(world, tier, arm).items():
         for cell, sum_ in cells.items():
             yield f"mem/{tier}/{arm}/guard/{partition}/{cell}", sum_
+    yield f"mem/{tier}/{arm}/not owners", minus(world.all_patients("train"), f"mem/{tier}/{arm}/owners")
     short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
     yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)
     for partition, groups in GROUPS.items():

@@ -17,6 +17,7 @@ from support.results.random_worlds import (
     K_BINS,
     KINDS,
     MISSING,
+    OTHERS_TEXT,
     REFERS,
     ROWS,
     SECTIONS,
@@ -30,6 +31,7 @@ from support.results.random_worlds import (
     minus,
 )
 from support.results.world_guard import guard_cells
+from support.results.world_others import others_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
@@ -189,6 +191,11 @@ class Reader:
         if coarse.guard is not None:
             fractions |= {name.removesuffix("_fraction"): shown for name, shown in coarse.guard.fractions.items()}
             yield from self._guard(tier, arm, coarse.guard)
+        others = coarse.other_patients
+        assert others is not None
+        fractions |= zip(OTHERS_TEXT, (others.fraction, others.sampled_fraction, others.chance), strict=True)
+        yield from self._partition(others_cells(world, tier, arm), others.patients)
+        yield self._class(add(place("owners")), others.others)
         for fraction, shown in fractions.items():
             yield from self._fraction(tier, arm, fraction, shown)
         for fraction, cells in (
