@@ -15,7 +15,7 @@ from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.exact.memorization import Memorization, OtherPatients
 from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
@@ -63,6 +63,8 @@ class Text:
     reason: str | None = None
     #: Share of patients with a match.
     hit_rate: float = 0.0
+    #: The gate's bounds of other patients' text; None where it was not measured.
+    others: tuple[float, float] | None = (0.0, 0.04)
 
     def exact(self) -> Memorization:
         value = None if self.reason else (self.low + self.high) / 2
@@ -76,26 +78,35 @@ class Text:
             attributable_fraction_bounds=bounds,
             memorized_fraction_bounds=bounds,
             hit_rate=Estimate(value=self.hit_rate, low=self.hit_rate, high=self.hit_rate, n=self.patients),
+            other_patients=None
+            if self.others is None
+            else OtherPatients.model_construct(
+                fraction_bounds=Estimate(value=sum(self.others) / 2, low=self.others[0], high=self.others[1])
+            ),
         )
 
     def published(self) -> PublishedMemorization:
         full = memorization(NOTATION, leaks=False, short=self.short, patients=max(self.patients, 20))
-        mean = PublishedEstimate(
-            value=(self.low + self.high) / 2,
-            low=(self.low + self.high) / 2,
-            high=(self.low + self.high) / 2,
-            confidence_low=self.low,
-            confidence_high=self.high,
-        )
+        mean = _mean(self.low, self.high)
         if self.reason:
             mean = PublishedEstimate(reason=self.reason)
+        others = None
+        if self.others is not None and full.other_patients is not None:
+            shown = full.other_patients.fraction.model_copy(update={"mean": _mean(*self.others)})
+            others = full.other_patients.model_copy(update={"fraction": shown})
         return full.model_copy(
             update={
                 "patients": NOTATION.count(self.patients),
                 "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
                 "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),
+                "other_patients": others,
             }
         )
+
+
+def _mean(low: float, high: float) -> PublishedEstimate:
+    middle = (low + high) / 2
+    return PublishedEstimate(value=middle, low=middle, high=middle, confidence_low=low, confidence_high=high)
 
 
 @dataclass(frozen=True)

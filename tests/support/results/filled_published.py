@@ -63,12 +63,19 @@ NO_COMPARISON: Final = "There are no patients outside the training data to compa
 
 
 def published(
-    *, exact: bool = False, nontrain: bool = True, cell: int = 58, leaks_from: int = 3, short_at: int | None = 2
+    *,
+    exact: bool = False,
+    nontrain: bool = True,
+    cell: int = 58,
+    leaks_from: int = 3,
+    short_at: int | None = 2,
+    others_at: int | None = None,
 ) -> PublishedResults:
     """Return results in which every part of the schema is filled.
 
     `exact`: ranges of no width. `nontrain`: without it nobody was held out. `cell`: matched sets of a diagnosis.
     `leaks_from`: the first tier (0 to 6) that leaks, 6 for none. `short_at`: a tier whose texts are mostly short.
+    `others_at`: a tier at which an eighth of the text is another patient's, whoever is asked about.
     """
     form = Notation(exact)
     arms: tuple[Arm, ...] = ARMS if nontrain else ("train",)
@@ -80,6 +87,7 @@ def published(
                 leaks=arm == "train" and step >= leaks_from,
                 short=sizes[arm] // 3 if step == short_at else 2,
                 patients=sizes[arm],
+                others=0.12 if step == others_at else 0.004,
             )
             for arm in arms
         }
@@ -93,7 +101,7 @@ def published(
         for order, diagnosis in enumerate(DIAGNOSES)
     }
     return PublishedResults(
-        decision=_decision(text, pairs, leaks_from=leaks_from, short_at=short_at),
+        decision=_decision(text, pairs, leaks_from=leaks_from, short_at=short_at, others_at=others_at),
         completeness={
             "priors": PublishedStage(
                 planned=form.count(1560),
@@ -236,6 +244,7 @@ VARIANTS: Final[dict[str, Callable[[], ReportContent]]] = {
     "all-null": lambda: content(unmeasured()),
     "empty": lambda: ReportContent(PublishedResults(), {}),
     "pass": lambda: content(published(leaks_from=6, short_at=None)),
+    "others": lambda: content(published(leaks_from=6, short_at=None, others_at=0)),
     "exact": lambda: content(exact=True),
 }
 
@@ -246,6 +255,7 @@ def _decision(
     *,
     leaks_from: int,
     short_at: int | None,
+    others_at: int | None,
 ) -> PublishedDecision:
     rules = []
     holders = {tier.id: tier.holder for tier in TIERS}
@@ -264,6 +274,24 @@ def _decision(
                 reason=reason,
             )
         )
+    for step, tier in enumerate(TIER_IDS):
+        for arm, own in text[tier].items():
+            status, reason = _decide(step, 6 if step != others_at else 0, None, (BROKEN, KEPT))
+            others = own.other_patients
+            rules.append(
+                PublishedRule(
+                    id=f"memorization/other_patient_fraction/{tier}{'/nontrain' if arm == 'nontrain' else ''}",
+                    question=f"Starting from what is known to {holders[tier]}: is the share of the model's text that"
+                    " repeats medical details from the records of a single other patient at most 5%?",
+                    metric="other_patient_fraction",
+                    tier=tier,
+                    arm=arm,
+                    limit=Limit(max=0.05),
+                    status=status,
+                    observed=PublishedEstimate(reason="not measured") if others is None else others.fraction.mean,
+                    reason=reason,
+                )
+            )
     for diagnosis, tiers in pairs.items():
         for step, tier in enumerate(TIER_IDS):
             delta = tiers[tier].delta
@@ -328,7 +356,7 @@ def _unmeasured_text(text: PublishedMemorization, nothing: PublishedEstimate) ->
             **dict.fromkeys(("attributable_fraction", "attributable_fraction_unmasked"), empty),
             **dict.fromkeys(("hit_rate", "short_share"), nothing),
             **dict.fromkeys(("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")),
-            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "guard")),
+            **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "guard", "other_patients")),
             **{name: [] for name in ("k_distribution", "sections", "copy_forward")},
         }
     )

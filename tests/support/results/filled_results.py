@@ -184,6 +184,7 @@ def all_null() -> Results:
                 extra_patients=0,
             ),
             "guard": None,
+            "other_patients": None,
         }
     )
     nobody = outcomes_of(((0,) * 5, (0,) * 5))

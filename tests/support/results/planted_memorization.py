@@ -15,6 +15,7 @@ from clinaudit.reports.exact.memorization import (
     LengthSummary,
     Memorization,
     NearVerbatim,
+    OtherPatients,
     PaperView,
     PatientFraction,
     SectionComposition,
@@ -41,7 +42,24 @@ def mean_of(value: float, n: int = 150, half: float = 0.03) -> Estimate:
     return Estimate(value=value, low=max(0.0, value - half), high=min(1.0, value + half), n=n)
 
 
-def memorization_of(memorized: float, attributable: float, hits: int, n: int = 150) -> Memorization:
+def other_patients_of(mean: float, touched: int, n: int = 150) -> OtherPatients:
+    """Return other patients' text in the answers about `touched` of `n`, twice as much as by chance."""
+    shown = fraction_of(n, touched, mean)
+    return OtherPatients(
+        fraction=mean_of(mean, n, half=0.4 * mean),
+        fraction_bounds=shown.mean,
+        sampled_fraction=mean_of(mean, n, half=0.4 * mean),
+        chance=mean_of(mean / 2, n, half=0.2 * mean),
+        rate=wilson(touched, n),
+        patients=touched,
+        others=touched // 2,
+        by_patient={"fraction": shown, "sampled_fraction": shown, "chance": fraction_of(n, touched, mean / 2)},
+    )
+
+
+def memorization_of(
+    memorized: float, attributable: float, hits: int, n: int = 150, *, others: float = 0.004
+) -> Memorization:
     return Memorization(
         generations=n,
         patients=n,
@@ -145,4 +163,5 @@ def memorization_of(memorized: float, attributable: float, hits: int, n: int = 1
                 "unguarded_attributable_fraction": fraction_of(n, hits, attributable),
             },
         ),
+        other_patients=other_patients_of(others, n // 10, n),
     )

@@ -11,6 +11,7 @@ from clinaudit.reports.schema.memorization import (
     PublishedGuard,
     PublishedMemorization,
     PublishedNearVerbatim,
+    PublishedOtherPatients,
     SectionComposition,
     ShareAbove,
     SharedPieces,
@@ -43,8 +44,27 @@ def fraction(form: Notation, mean: float, patients: tuple[int, int, int, int, in
     )
 
 
-def memorization(form: Notation, *, leaks: bool, short: int, patients: int) -> PublishedMemorization:
-    """Return one tier in one arm: nearly everything recited, or nothing but a word of one patient."""
+def other_patients(form: Notation, mean: float, patients: int) -> PublishedOtherPatients:
+    """Return other patients' text with this mean, in the answers about a quarter of the patients; by chance none."""
+    some = patients // 4
+    shown = fraction(form, mean, (patients - some, 0, some, 0, 0))
+    return PublishedOtherPatients(
+        fraction=shown,
+        sampled_fraction=shown,
+        chance=fraction(form, 0.0, (patients, 0, 0, 0, 0)),
+        patients=form.count(some),
+        rate=form.rate(some, patients - some),
+        others=form.count(some // 2),
+    )
+
+
+def memorization(
+    form: Notation, *, leaks: bool, short: int, patients: int, others: float = 0.004
+) -> PublishedMemorization:
+    """Return one tier in one arm: nearly everything recited, or nothing but a word of one patient.
+
+    `others`: share of the text that is another patient's.
+    """
     most = (1, 0, 0, 5, patients - 6) if leaks else (patients - 1, 1, 0, 0, 0)
     some = patients if leaks else 4
     share = 0.7 if leaks else 0.0004
@@ -96,6 +116,7 @@ def memorization(form: Notation, *, leaks: bool, short: int, patients: int) -> P
             unguarded_hit_patients=form.count(some) if leaks else None,
             unguarded_hit_rate=form.rate(some, patients - some) if leaks else None,
         ),
+        other_patients=other_patients(form, others, patients),
     )
 
 
