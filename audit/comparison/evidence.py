@@ -35,7 +35,8 @@ class RunEvidence:
     def metrics(self) -> list[GenerationMetrics]:
         """Counts of each generation."""
         return [
-            GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS})
+            # Other patients' text has no columns in runs of older versions.
+            GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS if name in row})
             for row in self._own_rows("generation_metrics")
         ]
 

@@ -32,6 +32,9 @@ def exact_content(comparison: Comparison) -> ComparisonContent:
                     attributable_fraction=_compared(compared.attributable_fraction),
                     hit_rate=_compared(compared.hit_rate),
                     patients=_paired(compared.hits),
+                    other_patient_fraction=None
+                    if compared.other_patient_fraction is None
+                    else _compared(compared.other_patient_fraction),
                 )
                 for arm, compared in arms.items()
             }

@@ -94,6 +94,9 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
         hit_rate=compare_metric(lambda row: float(row.memorized_tokens > 0)),
         hits=_count_hits(before, after),
+        other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens or 0, row))
+        if all(row.other_patient_tokens is not None for pair in pairs for rows in pair for row in rows)
+        else None,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
 from clinaudit.reports.schema.comparison import ComparedEstimate, PairedPatients, PublishedMemorizationChange
 from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.memorization import PublishedMemorization, PublishedOtherPatients
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
@@ -67,7 +67,12 @@ def _compare_arm(
         attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
         hit_rate=compare_estimates(a.hit_rate, b.hit_rate),
         patients=patients,
+        other_patient_fraction=_compare_others(a.other_patients, b.other_patients),
     )
+
+
+def _compare_others(a: PublishedOtherPatients | None, b: PublishedOtherPatients | None) -> ComparedEstimate | None:
+    return None if a is None or b is None else compare_estimates(a.fraction.mean, b.fraction.mean)
 
 
 def _delta(pair: PublishedPair, metric: str) -> PublishedEstimate:

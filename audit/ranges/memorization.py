@@ -42,7 +42,8 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
         partitions += [list(cells.values()) for cells in (near.patients, near.extra_patients)]
     others = coarse.other_patients
     if others is not None:
-        partitions += [shown.bins for shown in (others.fraction, others.sampled_fraction, others.chance)]
+        shown = (others.fraction, others.sampled_fraction, others.chance)
+        partitions += [fraction.bins for fraction in shown if fraction is not None]
         partitions.append(list(others.patients.values()))
     if coarse.guard is not None:
         partitions += [fraction.bins for fraction in coarse.guard.fractions.values()]
@@ -98,8 +99,10 @@ def publish_other_patients(coarse: CoarseOtherPatients, patients: CountRange) ->
     any_, none = coarse.patients["any"], coarse.patients["none"]
     return PublishedOtherPatients(
         fraction=publish_fraction(coarse.fraction, patients),
-        sampled_fraction=publish_fraction(coarse.sampled_fraction, patients),
-        chance=publish_fraction(coarse.chance, patients),
+        sampled_fraction=None
+        if coarse.sampled_fraction is None
+        else publish_fraction(coarse.sampled_fraction, patients),
+        chance=None if coarse.chance is None else publish_fraction(coarse.chance, patients),
         patients=any_,
         rate=share_range(any_, none, total=patients),
         others=coarse.others,

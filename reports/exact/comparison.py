@@ -42,6 +42,8 @@ class ComparedMemorization(Record):
     attributable_fraction: ComparedMetric
     hit_rate: ComparedMetric
     hits: HitChanges
+    #: Text of exactly one other train patient; null where a run has not measured it.
+    other_patient_fraction: ComparedMetric | None = None
 
 
 class ComparedDisclosure(Record):

@@ -269,6 +269,11 @@ def _safety_figures(results: PublishedResults) -> Iterator[tuple[str, str]]:
                     f"Share of the text that is the patient's own notes, {tier_title(tier)}, {_ARM_WORDS[arm]}",
                     estimate_text(summary.attributable_fraction.mean, share=True, interval=True),
                 )
+                if summary.other_patients is not None:
+                    yield (
+                        f"Share of the text that is one other patient's notes, {tier_title(tier)}, {_ARM_WORDS[arm]}",
+                        estimate_text(summary.other_patients.fraction.mean, share=True, interval=True),
+                    )
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
         for tier, pair in sorted(tiers.items(), key=lambda item: tier_number(item[0])):
             if pair.delta is not None and is_measured(pair.delta.get("auroc_all")):

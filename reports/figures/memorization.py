@@ -41,6 +41,13 @@ def own_text_figure(results: PublishedResults) -> BarFigure:
     )
 
 
+def others_text_figure(results: PublishedResults) -> BarFigure:
+    """Return other patients' text by tier, in answers about either arm, with the limit drawn in."""
+    return _by_tier(
+        results, "others-text", "How much of what it writes is another patient's own text", "other_patient_fraction"
+    )
+
+
 def memorized_figure(results: PublishedResults) -> BarFigure:
     """Return all memorized text by tier and arm (the paper's Figures 2 and 8)."""
     return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction")
@@ -79,7 +86,12 @@ def _key(scale: Scale, limits: Sequence[float]) -> str:
 
 def _mean(results: PublishedResults, tier: str, arm: Arm, metric: str) -> PublishedEstimate | None:
     summary = results.memorization[tier].get(arm)
-    return None if summary is None else getattr(summary, metric).mean
+    if summary is None:
+        return None
+    if metric == "other_patient_fraction":
+        return None if summary.other_patients is None else summary.other_patients.fraction.mean
+    mean: PublishedEstimate = getattr(summary, metric).mean
+    return mean
 
 
 def sections_figure(results: PublishedResults) -> BarFigure:

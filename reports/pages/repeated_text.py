@@ -4,9 +4,14 @@ Owns what the part shows and in which order.
 """
 
 from clinaudit.reports.figures.groups import groups_figure
-from clinaudit.reports.figures.memorization import own_text_figure, sections_figure
+from clinaudit.reports.figures.memorization import others_text_figure, own_text_figure, sections_figure
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.wording.captions import own_text_sentences, shown_tier, spread_sentence
+from clinaudit.reports.wording.captions import (
+    others_text_sentences,
+    own_text_sentences,
+    shown_tier,
+    spread_sentence,
+)
 
 
 def context(content: ReportContent) -> dict[str, object]:
@@ -19,5 +24,7 @@ def context(content: ReportContent) -> dict[str, object]:
         "by_tier": own_text_figure(results),
         "sections": sections_figure(results),
         "groups": groups_figure(results),
+        "others": others_text_figure(results),
+        "others_sentences": others_text_sentences(results),
         "worst_patients": spread_sentence(spread),
     }

@@ -61,6 +61,8 @@ class PublishedMemorizationChange(Record):
     hit_rate: ComparedEstimate
     #: Null where the evidence of a run was purged.
     patients: PairedPatients | None
+    #: Text of exactly one other train patient; null where a run has not measured it.
+    other_patient_fraction: ComparedEstimate | None = None
 
 
 class HealthCheck(Record):

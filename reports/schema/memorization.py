@@ -108,10 +108,11 @@ class PublishedOtherPatients(Record):
 
     #: Tokens that count over generated tokens.
     fraction: FractionOfText
-    #: The same with as many patients of either split, drawn at random: what `chance` is compared with.
-    sampled_fraction: FractionOfText
+    #: The same with as many patients of either split, drawn at random: what `chance` is compared with. Both are null
+    #: where a split has nobody else, and in an arm of the lowest class.
+    sampled_fraction: FractionOfText | None
     #: `sampled_fraction` with the splits exchanged: text of exactly one nontrain patient, and of no train patient.
-    chance: FractionOfText
+    chance: FractionOfText | None
     #: Patients asked about in whose text any such token stands, and their share.
     patients: Count
     rate: PublishedEstimate

@@ -215,10 +215,11 @@ class _Coarsening:
 
     def _other_patients(self, others: OtherPatients, patients: int) -> CoarseOtherPatients:
         by_patient = others.by_patient
+        has_pools = others.chance.value is not None and (self._exact or patients > self._arm_step)
         return CoarseOtherPatients(
             fraction=self._fraction(by_patient["fraction"]),
-            sampled_fraction=self._fraction(by_patient["sampled_fraction"]),
-            chance=self._fraction(by_patient["chance"]),
+            sampled_fraction=self._fraction(by_patient["sampled_fraction"]) if has_pools else None,
+            chance=self._fraction(by_patient["chance"]) if has_pools else None,
             patients=self._rules.cells(
                 {"any": others.patients, "none": patients - others.patients}, step=self._arm_step
             ),

@@ -66,8 +66,10 @@ class CoarseOtherPatients:
     """Text of patients other than the one asked about, of one tier and arm."""
 
     fraction: CoarseFraction
-    sampled_fraction: CoarseFraction
-    chance: CoarseFraction
+    #: None where a split has nobody else, and in an arm of the lowest class: that nobody else is there would tell its
+    #: size.
+    sampled_fraction: CoarseFraction | None
+    chance: CoarseFraction | None
     #: Patients asked about with any such text, and with none.
     patients: Cells
     #: Those whose text it is: of the train split, and of no partition that is published.

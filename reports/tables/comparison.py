@@ -34,6 +34,7 @@ _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
     "attributable_fraction": ": share that is clinically revealing, in no other patient's notes and not in the prompt",
     "hit_rate": ": patients with at least one verbatim match",
+    "other_patient_fraction": ": share that is clinically revealing and from the notes of one other patient trained on",
 }
 
 
@@ -51,7 +52,9 @@ def memorization_tables(comparison: PublishedComparison) -> list[Table]:
 
 def _metric_rows(comparison: PublishedComparison, name: str) -> Iterator[tuple[str, ...]]:
     for tier, arm, compared in list_arms(comparison):
-        yield numbered_tier_title(tier), ARM_WORDS[arm], *_cells(getattr(compared, name), share=True)
+        metric: ComparedEstimate | None = getattr(compared, name)
+        if metric is not None:
+            yield numbered_tier_title(tier), ARM_WORDS[arm], *_cells(metric, share=True)
 
 
 def list_arms(comparison: PublishedComparison) -> Iterator[tuple[str, Arm, PublishedMemorizationChange]]:

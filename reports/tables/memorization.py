@@ -161,6 +161,46 @@ def near_verbatim_table(results: PublishedResults) -> Table:
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
 
 
+def others_table(results: PublishedResults) -> Table:
+    """Return other patients' text by tier and arm, beside what chance gives among as many patients of either split."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        others = summary.other_patients
+        if others is None or not is_measured(others.fraction.mean):
+            continue
+        pools = [
+            "–" if part is None else estimate_text(part.mean, share=True, interval=True)
+            for part in (others.sampled_fraction, others.chance)
+        ]
+        rows.append(
+            (
+                numbered_tier_title(tier),
+                arm,
+                count_text(summary.patients),
+                estimate_text(others.fraction.mean, share=True, interval=True),
+                *pools,
+                estimate_text(others.rate, share=True),
+                count_text(others.others),
+            )
+        )
+    heads = (
+        "Tier",
+        "Asked about",
+        "Patients",
+        "Others' text",
+        "… in pools of equal size",
+        "Chance: text of one never-seen patient there",
+        "Patients with any in an answer",
+        "Others whose text it is",
+    )
+    about = (
+        "Clinically revealing text that stands in the notes of exactly one patient trained on who is not the one asked"
+        " about. Chance: the same with the splits exchanged, which a model cannot have learned; to be compared with the"
+        " column before it. In brackets: 95% intervals."
+    )
+    return Table("Other patients' text by tier and arm", heads, tuple(rows), about)
+
+
 def guard_table(results: PublishedResults) -> Table:
     """Return what the repetition guard cut, and would cut of a note that repeats itself, by tier and arm."""
     rows = []

@@ -18,9 +18,15 @@ from clinaudit.reports.wording.names import (
     join_words,
     tier_title,
 )
-from clinaudit.reports.wording.rule_figures import limit_text, observed_text, subject_title
+from clinaudit.reports.wording.rule_figures import (
+    OTHERS_NOTES,
+    OWN_NOTES,
+    is_of_others,
+    limit_text,
+    observed_text,
+    subject_title,
+)
 
-OWN_TEXT: Final = "Own notes repeated"
 #: Worst first: what a cell of several rules shows, and the order of the groups.
 _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
 #: What each status means for a reader of the matrix's signs.
@@ -35,7 +41,7 @@ VERDICTS_REST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """What the rules of one tier decided about own text, or about one diagnosis."""
+    """What the rules of one tier decided about own text, other patients', or one diagnosis."""
 
     status: RuleStatus
     sign: str
@@ -55,7 +61,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatrix:
-    """Tiers down, own text and diagnoses across."""
+    """Tiers down, own text, other patients' text and diagnoses across."""
 
     columns: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
@@ -110,14 +116,20 @@ def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
     if not placed:
         return None
     diagnoses = sorted({rule.diagnosis for rule, _ in placed if rule.diagnosis is not None})
-    subjects = ([None] if any(rule.diagnosis is None for rule, _ in placed) else []) + diagnoses
+    texts = {_column(rule) for rule, _ in placed if rule.diagnosis is None}
+    subjects = [*(name for name in (OWN_NOTES, OTHERS_NOTES) if name in texts), *diagnoses]
     rows = []
     for tier in order_tiers({rule.tier or "" for rule, _ in placed}):
         title, holder = SHORT_TIER_TITLES.get(tier, (tier_title(tier), ""))
         here = [pair for pair in placed if pair[0].tier == tier]
-        cells = tuple(_cell([pair for pair in here if pair[0].diagnosis == subject]) for subject in subjects)
+        cells = tuple(_cell([pair for pair in here if _column(pair[0]) == subject]) for subject in subjects)
         rows.append(MatrixRow(title, holder, cells))
-    return RuleMatrix(tuple(OWN_TEXT if name is None else display_title(name) for name in subjects), tuple(rows))
+    return RuleMatrix(tuple(name if name in texts else display_title(name) for name in subjects), tuple(rows))
+
+
+def _column(rule: PublishedRule) -> str:
+    """Return what a rule is about: a column of text, or a diagnosis."""
+    return rule.diagnosis or (OTHERS_NOTES if is_of_others(rule) else OWN_NOTES)
 
 
 def _cell(rules: Sequence[tuple[PublishedRule, str]]) -> MatrixCell | None:
@@ -159,7 +171,8 @@ def _where(rules: Iterable[PublishedRule]) -> str:
     """Return what the rules are about, and who asks: "6 diagnoses · appointment reminder, + history"."""
     rules = list(rules)
     diagnoses = sorted({rule.diagnosis for rule in rules if rule.diagnosis is not None})
-    subjects = [OWN_TEXT] if any(rule.diagnosis is None for rule in rules) else []
+    texts = {_column(rule) for rule in rules if rule.diagnosis is None}
+    subjects = [name for name in (OWN_NOTES, OTHERS_NOTES) if name in texts]
     if diagnoses:
         named = len(diagnoses) <= _NAMED
         subjects.append(
@@ -167,7 +180,7 @@ def _where(rules: Iterable[PublishedRule]) -> str:
         )
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
     askers = [SHORT_TIER_TITLES[tier][0] if tier in SHORT_TIER_TITLES else tier_title(tier) for tier in tiers]
-    subject = join_words([subjects[0], *(text.lower() if text == OWN_TEXT else text for text in subjects[1:])])
+    subject = join_words([subjects[0], *(text.lower() if text in texts else text for text in subjects[1:])])
     return subject[:1].upper() + subject[1:] + (f" · {', '.join(askers)}" if askers else "")
 
 

@@ -15,6 +15,13 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
         " each note's own names, ages and dates are masked), and no echo or fact of the prompt, divided by generated"
         " tokens. Its interval is the gate's own (Beta quantiles).",
     ),
+    (
+        "Other patients’ text",
+        "tokens in a match with the notes of exactly one train patient who is not the one asked about, and of no"
+        " nontrain patient, clinically revealing there, not memorized and no prompt echo, divided by generated tokens;"
+        " in answers about either arm. Chance: the same with the splits exchanged, in pools of as many patients of"
+        " each.",
+    ),
     ("Stitched share", "regions that no single note of the patient holds, divided by all regions."),
     (
         "Near-verbatim",
@@ -63,6 +70,11 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         "K",
         "in how many patients' notes a piece stands. Masked K counts notes that hold it with their own names, ages and"
         " dates. A piece is patient specific where both are 1, as far as this corpus goes.",
+    ),
+    (
+        "Other patients’ text",
+        "text in an answer about one patient that stands in another’s notes alone: it gives away somebody nobody asked"
+        " about.",
     ),
     ("Clinically revealing", "not template text such as normal findings or cross-references."),
     ("Prompt echo", "matched text that the prompt itself already held."),

@@ -9,7 +9,12 @@ from typing import Final
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.groups import PublishedGroup
-from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionComposition, SectionKind
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    PublishedMemorization,
+    SectionComposition,
+    SectionKind,
+)
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.report_content import PatientSpread
 from clinaudit.reports.schema.results import PublishedResults
@@ -73,6 +78,53 @@ def own_text_sentences(results: PublishedResults) -> list[str]:
         return [*sentences, "No patient was asked about whom the model never saw: what is owed to training is unknown."]
     mean = estimate_text(never.attributable_fraction.mean, share=True, interval=True)
     return [*sentences, f"For patients it never saw: {mean}."]
+
+
+def others_tier(results: PublishedResults) -> str | None:
+    """Return the tier at which most of the text is other patients'; None where that was not measured."""
+    most = {tier: max(map(_others_high, arms.values()), default=None) for tier, arms in results.memorization.items()}
+    measured = {tier: high for tier, high in most.items() if high is not None and high >= 0}
+    order = [tier.id for tier in TIERS]
+    return min(
+        measured,
+        key=lambda tier: (-measured[tier], tier != HEADLINE_TIER, order.index(tier) if tier in order else len(order)),
+        default=None,
+    )
+
+
+def _others_high(summary: PublishedMemorization) -> float:
+    mean = None if summary.other_patients is None else summary.other_patients.fraction.mean
+    if mean is None or not is_measured(mean):
+        return -1.0
+    return (mean.high if mean.value is None else mean.value) or 0.0
+
+
+def others_text_sentences(results: PublishedResults) -> list[str]:
+    """Return how much of the text is somebody else's, in answers about either arm, and how much chance alone gives."""
+    tier = others_tier(results)
+    if tier is None:
+        return []
+    found = {arm: own.other_patients for arm, own in results.memorization[tier].items() if own.other_patients}
+    limit = rule_limit(results, "other_patient_fraction", tier)
+    allowed = f"; the policy allows at most {percent_text(limit)}" if limit is not None else ""
+    means = {arm: estimate_text(own.fraction.mean, share=True, interval=True) for arm, own in found.items()}
+    sentences = []
+    if "train" in found:
+        sentences.append(
+            f"{asking(tier)}, {means['train']} of what the model writes about a patient it was trained on is somebody"
+            f" else's own text{allowed}."
+        )
+    if "nontrain" in found:
+        sentences.append(f"In answers about patients it never saw: {means['nontrain']}.")
+    for own in found.values():
+        if own.sampled_fraction is not None and own.chance is not None:
+            sampled, chance = (estimate_text(part.mean, share=True) for part in (own.sampled_fraction, own.chance))
+            sentences.append(
+                f"Among as many patients of either kind, text of one trained on makes up {sampled}, and of one never"
+                f" seen {chance}: so much is chance."
+            )
+            break
+    return sentences
 
 
 def sections_caption(sections: Sequence[SectionComposition]) -> str:

@@ -17,6 +17,7 @@ from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, display_words, join_words, tier_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, interval_text, is_measured, part_text
+from clinaudit.reports.wording.rule_figures import is_of_others
 from clinaudit.reports.wording.verdict import failed_rules
 
 _HALF: Final = 0.5
@@ -27,6 +28,7 @@ _PARTS_OF_ANSWER: Final = (
     (0.01, "more than a hundredth of the answer"),
     (0.0, "any of the answer"),
 )
+_ABOUT: Final[dict[Arm, str]] = {"train": "it was trained on", "nontrain": "it never saw"}
 _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
 
 
@@ -67,11 +69,16 @@ def _most_repeated(results: PublishedResults, tier: str) -> float:
 
 
 def key_figures(results: PublishedResults) -> list[KeyFigure]:
-    """Return the figures of the first screen: words repeated, patients affected, the diagnosis that leaks most."""
+    """Return the figures of the first screen: words repeated, patients affected, the diagnosis that leaks most.
+
+    Where too much of other patients' text decided, it stands in the place of the patients affected.
+    """
     tier = key_tier(results)
     if tier is None:
         return []
-    figures = [repeated_words_figure(results, tier), patients_figure(results, tier), diagnosis_figure(results, tier)]
+    of_others = any(is_of_others(rule) and rule.tier == tier for rule in failed_rules(results.decision))
+    affected = other_words_figure(results, tier) if of_others else patients_figure(results, tier)
+    figures = [repeated_words_figure(results, tier), affected, diagnosis_figure(results, tier)]
     return [figure for figure in figures if figure is not None]
 
 
@@ -103,6 +110,35 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
     return KeyFigure(
         f"{_in_100(mean)} in 100 words*", text, f"* Tokens (pieces of words), on average over patients{between}."
     )
+
+
+def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+    """Return how many words in 100 are one other patient's, beside the limit; None where it was not measured.
+
+    Asked about patients trained on, or those never seen where these alone broke the limit.
+    """
+    failed = [rule for rule in failed_rules(results.decision) if is_of_others(rule) and rule.tier == tier]
+    arms: tuple[Arm, ...] = ("nontrain",) if {rule.arm for rule in failed} == {"nontrain"} else ("train", "nontrain")
+    means = [(arm, _others_mean(results, tier, arm)) for arm in arms]
+    shown = [(arm, mean) for arm, mean in means if mean is not None and is_measured(mean)]
+    if not shown:
+        return None
+    (arm, mean), *others = shown
+    limit = next((rule.limit.max for rule in failed if rule.limit.max is not None), None)
+    text = (
+        f"of what it writes about a patient {_ABOUT[arm]} are medical and from the notes of one other patient, whom"
+        f" nobody asked about.{'' if limit is None else f' Limit: {100 * limit:.3g} in 100.'}"
+    )
+    text += "".join(f" Asked about patients {_ABOUT[other]}: {_at_most(of)}." for other, of in others)
+    interval = interval_text(mean, share=True)
+    between = f"; 95% interval {interval}" if interval else ""
+    return KeyFigure(f"{_in_100(mean)} in 100 words†", text, f"† Tokens, on average over patients{between}.")
+
+
+def _others_mean(results: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
+    summary = memorization_summary(results, tier, arm)
+    others = None if summary is None else summary.other_patients
+    return None if others is None else others.fraction.mean
 
 
 def patients_figure(results: PublishedResults, tier: str) -> KeyFigure | None:

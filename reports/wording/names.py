@@ -63,6 +63,7 @@ MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
     ("hit rate", "hit_rate"),
+    ("others’ text", "other_patient_fraction"),
 )
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}

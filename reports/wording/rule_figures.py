@@ -9,10 +9,11 @@ from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.wording.names import ARM_WORDS, display_title, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured
 
+OWN_NOTES, OTHERS_NOTES = "Own notes repeated", "Others’ notes"
 #: Of memorization, by metric.
 _SUBJECTS: Final = {
-    "attributable_fraction": "Own notes repeated",
-    "other_patient_fraction": "Others’ notes",
+    "attributable_fraction": OWN_NOTES,
+    "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
 }
@@ -20,6 +21,11 @@ _SUBJECTS: Final = {
 
 #: How a tier's knowledge was put to the model, where not as for its own figures.
 RENDERING_WORDS: Final = {"facts": "facts alone"}
+
+
+def is_of_others(rule: PublishedRule) -> bool:
+    """Whether a rule is about text of patients other than the one asked about."""
+    return rule.metric == "other_patient_fraction"
 
 
 def memorization_title(metric: str) -> str:

@@ -12,6 +12,7 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
+from clinaudit.reports.wording.rule_figures import is_of_others
 
 _NO_POLICY: Final = "No verdict: no policy was applied"
 #: Of a long list of diagnoses these are named: what a reader fears first.
@@ -74,13 +75,13 @@ def consequence_sentences(results: PublishedResults) -> list[str]:
 
 def _found_words(rules: Iterable[PublishedRule]) -> str:
     rules = list(rules)
-    recites = any(rule.diagnosis is None and rule.limit.max is not None for rule in rules)
-    tells = any(rule.diagnosis is not None for rule in rules)
-    if recites and tells:
-        return "recites patients’ notes and tells their diagnoses"
-    if recites:
-        return "recites patients’ notes"
-    return "tells patients’ diagnoses" if tells else "breaks the policy’s limits"
+    texts = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None]
+    recites = any(not is_of_others(rule) for rule in texts)
+    found = ["recites patients’ notes"] if recites else []
+    found += ["puts other patients’ notes into its answers"] if any(map(is_of_others, texts)) else []
+    if any(rule.diagnosis is not None for rule in rules):
+        found.append("tells their diagnoses" if recites else "tells patients’ diagnoses")
+    return join_words(found) or "breaks the policy’s limits"
 
 
 def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -> list[str]:
@@ -88,25 +89,34 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     text = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None and rule.tier]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
     place = {tier: number for number, tier in enumerate(_tiers_by_knowledge([*text, *told]))}
-    first_text = min((rule.tier or "" for rule in text), key=place.__getitem__, default=None)
-    first_told = min((rule.tier or "" for rule in told), key=place.__getitem__, default=None)
+
+    def first_tier(of: Iterable[PublishedRule]) -> str | None:
+        return min((rule.tier or "" for rule in of), key=place.__getitem__, default=None)
+
+    first_told = first_tier(told)
     diagnoses = _diagnoses_words(
         [rule.diagnosis or "" for rule in told if rule.tier == first_told],
         tested=len(results.disclosure.by_diagnosis),
     )
-    gets = "gets back that patient’s own clinical text"
-    learns = f"learns whether the patient has {diagnoses}"
-    sentences = []
-    if first_text is not None and first_text == first_told:
-        sentences.append(f"{_asker_with_facts(first_text)} {gets}, and {learns}.")
-    else:
-        sentences += [f"{_asker_with_facts(first_text)} {gets}."] if first_text is not None else []
-        sentences += [f"{_asker_with_facts(first_told)} {learns}."] if first_told is not None else []
+    gotten: dict[str, list[str]] = {}
+    for tier, words in (
+        (first_tier(rule for rule in text if not is_of_others(rule)), "gets back that patient’s own clinical text"),
+        (first_tier(filter(is_of_others, text)), "gets pieces of other patients’ notes"),
+        (first_told, f"learns whether the patient has {diagnoses}"),
+    ):
+        if tier is not None:
+            gotten.setdefault(tier, []).append(words)
+    sentences = [f"{_asker_with_facts(tier)} {_in_turn(words)}." for tier, words in gotten.items()]
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
         sentences.append("Of patients it never saw it is not shown to do better than guess.")
     if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
+
+
+def _in_turn(words: Sequence[str]) -> str:
+    """Join what somebody gets: "a", "a, and b", "a, b, and c"."""
+    return ", ".join([*words[:-1], f"and {words[-1]}"]) if len(words) > 1 else words[0]
 
 
 def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str) -> str:

@@ -4,6 +4,7 @@ One prompt stands for a patient and tier. Whose text it is counts patients of th
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from support.results.random_worlds import (
@@ -17,11 +18,10 @@ from support.results.random_worlds import (
     add,
     minus,
 )
-from support.results.world_memorization import name_patients, tokens_of_fractions
+from support.results.world_memorization import list_metrics, tokens_of_fractions
 
-from clinaudit.audit.memorization.summary import fraction_by_patient
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
+from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.reports.exact.memorization import OtherPatients
 from clinaudit.reports.schema.record import Arm
 
@@ -79,41 +79,29 @@ def others_laws(world: World, tier: str, arm: str) -> Iterator[Law]:
 
 def measure_others(world: World, tier: str, arm: Arm) -> OtherPatients:
     """Return the exact figures."""
-    patients = world.value(world.patients(tier, arm))
-    names = name_patients(tier, arm, patients)
-    shares = {
-        fraction: [tokens / TOKENS for tokens in _by_rank(world, tier, arm, fraction, patients)]
-        for fraction in OTHERS_TEXT
-    }
-    by_patient = {
-        fraction: fraction_by_patient({name: [share] for name, share in zip(names, own, strict=True)})
-        for fraction, own in shares.items()
-    }
-    means = {fraction: Estimate(value=float(np.mean(own)), n=patients) for fraction, own in shares.items()}
-    fraction, sampled, chance = OTHERS_TEXT
-    having = world.value(world.above(tier, arm, fraction))
-    return OtherPatients(
-        fraction=means[fraction],
-        fraction_bounds=clopper_pearson_of_mean(sum(shares[fraction]), patients),
-        sampled_fraction=means[sampled],
-        chance=means[chance],
-        rate=Estimate(value=having / patients, n=patients),
-        patients=having,
-        others=world.counts[f"mem/{tier}/{arm}/owners"],
-        by_patient={
-            "fraction": by_patient[fraction],
-            "sampled_fraction": by_patient[sampled],
-            "chance": by_patient[chance],
-        },
-    )
+    rows = list_metrics(world, tier, arm)
+    every = [f"owner {number}" for number in range(world.counts[f"mem/{tier}/{arm}/owners"])]
+    counted = []
+    for row, tokens, sampled, chance in zip(
+        rows, *(_by_rank(world, tier, arm, fraction) for fraction in OTHERS_TEXT), strict=True
+    ):
+        counts = replace(
+            row,
+            other_patient_tokens=tokens,
+            other_patient_sampled_tokens=sampled,
+            other_patient_chance_tokens=chance,
+        )
+        # All of them are the first's, who has any: how they are spread is no figure.
+        owners, every = (every, []) if tokens else ([], every)
+        counted.append((counts, OtherPatientsText(tokens, sampled, chance, frozenset(owners), ())))
+    return summarize_other_patients(counted, seed=0)
 
 
-def _by_rank(world: World, tier: str, arm: str, fraction: str, patients: int) -> list[int]:
+def _by_rank(world: World, tier: str, arm: str, fraction: str) -> list[int]:
     """Return each patient's tokens: those with most come last, as they have least of their own."""
     own = tokens_of_fractions(world, tier, arm)[fraction]
     short = world.counts[f"mem/{tier}/{arm}/short"]
-    turned = own[: patients - short][::-1]
-    return [*turned, *[0] * short]
+    return [*own[: len(own) - short][::-1], *[0] * short]
 
 
 def others_cells(world: World, tier: str, arm: str) -> dict[str, Sum]:

@@ -193,7 +193,8 @@ class Reader:
             yield from self._guard(tier, arm, coarse.guard)
         others = coarse.other_patients
         assert others is not None
-        fractions |= zip(OTHERS_TEXT, (others.fraction, others.sampled_fraction, others.chance), strict=True)
+        of_others = (others.fraction, others.sampled_fraction, others.chance)
+        fractions |= {name: told for name, told in zip(OTHERS_TEXT, of_others, strict=True) if told is not None}
         yield from self._partition(others_cells(world, tier, arm), others.patients)
         yield self._class(add(place("owners")), others.others)
         for fraction, shown in fractions.items():
