@@ -56,7 +56,7 @@ def test_what_is_signed_is_prefilled_with_what_is_known() -> None:
     assert rows["Institution"] == "St. Invented Hospital"
     assert rows["Model"] == "Ward notes 1.5B (digest abababababab…)"
     assert rows["Verdict"] == "Fail: this model recites patients’ notes and tells their diagnoses"
-    assert rows["Policy"] == "default: 21 of 42 rules fail, 7 undecided, 14 pass"
+    assert rows["Policy"] == "default: 21 of 54 rules fail, 7 undecided, 26 pass"
     assert rows["Purpose of the model"] == ""
     blank = {row[0]: row[1] for row in subject_table(PublishedResults(), Identity(), None).rows}
     assert (blank["Model"], blank["Policy"]) == ("", "none")

@@ -35,10 +35,10 @@ def deciding(*rules: PublishedRule) -> PublishedDecision:
 def test_tiers_go_down_and_diagnoses_across_each_cell_with_its_rule() -> None:
     matrix = rule_matrix(decision())
     assert matrix is not None
-    assert matrix.columns[0] == "Own notes repeated"
+    assert matrix.columns[:2] == ("Own notes repeated", "Others’ notes")
     assert "Recorded abortion" in matrix.columns
     signs = ["".join(cell.sign if cell else " " for cell in row.cells) for row in matrix.rows]
-    assert signs == ["✓" * 7, "✓" * 7, "?" * 7, "✗" * 7, "✗" * 7, "✗" * 7]
+    assert signs == ["✓" * 8, "✓" * 8, "?✓" + "?" * 6, *["✗✓" + "✗" * 6] * 3]
     cell = matrix.rows[3].cells[matrix.columns.index("HIV")]
     assert cell is not None
     assert (cell.words, cell.anchor) == ("fails", "rule-disclosure-auroc_all-hiv-encounter")
@@ -59,6 +59,20 @@ def test_a_cell_of_several_rules_shows_the_worst_and_one_of_none_is_empty() -> N
     assert [cell and cell.anchor for cell in encounter.cells] == ["rule-b", None]
 
 
+def test_other_patients_text_is_a_column_and_either_arm_can_fail_it() -> None:
+    matrix = rule_matrix(
+        deciding(
+            rule("a", "pass"),
+            rule("b", "pass", metric="other_patient_fraction", arm="train"),
+            rule("c", "fail", metric="other_patient_fraction", arm="nontrain"),
+        )
+    )
+    assert matrix is not None
+    assert matrix.columns == ("Own notes repeated", "Others’ notes")
+    (row,) = matrix.rows
+    assert [(cell and cell.sign, cell and cell.anchor) for cell in row.cells] == [("✓", "rule-a"), ("✗", "rule-c")]
+
+
 def test_without_rules_of_a_tier_there_is_no_matrix() -> None:
     assert rule_matrix(None) is None
     assert rule_matrix(deciding(rule("disclosure/auroc_all", "inconclusive", tier=None))) is None
@@ -75,11 +89,12 @@ def test_rules_of_one_status_and_reason_are_one_group_failed_first() -> None:
         ("fail", 18, BETTER),
         ("fail", 3, BROKEN),
         ("inconclusive", 7, SHORT),
+        ("pass", 14, KEPT),
         ("pass", 12, NO_ADVANTAGE),
-        ("pass", 2, KEPT),
     ]
     assert [group.title for group in groups[:3]] == ["18 rules fail", "3 rules fail", "7 rules cannot be decided"]
     assert groups[0].where == "6 diagnoses · Appointment reminder, + chief complaint, + history"
+    assert groups[3].where.startswith("Own notes repeated and others’ notes · Public facts, + name")
     assert groups[2].where == "Own notes repeated and 6 diagnoses · + medications"
     assert {line.anchor for group in groups for line in group.rules} == set(rule_anchors(decision()))
     assert rule_groups(None) == []

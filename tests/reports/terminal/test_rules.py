@@ -27,8 +27,8 @@ def test_it_fits_100_columns_without_control_codes(name: str, basis: Basis) -> N
 
 def test_each_rule_is_a_line_with_its_figure_and_limit() -> None:
     lines = rules_text(decided(), basis="published").splitlines()
-    assert lines[0].startswith("verdict: fail (policy default): The model breaks 21 of the policy's 42 rules.")
-    assert sum(line.startswith(("fail ", "inconclusive ", "pass ")) for line in lines) == 42
+    assert lines[0].startswith("verdict: fail (policy default): The model breaks 21 of the policy's 54 rules.")
+    assert sum(line.startswith(("fail ", "inconclusive ", "pass ")) for line in lines) == 54
     own = next(line for line in lines if "Own notes" in line and "Appointment reminder" in line)
     assert own.split() == ["fail", "Appointment", "reminder", "Own", "notes", "repeated", "70%", "≤", "5%"]
     hiv = next(line for line in lines if " HIV " in line and "Appointment reminder" in line)
