@@ -18,15 +18,16 @@ from clinaudit.audit.console.streams import say
     # A browser opens a page of some tens of megabytes; so many with their notes are a few.
     default=500,
     show_default=True,
-    help="Generations on the page, those with the most patient-attributable text.",
+    help="Generations on the page, those with the most text of patients, own or others'.",
 )
 def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
     """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.
 
     The page is RUN/evidence/evidence.html, for those cleared to see the notes: it opens from the file, without a
-    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes, what the judge
-    read in it, and whether that is true. It can be searched, sorted and filtered, and each text has an address. CORPUS
-    is the one that RUN audited; `clinaudit purge` removes the page with the rest of the evidence.
+    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes, whose notes
+    hold what is another patient's, what the judge read in it, and whether that is true. It can be searched, sorted
+    and filtered, and each text has an address. CORPUS is the one that RUN audited; `clinaudit purge` removes the
+    page with the rest of the evidence.
 
     \b
     Example:

@@ -21,6 +21,7 @@ from clinaudit.reports.pages.evidence import (
     EvidencePage,
     GeneratedText,
     LeakedSpan,
+    OthersSpan,
     Reading,
     SourceNote,
     SpanKind,
@@ -67,8 +68,11 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations: the `limit` with most attributable tokens, then those with most diagnoses stated."""
+    """Return the generations: the `limit` with most text of patients, then those with most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
+    # Runs of older versions did not look for it.
+    is_measured = (run.evidence / "other_patients.parquet").is_file()
+    tables["other_patients"] = _by_generation(run, "other_patients") if is_measured else {}
     metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
@@ -77,7 +81,8 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     def rank(row: Row) -> tuple[int, int, str]:
         generation_id = row["generation_id"]
         read = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
-        return -metrics[generation_id]["attributable_tokens"], -read.count("positive"), generation_id
+        given = metrics[generation_id]["attributable_tokens"] + _others_tokens(metrics[generation_id])
+        return -given, -read.count("positive"), generation_id
 
     found = sorted(read_table(run.evidence, "generations"), key=rank)
     notes: dict[str, SourceNote] = {}
@@ -86,13 +91,15 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     for row in found[:limit]:
         generation_id = row["generation_id"]
         pieces = tables["regions"].get(generation_id, [])
-        sources = {piece["source_note_id"] for piece in pieces}
-        for note in corpus.notes_of(row["patient_id"]):
-            if note.note_id in sources and note.note_id not in read:
-                read[note.note_id] = reader.read(note.note_id, note.text)
-                visit = None if note.visit_date is None else note.visit_date.isoformat()
-                notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
+        others = tables["other_patients"].get(generation_id, [])
         patient_id = row["patient_id"]
+        sources = {piece["source_note_id"] for piece in (*pieces, *others)}
+        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)}:
+            for note in corpus.notes_of(owner):
+                if note.note_id in sources and note.note_id not in read:
+                    read[note.note_id] = reader.read(note.note_id, note.text)
+                    visit = None if note.visit_date is None else note.visit_date.isoformat()
+                    notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
         texts.append(
             GeneratedText(
                 generation_id=generation_id,
@@ -113,9 +120,27 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                     )
                     for judgement in tables["judgements"].get(generation_id, [])
                 ),
+                other_patient_tokens=_others_tokens(metrics[generation_id]),
+                others=tuple(map(_others_span, others)),
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+
+
+def _others_tokens(metrics: Row) -> int:
+    return metrics.get("other_patient_tokens") or 0
+
+
+def _others_span(row: Row) -> OthersSpan:
+    return OthersSpan(
+        start=row["char_start"],
+        end=row["char_end"],
+        note_start=row["note_char_start"],
+        note_end=row["note_char_end"],
+        note_id=row["source_note_id"],
+        owner=row["owner_patient_id"],
+        revealing_tokens=row["revealing_tokens"],
+    )
 
 
 def _by_generation(run: RunDirectory, name: str) -> dict[str, list[Row]]:

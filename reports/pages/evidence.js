@@ -37,6 +37,7 @@ const fits = (span) =>
   (!value("section") || span.section === value("section")) &&
   (!value("k") || (value("k") === "1") === isSpecific(span)) &&
   (!value("kind") || span.kind === value("kind"));
+const isOf = (span) => value("owner") === "any" || span.owner === value("owner").slice("of ".length);
 const spansWanted = () => value("section") || value("k") || value("kind");
 const reads = (reading) =>
   (!value("diagnosis") || reading.diagnosis === value("diagnosis")) &&
@@ -45,7 +46,8 @@ const reads = (reading) =>
 const readingsWanted = () => value("diagnosis") || value("read") || value("agreement");
 const holds = (item, words) => {
   if (!sought.has(item)) {
-    sought.set(item, [item.patient_id, item.generation_id, item.prompt, item.text].join("\n").toLowerCase());
+    const owners = item.others.map((span) => span.owner);
+    sought.set(item, [item.patient_id, item.generation_id, item.prompt, item.text, ...owners].join("\n").toLowerCase());
   }
   return sought.get(item).includes(words);
 };
@@ -54,11 +56,14 @@ const matches = (item) =>
   (!value("arm") || item.arm === value("arm")) &&
   (!readingsWanted() || item.readings.some(reads)) &&
   (!spansWanted() || item.spans.some(fits)) &&
+  (!value("owner") || item.others.some(isOf)) &&
   holds(item, value("search").trim().toLowerCase());
 const shareOf = (item) => (item.tokens ? item.attributable_tokens / item.tokens : 0);
+const othersShareOf = (item) => (item.tokens ? item.other_patient_tokens / item.tokens : 0);
 const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const orders = {
   share: (a, b) => shareOf(b) - shareOf(a),
+  others: (a, b) => othersShareOf(b) - othersShareOf(a),
   tier: (a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier) || shareOf(b) - shareOf(a),
   patient: (a, b) => compareTexts(a.patient_id, b.patient_id) || tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier),
 };
@@ -86,6 +91,8 @@ const describe = (span) =>
   `, masked K = ${span.masked_patient_count}` +
   `, in ${span.copy_forward_count} of the patient's notes` + (span.stitched ? ", stitched" : "") + (span.echo ? ", in the prompt" : "");
 const classes = (span) => span.kind + (isSpecific(span) ? "" : " shared") + (span.echo ? " echo" : "");
+const describeOthers = (span) =>
+  `text of patient ${span.owner}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
 const place = (text, words) => {
   const found = [];
   for (const word of words) {
@@ -148,6 +155,7 @@ const open = (item, box) => {
   prompt.append(make("summary", "", "The prompt"), asked);
   left.append(prompt);
   const marks = item.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
+  for (const span of item.others) marks.push({ start: span.start, end: span.end, cls: "others", title: describeOthers(span) });
   for (const reading of item.readings) {
     for (const found of place(item.text, reading.spans)) {
       marks.push({ ...found, cls: "quoted", title: `${data.diagnoses[reading.diagnosis]}: judge ${reading.judge}` });
@@ -169,10 +177,21 @@ const open = (item, box) => {
     label(text, `Source note ${id}`);
     right.append(text);
   }
+  for (const id of new Set(item.others.map((span) => span.note_id))) {
+    const note = data.notes[id];
+    const own = item.others.filter((span) => span.note_id === id);
+    const visit = note.visit_date ? `, ${note.visit_date}` : "";
+    right.append(make("h3", "", `Note ${id}${visit}, of another patient: ${own[0].owner}`));
+    const text = marked(note.text, own.map((span) => (
+      { start: span.note_start, end: span.note_end, cls: "others", title: describeOthers(span) })));
+    label(text, `Note ${id} of another patient, ${own[0].owner}`);
+    right.append(text);
+  }
   const list = make("ul", "spans");
   for (const span of item.spans) {
     if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.note_id}`));
   }
+  for (const span of item.others) list.append(make("li", "", `${describeOthers(span)}; note ${span.note_id}`));
   columns.append(left, right);
   box.append(steps(item, box));
   if (item.readings.length) box.append(readingsTable(item));
@@ -194,6 +213,10 @@ const card = (item) => {
     ` · ${tierTitles[item.tier]} · ${data.arms[item.arm] ?? item.arm}` +
       ` · ${share}% attributable (${item.attributable_tokens} of ${item.tokens} tokens) `,
   );
+  if (item.others.length) {
+    const owners = [...new Set(item.others.map((span) => span.owner))].join(", ");
+    head.append(make("span", "reading", `${Math.round(100 * othersShareOf(item))}% other patients' text: ${owners}`), " ");
+  }
   // What is said of nobody, or not at all, stands in the card.
   for (const reading of item.readings.filter((each) => each.agreement !== "open")) {
     head.append(make(
@@ -271,6 +294,7 @@ fill("tier", data.tiers);
 fill("arm", Object.entries(data.arms));
 fill("diagnosis", Object.entries(data.diagnoses));
 fill("read", data.reads);
+fill("owner", data.owners.map((owner) => [`of ${owner}`, owner]));
 fill("section", Object.entries(data.sections));
 // The search renders as it is typed: once more when it is left would take away the card that is clicked on.
 form.addEventListener("change", (event) => { if (event.target.id !== "search") render(); });

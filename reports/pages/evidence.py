@@ -57,6 +57,23 @@ class LeakedSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class OthersSpan:
+    """A run of text that stands in one other patient's notes; offsets in characters, half-open."""
+
+    #: In the generated text.
+    start: int
+    end: int
+    #: In the source note, with line ends as line feeds.
+    note_start: int
+    note_end: int
+    note_id: str
+    #: Whose text it is.
+    owner: str
+    #: Its tokens that count: the others are templated.
+    revealing_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class DiagnosisReading:
     """What the judge read in a text of one diagnosis, and whether the patient has it."""
 
@@ -90,6 +107,9 @@ class GeneratedText:
     attributable_tokens: int
     spans: tuple[LeakedSpan, ...]
     readings: tuple[DiagnosisReading, ...]
+    #: Generated tokens that are one other patient's.
+    other_patient_tokens: int = 0
+    others: tuple[OthersSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +145,7 @@ def render_evidence(page: EvidencePage) -> str:
         # A list: in the order of access, which no sorting of keys changes.
         "tiers": [[tier, f"{tier_number(tier)} {tier_title(tier)}"] for tier in tiers],
         "sections": _titles(span.section for text in page.texts for span in text.spans),
+        "owners": sorted({span.owner for text in page.texts for span in text.others}),
         "diagnoses": _titles(reading.diagnosis for text in page.texts for reading in text.readings),
     }
     return render_html(

@@ -7,7 +7,7 @@ import pytest
 
 from clinaudit.audit.publication.evidence_page import collect_evidence
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.pages.evidence import EvidencePage
 from clinaudit.templates.note import NoteReader
@@ -79,6 +79,42 @@ def test_every_text_is_a_row_and_the_limit_keeps_those_that_say_most(run: RunDir
     first = collect(run, corpus, limit=2)
     assert [text.generation_id for text in first.texts] == ["g2", "g1"]
     assert first.found == 4
+
+
+def test_other_patients_text_stands_with_its_owner_and_note(run: RunDirectory, corpus: Corpus) -> None:
+    metrics = run.evidence / "generation_metrics.parquet"
+    rows = [dict(row) for row in read_table(run.evidence, "generation_metrics")]
+    metrics.unlink()
+    # Nothing of g4 is its own patient's, and all but two tokens another's.
+    given = [{**row, "other_patient_tokens": 8 if row["generation_id"] == "g4" else 0} for row in rows]
+    write_table(run.evidence, "generation_metrics", given)
+    place = NOTE.index("a cough")
+    write_table(
+        run.evidence,
+        "other_patients",
+        [
+            {
+                "generation_id": "g4",
+                "token_start": 0,
+                "token_end": 8,
+                "char_start": 0,
+                "char_end": 20,
+                "text": "a cough of nine days",
+                "owner_patient_id": "p1",
+                "source_note_id": "note-p1",
+                "note_char_start": place,
+                "note_char_end": place + 20,
+                "revealing_tokens": 8,
+            }
+        ],
+    )
+    page = collect(run, corpus)
+    assert [text.generation_id for text in page.texts] == ["g2", "g4", "g1", "g3"]
+    (span,) = page.texts[1].others
+    assert (page.texts[1].patient_id, span.owner, page.texts[1].other_patient_tokens) == ("p2", "p1", 8)
+    (note,) = (note for note in page.notes if note.note_id == span.note_id)
+    assert note.text[span.note_start : span.note_end] == page.texts[1].text[span.start : span.end]
+    assert page.texts[0].others == ()
 
 
 def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: RunDirectory, corpus: Corpus) -> None:

@@ -17,6 +17,7 @@ from clinaudit.reports.pages.evidence import (
     EvidencePage,
     GeneratedText,
     LeakedSpan,
+    OthersSpan,
     Reading,
     SourceNote,
     render_evidence,
@@ -71,6 +72,8 @@ def page_of(text: str) -> str:
         attributable_tokens=30,
         spans=(span,),
         readings=(DiagnosisReading("hiv", "positive", False, (text,)),),
+        other_patient_tokens=10,
+        others=(OthersSpan(start=0, end=4, note_start=0, note_end=4, note_id=text, owner=text, revealing_tokens=10),),
     )
     return render_evidence(EvidencePage(texts=[written], notes=[SourceNote(text, None, text)], found=3))
 
@@ -83,6 +86,7 @@ def test_hostile_text_changes_nothing_but_the_data() -> None:
     data = json.loads(hostile.scripts[0])
     assert data["texts"][0]["text"] == HOSTILE
     assert data["notes"][HOSTILE]["text"] == HOSTILE
+    assert data["owners"] == [data["texts"][0]["others"][0]["owner"]] == [HOSTILE]
 
 
 def test_its_own_script_may_run_and_nothing_else_may_be_loaded() -> None:
@@ -103,7 +107,7 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     assert re.search(r"\.phi \{\s*position: sticky; top: 0;", page)
     assert re.search(r"@media print.*\.phi \{\s*display: table-header-group;", page, re.S)
     assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
-    assert "The 1 texts with the most patient-attributable text, of 3" in page
+    assert "The 1 texts with the most text of patients, own or others', of 3" in page
 
 
 @pytest.mark.parametrize(
