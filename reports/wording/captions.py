@@ -116,14 +116,13 @@ def others_text_sentences(results: PublishedResults) -> list[str]:
         )
     if "nontrain" in found:
         sentences.append(f"In answers about patients it never saw: {means['nontrain']}.")
-    for own in found.values():
-        if own.sampled_fraction is not None and own.chance is not None:
-            sampled, chance = (estimate_text(part.mean, share=True) for part in (own.sampled_fraction, own.chance))
-            sentences.append(
-                f"Among as many patients of either kind, text of one trained on makes up {sampled}, and of one never"
-                f" seen {chance}: so much is chance."
-            )
-            break
+    worse = max(results.memorization[tier].values(), key=_others_high).other_patients
+    if worse is not None and worse.sampled_fraction is not None and worse.chance is not None:
+        sampled, chance = (estimate_text(part.mean, share=True) for part in (worse.sampled_fraction, worse.chance))
+        sentences.append(
+            f"With as many patients of either kind to take from, text of one trained on makes up {sampled}, and"
+            f" of one never seen {chance}: so much is chance."
+        )
     return sentences
 
 

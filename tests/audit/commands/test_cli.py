@@ -143,7 +143,10 @@ def test_check_says_with_how_many_patients_a_policys_rules_can_be_decided(capsys
     # One patient of the 21 that the class 21 to 30 shows, of the 72 of whom nothing may be repeated; 47 show 20 a
     # group.
     assert re.search(r"Own notes repeated ≤ 5% +Appointment and chief complaint +21 +72 +1 +too few", out)
+    assert re.search(r"Others’ notes ≤ 5% +Appointment and chief complaint +21 +72 +1 +too few", out)
     assert re.search(r"Diagnoses ≤ 0.25 +HIV +47 +\d+ +\? +not known", out)
+    assert run(["check", str(corpus), "--policy", "strict"]) == 0
+    assert re.search(r"Others’ notes ≤ 1% +Appointment and chief complaint +21 +368 +1 ", capsys.readouterr().out)
     (corpus / "diagnoses.csv").write_text("patient_id,diagnosis,present\np,hiv,true\n")
     assert run(["check", str(corpus), "--policy", "default"]) == 0
     assert re.search(r"Diagnoses ≤ 0.25 +HIV +47 +\d+ +0 +too few", capsys.readouterr().out)
@@ -154,7 +157,10 @@ def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path) -> None:
     assert run(["policy", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["strict", "default", "research"]
-    assert all(re.search(r"\d+ rules: own text ≤ \d+%, AUROC excess ≤ 0\.\d+; for ", line) for line in lines)
+    assert all(
+        re.search(r"\d+ rules: own text ≤ \d+%, others’ text ≤ \d+%, AUROC excess ≤ 0\.\d+; for ", line)
+        for line in lines
+    )
     assert all(len(line) <= 100 for line in lines)
     for name in ("strict", "default", "research"):
         assert run(["policy", "show", name]) == 0
