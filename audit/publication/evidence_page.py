@@ -68,7 +68,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations: the `limit` with most text of patients, then those with most diagnoses stated."""
+    """Return the generations: the `limit` with most text of the patient's or others', then most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
     # Runs of older versions did not look for it.
     is_measured = (run.evidence / "other_patients.parquet").is_file()
@@ -78,11 +78,12 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
 
+    places = _places(metrics)
+
     def rank(row: Row) -> tuple[int, int, str]:
         generation_id = row["generation_id"]
         read = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
-        given = metrics[generation_id]["attributable_tokens"] + _others_tokens(metrics[generation_id])
-        return -given, -read.count("positive"), generation_id
+        return places.get(generation_id, len(metrics)), -read.count("positive"), generation_id
 
     found = sorted(read_table(run.evidence, "generations"), key=rank)
     notes: dict[str, SourceNote] = {}
@@ -125,6 +126,19 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+
+
+def _places(metrics: Mapping[str, Row]) -> dict[str, int]:
+    """Return the better of two places of each generation that has any: by own text, and by other patients'.
+
+    Own text is much, others' little of a text: by their sum, texts with the second would not be shown.
+    """
+    places: dict[str, int] = {}
+    for count in (lambda row: row["attributable_tokens"], _others_tokens):
+        having = sorted((-count(row), generation_id) for generation_id, row in metrics.items() if count(row))
+        for place, (_, generation_id) in enumerate(having):
+            places[generation_id] = min(place, places.get(generation_id, place))
+    return places
 
 
 def _others_tokens(metrics: Row) -> int:

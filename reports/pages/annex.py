@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinaudit.reports.figures.bars import BarFigure
-from clinaudit.reports.figures.memorization import copy_forward_figure, memorized_figure, shared_figure
+from clinaudit.reports.figures.memorization import (
+    copy_forward_figure,
+    memorized_figure,
+    others_text_figure,
+    shared_figure,
+)
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
@@ -36,6 +41,7 @@ from clinaudit.reports.tables.prompts import prompts_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
+from clinaudit.reports.wording.captions import others_fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,8 @@ def context(content: ReportContent) -> dict[str, object]:
 def _repeated_text(content: ReportContent) -> AnnexPart:
     results = content.results
     figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results)]
+    if not others_fail(results):
+        figures.insert(1, others_text_figure(results))
     return AnnexPart(
         "annex-repeated-text",
         "Repeated text in numbers",

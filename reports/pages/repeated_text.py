@@ -7,6 +7,7 @@ from clinaudit.reports.figures.groups import groups_figure
 from clinaudit.reports.figures.memorization import others_text_figure, own_text_figure, sections_figure
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.wording.captions import (
+    others_fail,
     others_text_sentences,
     own_text_sentences,
     shown_tier,
@@ -24,7 +25,8 @@ def context(content: ReportContent) -> dict[str, object]:
         "by_tier": own_text_figure(results),
         "sections": sections_figure(results),
         "groups": groups_figure(results),
-        "others": others_text_figure(results),
+        # Where it decides nothing, it stands in the annex.
+        "others": others_text_figure(results) if others_fail(results) else None,
         "others_sentences": others_text_sentences(results),
         "worst_patients": spread_sentence(spread),
     }

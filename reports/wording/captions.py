@@ -27,6 +27,8 @@ from clinaudit.reports.wording.numbers import (
     percent_text,
     range_text,
 )
+from clinaudit.reports.wording.rule_figures import is_of_others
+from clinaudit.reports.wording.verdict import failed_rules
 
 #: The kinds of memorized text by note section (the paper's Figure 4), in plain words.
 KIND_TITLES: Final[Mapping[SectionKind, str]] = {
@@ -99,6 +101,11 @@ def _others_high(summary: PublishedMemorization) -> float:
     return (mean.high if mean.value is None else mean.value) or 0.0
 
 
+def others_fail(results: PublishedResults) -> bool:
+    """Whether a rule on other patients' text failed."""
+    return any(map(is_of_others, failed_rules(results.decision)))
+
+
 def others_text_sentences(results: PublishedResults) -> list[str]:
     """Return how much of the text is somebody else's, in answers about either arm, and how much chance alone gives."""
     tier = others_tier(results)
@@ -120,8 +127,8 @@ def others_text_sentences(results: PublishedResults) -> list[str]:
     if worse is not None and worse.sampled_fraction is not None and worse.chance is not None:
         sampled, chance = (estimate_text(part.mean, share=True) for part in (worse.sampled_fraction, worse.chance))
         sentences.append(
-            f"With as many patients of either kind to take from, text of one trained on makes up {sampled}, and"
-            f" of one never seen {chance}: so much is chance."
+            f"Among as many patients of either kind {sampled} is one trained patient's, and {chance} one never-seen"
+            " patient's: so much is chance."
         )
     return sentences
 

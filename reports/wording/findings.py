@@ -131,8 +131,8 @@ def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None
     )
     text += "".join(f" Asked about patients {_ABOUT[other]}: {_at_most(of)}." for other, of in others)
     interval = interval_text(mean, share=True)
-    between = f"; 95% interval {interval}" if interval else ""
-    return KeyFigure(f"{_in_100(mean)} in 100 words†", text, f"† Tokens, on average over patients{between}.")
+    between = f", {interval}" if interval else ""
+    return KeyFigure(f"{_in_100(mean)} in 100 words†", text, f"† Likewise{between}.")
 
 
 def _others_mean(results: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:

@@ -101,7 +101,7 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     gotten: dict[str, list[str]] = {}
     for tier, words in (
         (first_tier(rule for rule in text if not is_of_others(rule)), "gets back that patient’s own clinical text"),
-        (first_tier(filter(is_of_others, text)), "gets pieces of other patients’ notes"),
+        (first_tier(filter(is_of_others, text)), _others_words(filter(is_of_others, text))),
         (first_told, f"learns whether the patient has {diagnoses}"),
     ):
         if tier is not None:
@@ -112,6 +112,11 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
+
+
+def _others_words(rules: Iterable[PublishedRule]) -> str:
+    unseen = {rule.arm for rule in rules} == {"nontrain"}
+    return f"gets pieces of other patients’ notes{' where it knows nothing of the one asked about' if unseen else ''}"
 
 
 def _in_turn(words: Sequence[str]) -> str:

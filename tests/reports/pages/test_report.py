@@ -120,6 +120,7 @@ def test_the_opening_gives_the_verdict_before_anything_else() -> None:
         "all-null": "? Cannot tell: the data do not show that this model keeps patients’ secrets",
         "empty": "– No verdict: no policy was applied",
         "pass": "✓ Pass: this model keeps every limit of the policy",
+        "others": "✗ Fail: this model puts other patients’ notes into its answers",
         "exact": "✗ Fail: this model recites patients’ notes and tells their diagnoses",
     }
 
@@ -128,9 +129,9 @@ def test_each_sign_of_the_matrix_says_its_word_and_leads_to_its_rule_past_the_ta
     page = page_of("full")
     signs = [attrs["aria-label"] for tag, attrs in page.tags if tag == "span" and attrs.get("role") == "img"]
     matrix = [word for word in signs if word in {"fails", "passes", "cannot tell"}]
-    assert (matrix.count("fails"), matrix.count("passes"), matrix.count("cannot tell")) == (21, 14, 7)
+    assert (matrix.count("fails"), matrix.count("passes"), matrix.count("cannot tell")) == (21, 20, 7)
     links = [link for link in page.all("a") if (link["href"] or "").startswith("#rule-")]
-    assert len(links) == 42
+    assert len(links) == 48
     assert {link.get("tabindex") for link in links} == {"-1"}
 
 
@@ -179,9 +180,19 @@ def test_failed_rules_are_open_and_first_passed_ones_folded() -> None:
     words = page_of("full").folded_words
     rules = words[words.index("One rule that fails") : words.index("For the institution", words.index("One rule that"))]
     assert rules.index("18 rules fail") < rules.index("3 rules fail") < rules.index("7 rules cannot be decided")
-    assert "14 passed" in rules
+    assert "26 passed" in rules
     assert "12 rules pass" not in rules
     assert "12 rules pass" in page_of("full").words
+
+
+@pytest.mark.parametrize(("variant", "part"), [("others", "Repeated text"), ("full", "Repeated text in numbers")])
+def test_the_chart_of_other_patients_text_stands_where_it_decides(variant: str, part: str) -> None:
+    words = page_of(variant).words
+    chart = words.index("How much of what it writes is another patient's own text")
+    heads = ("Repeated text", "Diagnoses", "Rules", "Repeated text in numbers")
+    before = {words.rindex(f"{head} ", 0, chart): head for head in heads if f"{head} " in words[:chart]}
+    assert before[max(before)] == part
+    assert words.count("How much of what it writes is another patient's own text") == 1
 
 
 def test_what_is_signed_is_prefilled() -> None:

@@ -32,8 +32,8 @@ def test_it_is_told_of_the_tier_where_it_is_most_with_limit_never_seen_and_chanc
     )
     assert second.startswith("In answers about patients it never saw: 12% (")
     assert chance == (
-        "With as many patients of either kind to take from, text of one trained on makes up 12%, and of one never seen"
-        " 0%: so much is chance."
+        "Among as many patients of either kind 12% is one trained patient's, and 0% one never-seen patient's: so much"
+        " is chance."
     )
 
 
@@ -44,7 +44,7 @@ def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
     told = others_text_sentences(results.model_copy(update={"memorization": by_tier}))
     assert told[0].startswith("For someone who knows public facts alone, 0% (")
     assert told[1].startswith("In answers about patients it never saw: 12% (")
-    assert "text of one trained on makes up 12%" in told[2]
+    assert "kind 12% is one trained patient's" in told[2]
 
 
 def test_alike_tiers_are_told_of_by_the_appointment_reminder() -> None:
@@ -66,7 +66,7 @@ def test_where_it_decides_it_stands_on_the_first_screen() -> None:
     assert "from the notes of one other patient, whom nobody asked about. Limit: 5 in 100." in figure.text
     assert "about a patient it was trained on" in figure.text
     assert "Asked about patients it never saw: at most" in figure.text
-    assert figure.footnote.startswith("† Tokens, on average over patients; 95% interval ")
+    assert figure.footnote.startswith("† Likewise, ")
 
 
 def test_where_answers_about_the_never_seen_alone_fail_these_are_told_of() -> None:
