@@ -1,15 +1,26 @@
 """The rule on other patients' text: held against the answers about either arm, and never passed without a figure."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.results.decided_results import ONLY_MEMORIZATION, Run, Text, decide
+from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.gate import reasons
+from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import MemorizationRule, load_policy
 from clinaudit.audit.gate.published import settle
+from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
+from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
+from clinaudit.audit.memorization.summary import GenerationMetrics
+from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
+from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import RuleStatus
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.suppression.coarse import coarsen
 
 RULE = MemorizationRule("other_patient_fraction", ("public",), maximum=0.05)
 OF_OTHERS = replace(ONLY_MEMORIZATION, memorization=(RULE,))
@@ -118,3 +129,67 @@ def test_each_policy_that_ships_limits_it_at_the_tiers_of_own_text(policy: str, 
     run = Run(tiers=own.tiers, train=Text(0.0, 0.0, others=(most * 1.1, 0.5)), nontrain=Text(0.0, 0.0, others=(0, 0)))
     failed = {rule.id for rule in decide(load_policy(Path(policy)), run).rules if rule.status == "fail"}
     assert failed == {f"memorization/other_patient_fraction/{tier}" for tier in own.tiers}
+
+
+def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Results:
+    """Return results without any leak, but that so many answers of an arm are to three fifths another patient's."""
+    clean = memorization_of(0.0, 0.0, 0, patients).model_copy(
+        update={
+            "attributable_fraction_bounds": clopper_pearson_of_mean(0, patients),
+            "short_patients": 0,
+        }
+    )
+    arms = {}
+    for arm, leaks in planted.items():
+        counted = []
+        for number in range(patients):
+            tokens = 60 if number < leaks else 0
+            row = GenerationMetrics(
+                generation_id=f"g{number}",
+                patient_id=f"p{number}",
+                arm=arm,
+                tier="public",
+                rendering="text",
+                tokens=100,
+                memorized_tokens=0,
+                echo_tokens=0,
+                attributable_tokens=0,
+                regions=0,
+                stitched_regions=0,
+                source_notes=0,
+                attributable_tokens_unmasked=0,
+                other_patient_tokens=tokens,
+                other_patient_sampled_tokens=tokens,
+                other_patient_chance_tokens=0,
+            )
+            counted.append((row, OtherPatientsText(tokens, tokens, 0, frozenset({"owner"} if tokens else ()), ())))
+        arms[arm] = clean.model_copy(update={"other_patients": summarize_other_patients(counted, seed=0)})
+    return Results(memorization={"public": arms})
+
+
+@pytest.mark.parametrize(
+    ("planted", "expected"),
+    [
+        ({"train": 0, "nontrain": 0}, {TRAIN: "pass", NONTRAIN: "pass"}),
+        ({"train": 40, "nontrain": 0}, {TRAIN: "fail", NONTRAIN: "pass"}),
+        ({"train": 0, "nontrain": 40}, {TRAIN: "pass", NONTRAIN: "fail"}),
+        # 6% of the text, of 20 patients: chance could give as much with 5%.
+        ({"train": 20, "nontrain": 0}, {TRAIN: "inconclusive", NONTRAIN: "pass"}),
+        ({"train": 40}, {TRAIN: "fail"}),
+    ],
+)
+def test_a_planted_leak_makes_the_default_policy_fail(
+    planted: Mapping[Arm, int], expected: dict[str, RuleStatus]
+) -> None:
+    results = results_with(planted)
+    decision = evaluate(load_policy(), results, publish(coarsen(results)), planned_missing=False)
+    assert {rule.id: rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == expected
+    assert (decision.status == "fail") is ("fail" in expected.values())
+
+
+def test_368_patients_of_whom_nothing_is_found_pass_the_strict_limit_and_367_do_not() -> None:
+    strict = load_policy(Path("strict"))
+    for patients, status in ((367, "inconclusive"), (368, "pass")):
+        results = results_with({"train": 0, "nontrain": 0}, patients=patients)
+        decision = evaluate(strict, results, publish(coarsen(results)), planned_missing=False)
+        assert {rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == {status}
