@@ -14,7 +14,7 @@ from clinaudit.audit.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import display_words
 
@@ -113,7 +113,7 @@ def _asked_arms(rule: MemorizationRule, published: PublishedResults, rendering: 
     if rule.metric not in OF_EITHER_ARM:
         return [None]
     by_tier = view_rendering(published, rendering).memorization.values()
-    return ["train", *(["nontrain"] if any("nontrain" in arms for arms in by_tier) else [])]
+    return list(ARMS) if any("nontrain" in arms for arms in by_tier) else ["train"]
 
 
 def _id(parts: Sequence[str], rendering: str | None) -> str:
