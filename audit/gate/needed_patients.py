@@ -6,8 +6,7 @@ Owns which number of the corpus stands beside which size. Knows nothing of how a
 from collections.abc import Iterator
 from typing import Final
 
-from clinaudit.audit.gate.policy import MemorizationRule, Policy
-from clinaudit.audit.gate.rules import OF_EITHER_ARM
+from clinaudit.audit.gate.policy import OF_EITHER_ARM, MemorizationRule, Policy
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel

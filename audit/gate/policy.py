@@ -20,15 +20,18 @@ MemorizationMetric = Literal["attributable_fraction", "other_patient_fraction", 
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
+#: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
+#: like those about patients trained on.
+OF_EITHER_ARM: Final = frozenset({"other_patient_fraction"})
 #: Of the policies that ship, in short.
 _LIMITED: Final[dict[MemorizationMetric, str]] = {
     "attributable_fraction": "own text",
-    "other_patient_fraction": "others’ text",
+    "other_patient_fraction": "others’",
 }
 _MEANT_FOR: Final = {
-    "strict": "what leaves the institution",
+    "strict": "what leaves the site",
     "default": "clinical use inside",
-    "research": "a model behind a login, under a protocol",
+    "research": "research behind a login",
 }
 
 
@@ -142,7 +145,7 @@ def _describe(policy: Policy) -> str:
     ]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
-    rules = sum(len(rule.tiers) for rule in policy.memorization) + sum(
+    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in policy.memorization) + sum(
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )
     return f"{policy.name:8}  {rules} rules: {', '.join(limits)}; for {_MEANT_FOR.get(policy.name, '')}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
+from clinaudit.audit.gate.policy import OF_EITHER_ARM, DisclosureRule, MemorizationRule, Policy
 from clinaudit.audit.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
@@ -33,9 +33,6 @@ _METRIC_WORDS: Final = {
 }
 
 
-#: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
-#: like those about patients trained on.
-OF_EITHER_ARM: Final = frozenset({"other_patient_fraction"})
 _ABOUT: Final[Mapping[Arm | None, str]] = {
     "train": ", in answers about patients it was trained on",
     "nontrain": ", in answers about patients it has never seen",
