@@ -66,6 +66,7 @@ def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
         "diagnosis_spans",
         "symptom_spans",
         "medication_spans",
+        "evidence_spans",
     ]
 
 
