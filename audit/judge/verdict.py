@@ -179,7 +179,7 @@ def from_row(row: Mapping[str, object]) -> Judgement:
         verdict = Verdict(mentioned, status, **{kind: _texts(row[kind]) for kind in SPAN_FIELDS})
     answers = _texts(row["answers"])
     if not set(answers) <= set(get_args(Outcome)):
-        raise ValueError("answers hold what is no verdict")
+        raise ValueError("answers hold what is not a verdict")
     return Judgement(verdict, judge, attempts, reason, cast("tuple[Outcome, ...]", answers))
 
 

@@ -113,7 +113,7 @@ def _write(
                 tables["regions"].append({**place, **rest, **ones})
                 tables["near_verbatim"].append(place)
             is_stated = patient in stated and tier == "encounter"
-            spans = {**dict.fromkeys(SPAN_FIELDS, []), "diagnosis_spans": ["t"] if is_stated else []}
+            spans = {**{kind: [] for kind in SPAN_FIELDS}, "diagnosis_spans": ["t"] if is_stated else []}
             verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
             tables["judgements"].append(
                 {
