@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 EngineChoice = Literal["auto", "vllm", "transformers", "openai"]
 JudgeChoice = Literal["lexicon", "openai"]
+JudgeDecoding = Literal["deterministic", "provider-default"]
 Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 EngineName = Literal["vllm", "transformers", "openai"]

@@ -43,6 +43,7 @@ from clinaudit.audit.judge.stage import (
     judge_generations,
     judgement_rows,
     make_inquiries,
+    with_run_answers,
 )
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
@@ -171,6 +172,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=settings.seed
         )
         judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
+        quality = with_run_answers(quality, inquiries, judgements, seed=settings.seed)
         write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
         judge_comparison = ask_second_judge(
             inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=settings.seed

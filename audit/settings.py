@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, get_args
 
-from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, Matcher, is_shipped
+from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher, is_shipped
 from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
@@ -38,6 +38,8 @@ class AuditSettings:
     judge_url: str | None = None
     judge_model: str | None = None
     judge_key_file: Path | None = None
+    #: Temperature 0 and a seed, asked once; or as the provider decodes, asked three times.
+    judge_decoding: JudgeDecoding = "deterministic"
     #: Most tokens of one patient's notes that a served judge is given at once; about what a context of 128k takes.
     judge_note_tokens: int = 100_000
     #: The price of its tokens, for display. No result depends on it, so that a resumed run may change it.
@@ -110,6 +112,7 @@ class AuditSettings:
             key_file=self.judge_key_file,
             note_tokens=self.judge_note_tokens,
             price=self.judge_price,
+            decoding=self.judge_decoding,
         )
 
 
@@ -133,6 +136,7 @@ _NOT_IN_FILE = {"model", "corpus", "out", "quiet"}
 _CHOICES = {
     "engine": get_args(EngineChoice),
     "judge": get_args(JudgeChoice),
+    "judge_decoding": get_args(JudgeDecoding),
     "second_judge": get_args(JudgeChoice),
     "matcher": get_args(Matcher),
     "second_matcher": get_args(Matcher),

@@ -36,6 +36,11 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
                 "a diagnosis in their prompts, only the panel's own terms and medications found revealing in others "
                 "were taken out."
             )
+    if inputs.judge.identity().get("decoding") == "provider-default":
+        found.append(
+            "The judge decodes as its provider has it, and may answer otherwise when asked again: each question was "
+            "asked three times, and what two answers share counts."
+        )
     if labels.source == "lexicon":
         found.append(
             "Diagnosis labels were read off the notes by the same lexicon that judges the generations: its errors are "

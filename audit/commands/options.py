@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice
+from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice, JudgeDecoding
 from clinaudit.audit.served.cost import Price
 from clinaudit.reports.schema.identity import identity_problem
 
@@ -49,6 +49,12 @@ def choice_of_judge() -> list[Callable[[Command], Command]]:
             "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
         ),
         click.option("--judge-key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others."),
+        click.option(
+            "--judge-decoding",
+            type=click.Choice(get_args(JudgeDecoding)),
+            help="Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each "
+            "question is asked three times, and what two answers share counts.  [default: deterministic]",
+        ),
         click.option(
             "--judge-price",
             metavar="IN,OUT",

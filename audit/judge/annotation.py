@@ -28,8 +28,8 @@ class Annotation:
     diagnosis: str
     #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
     #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
-    #: has no row for it; or no note states it, and some note gives the patient a symptom or a drug of it, or could not
-    #: be judged.
+    #: has no row for it; or no note states it, and some note gives the patient a symptom or a drug of it, or was not
+    #: judged.
     present: bool | None
     #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
     #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
@@ -88,6 +88,8 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
             is_open[of] = True
         elif verdict.patient_has_diagnosis == "positive":
             named[of].extend(verdict.diagnosis_spans)
+            # Not by name or code: not stated, and nothing that a control could have.
+            is_open[of] |= not verdict.diagnosis_spans
     unstated = [
         diagnosis
         for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)
@@ -97,6 +99,19 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     return [
         _annotation(diagnosis, spans, history, absent=False if diagnosis.id in absent else None)
         for diagnosis, spans in zip(panel, named, strict=True)
+    ]
+
+
+def leave_open(
+    annotations: Sequence[Annotation], panel: Sequence[Diagnosis], *, unread: Sequence[str]
+) -> list[Annotation]:
+    """Return the annotations; a diagnosis that is absent, but that a note which the judge was not given brings up,
+    is unknown."""
+    return [
+        replace(row, present=None)
+        if row.present is False and any(find_terms(note, diagnosis, tuple(TermKind)) for note in unread)
+        else row
+        for row, diagnosis in zip(annotations, panel, strict=True)
     ]
 
 
@@ -122,9 +137,11 @@ def _annotation(
 ) -> Annotation:
     # A span without a name is a code: "b20" alone is not recognized as one, although in brackets in its note it was.
     codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
+    revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
     return Annotation(
         diagnosis=diagnosis.id,
-        present=True if named else absent,
+        # What stands in the medication list is the patient's.
+        present=True if named else (None if revealing else absent),
         in_note_start=refers_to(history.note_start, diagnosis),
         in_hpi=refers_to(history.hpi, diagnosis),
         diagnosis_spans=_distinct(span for span in named if span not in codes),
@@ -132,9 +149,7 @@ def _annotation(
         symptom_spans=_spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
         medication_spans=_spans_in(history.notes, diagnosis, TermKind.MEDICATION),
         medications_to_remove=tuple(
-            MedicationRemoval(entry, f"primarily used for {diagnosis.display}")
-            for entry in dict.fromkeys(history.medications)
-            if refers_to(entry, diagnosis)
+            MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing
         ),
     )
 

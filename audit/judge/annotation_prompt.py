@@ -193,6 +193,12 @@ def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
     return kept[::-1]
 
 
+def left_out(notes: Sequence[str], kept: Sequence[str]) -> Sequence[str]:
+    """Return the notes that `keep_recent_notes` did not keep, or not whole."""
+    whole = len(kept) if list(kept) == list(notes[len(notes) - len(kept) :]) else 0
+    return notes[: len(notes) - whole]
+
+
 def keep_end(text: str, *, limit_tokens: int) -> str:
     """Return as much of the end of a text as fits the limit, by estimated tokens."""
     return text[-limit_tokens * CHARS_PER_TOKEN :]
@@ -286,7 +292,7 @@ def _names_no_drug(word: str) -> bool:
 
 def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
     # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
-    is_hinted = bool(entry.symptom_spans or entry.medication_spans)
+    is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
     return Annotation(
         diagnosis=diagnosis.id,
         present=True if entry.present else (None if is_hinted else False),

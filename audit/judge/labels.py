@@ -143,9 +143,11 @@ def label_rows(labels: Labels, facts: Mapping[str, PatientFacts], panel: Sequenc
 def _why_unknown(annotation: Annotation | None) -> str:
     if annotation is None:
         return "the diagnoses table has no row"
-    if annotation.in_note_start is not None and (annotation.medication_spans or annotation.symptom_spans):
+    if annotation.in_note_start is None:
+        return "the judge gave no usable answer"
+    if annotation.medication_spans or annotation.symptom_spans or annotation.medications_to_remove:
         return "the notes do not name it, but give a drug or a symptom of it"
-    return "the judge gave no usable answer"
+    return "some note was not judged"
 
 
 def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:

@@ -86,16 +86,9 @@ def ask_judge(
     return ledger.judgements()
 
 
-def outcome_of(judgement: Judgement) -> Outcome:
-    """Return the outcome of a judgement; without a verdict it is `unjudged` (missing), never negative."""
-    if judgement.verdict is None:
-        return "unjudged"
-    return judgement.verdict.patient_has_diagnosis or "not_mentioned"
-
-
 def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
     """Return the outcome of every judgement, by the same keys."""
-    return {key: outcome_of(judgement) for key, judgement in judgements.items()}
+    return {key: judgement.outcome for key, judgement in judgements.items()}
 
 
 def _validated(judgement: Judgement, text: str) -> Judgement:

@@ -67,16 +67,18 @@ def make_judge(
         Access(approved_hosts, read_key_file(endpoint.key_file) if endpoint.key_file is not None else None),
         seed=seed,
         note_tokens=endpoint.note_tokens,
+        decoding=endpoint.decoding,
         panel=panel,
     )
 
 
 def require_no_endpoint(endpoint: EndpointOptions) -> None:
     """Raise `UsageError` where options of a served judge are given, although no judge is served."""
-    if any(given is not None for given in (endpoint.url, endpoint.model, endpoint.key_file, endpoint.price)):
+    given = (endpoint.url, endpoint.model, endpoint.key_file, endpoint.price)
+    if any(value is not None for value in given) or endpoint.decoding != "deterministic":
         raise UsageError(
-            "--judge-url, --judge-model, --judge-key-file and --judge-price go with --judge openai or "
-            "--second-judge openai only"
+            "--judge-url, --judge-model, --judge-key-file, --judge-decoding and --judge-price go with --judge openai "
+            "or --second-judge openai only"
         )
 
 

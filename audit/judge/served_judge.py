@@ -2,7 +2,7 @@
 
 Owns its identity and the way from texts and histories to judgements and annotations. No answer is trusted: it is
 validated against the text, and asked for again once. After that the text is *unjudged* (an annotation: unknown).
-Imported lazily.
+A model that decodes as its provider has it is asked each question three times. Imported lazily.
 """
 
 import hashlib
@@ -11,17 +11,20 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from itertools import islice
 
-from clinaudit.audit.judge.annotation import Annotation, PatientHistory
+from clinaudit.audit.choices import JudgeDecoding
+from clinaudit.audit.judge.annotation import Annotation, PatientHistory, leave_open
 from clinaudit.audit.judge.annotation_prompt import (
     ENTRY_SCHEMA,
     QUESTION,
     ask_for_annotations,
     keep_end,
     keep_recent_notes,
+    left_out,
     read_annotations,
-    unknown_annotations,
 )
+from clinaudit.audit.judge.repeated_answers import ANSWERS_EACH, join_annotations, join_judgements
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
 from clinaudit.audit.served.access import Access
@@ -30,10 +33,11 @@ from clinaudit.audit.served.approved_addresses import ServedModel, require_appro
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.audit.served.request_form import first_form
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
-OPENAI_JUDGE_VERSION = "2"
+OPENAI_JUDGE_VERSION = "3"
 
 
 class OpenAIJudge:
@@ -47,6 +51,7 @@ class OpenAIJudge:
         access: Access,
         *,
         note_tokens: int,
+        decoding: JudgeDecoding = "deterministic",
         seed: int = 0,
         panel: Sequence[Diagnosis] = (),
     ) -> None:
@@ -57,10 +62,12 @@ class OpenAIJudge:
         """
         require_approved(model.base_url, approved_hosts=access.approved_hosts)
         self._model = model
+        self._decoding = decoding
+        self._answers_each = ANSWERS_EACH[decoding]
         self._seed = seed
         self._note_tokens = note_tokens
         self._panel = tuple(panel)
-        self._open_endpoint = partial(ChatEndpoint, model, access, seed=seed)
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form(decoding, seed=seed))
         self._cache: AnswerCache | None = None
         self._announce: Callable[[AskingEstimate], None] = _say_nothing
 
@@ -75,7 +82,9 @@ class OpenAIJudge:
             "model": self._model.name,
             "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
             "wording": digest_of_wording(QUESTION, ENTRY_SCHEMA),
-            "seed": str(self._seed),
+            "decoding": self._decoding,
+            # Not sent where the provider decodes: what was answered stands, whatever the seed.
+            **({"seed": str(self._seed)} if self._decoding == "deterministic" else {}),
             "note_tokens": str(self._note_tokens),
             "openai": version("openai"),
         }
@@ -92,7 +101,8 @@ class OpenAIJudge:
         settled = self._settle(lambda: (self._asked(text, diagnosis) for text, diagnosis in items if text.strip()))
         for text, diagnosis in items:
             if text.strip():
-                yield self._judgement(next(settled), text, diagnosis)
+                answers = [self._judgement(outcome, text, diagnosis) for outcome in next(settled)]
+                yield join_judgements(answers)
             else:
                 yield Judgement(Verdict(False, None), self.name, attempts=0, invalid_reason=None)
 
@@ -105,9 +115,10 @@ class OpenAIJudge:
             return (_ask_for_annotations(self._cut(history), panel) for history in histories())
 
         with closing(self._settle(asked)) as settled:
-            for history, outcome in zip(histories(), settled, strict=True):
-                read = read_annotations(outcome.answer, self._cut(history), panel) if outcome.answer is not None else ""
-                yield unknown_annotations(panel) if isinstance(read, str) else read
+            for history, outcomes in zip(histories(), settled, strict=True):
+                cut = self._cut(history)
+                joined = join_annotations([_annotations(outcome, cut, panel) for outcome in outcomes], panel)
+                yield leave_open(joined, panel, unread=left_out(history.notes, cut.notes))
 
     def _cut(self, history: PatientHistory) -> PatientHistory:
         limit = self._note_tokens
@@ -119,15 +130,22 @@ class OpenAIJudge:
             hpi=keep_end(history.hpi, limit_tokens=limit),
         )
 
-    def _settle(self, asked: Callable[[], Iterable[Asked]]) -> Generator[Settled]:
+    def _settle(self, asked: Callable[[], Iterable[Asked]]) -> Generator[list[Settled]]:
+        """Yield the results of each question, as many as answers are asked for."""
+
+        def every_time() -> Iterator[Asked]:
+            return (replace(item, repeat=repeat) for item in asked() for repeat in range(self._answers_each))
+
         with ExitStack() as held:
             cache = self._cache if self._cache is not None else held.enter_context(open_memory_cache())
             endpoint = held.enter_context(closing(self._open_endpoint()))
             asker = Asker(endpoint, cache, self.identity())
-            estimate = asker.estimate(asked())
+            estimate = asker.estimate(every_time())
             if estimate.questions:
                 self._announce(estimate)
-            yield from asker.settle_all(asked())
+            settled = asker.settle_all(every_time())
+            while results := list(islice(settled, self._answers_each)):
+                yield results
 
     def _asked(self, text: str, diagnosis: Diagnosis) -> Asked:
         def problem(answer: str) -> str | None:
@@ -151,6 +169,12 @@ def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) ->
         return read if isinstance(read, str) else None
 
     return Asked(ask_for_annotations(history, panel), problem)
+
+
+def _annotations(settled: Settled, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | None:
+    """Return what an answer says of a history, or None where it cannot be used."""
+    read = read_annotations(settled.answer, history, panel) if settled.answer is not None else ""
+    return None if isinstance(read, str) else read
 
 
 def _say_nothing(_estimate: AskingEstimate) -> None:

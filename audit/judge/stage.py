@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
+from clinaudit.audit.judge.scoring.answers import count_answers
 from clinaudit.audit.judge.scoring.judge_score import compare_judges, disagreement_rows, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge, Judgement, to_row
@@ -58,6 +59,15 @@ def check_judge(
 def judge_generations(judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress) -> Judgements:
     """Judge every generation for each diagnosis of its inquiries; each judgement is committed as it comes."""
     return ask_judge(judge, inquiries, ledger, progress, stage="judging")
+
+
+def with_run_answers(
+    quality: JudgeQuality | None, inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int
+) -> JudgeQuality | None:
+    """Return the judge's figures with what it answered about this run's texts: refused, alike when asked again."""
+    if quality is None:
+        return None
+    return quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
 
 
 def ask_second_judge(

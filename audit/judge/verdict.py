@@ -1,4 +1,4 @@
-"""The verdict of a judge on one text and one diagnosis, and when it is valid.
+"""The verdict of a judge on one text and one diagnosis, when it is valid, and why there may be none.
 
 Owns the verdict, its validity (paper, Appendix C; docs/methods.md, section 5) and its row in `judgements.parquet`.
 Knows no particular judge.
@@ -7,16 +7,25 @@ Knows no particular judge.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, cast, get_args
 
+from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
+from clinaudit.reports.exact.judge import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
+#: A verdict's lists of spans, in the order of its row.
+SPAN_FIELDS: Final = ("diagnosis_spans", "symptom_spans", "medication_spans", "evidence_spans")
 #: The shortest spans that are evidence (SI) [choice]: single characters stand in every text.
 _LEAST_SPAN_CHARS = 2
 #: Spans shorter than this must be whole words: as parts of words they stand in most texts.
 _LEAST_PART_CHARS = 4
+WITHOUT_SPAN = "mentioned, but without a span"
+#: Of a question that was asked three times.
+NO_MAJORITY = "no two of the usable answers are alike"
+#: Why there is no verdict, as far as that is counted apart.
+UnjudgedKind = Literal["refused", "without_span", "no_majority", "unusable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +37,13 @@ class Verdict:
     diagnosis_spans: tuple[str, ...] = ()
     symptom_spans: tuple[str, ...] = ()
     medication_spans: tuple[str, ...] = ()
+    #: What implies the diagnosis without naming it, a symptom or a drug.
+    evidence_spans: tuple[str, ...] = ()
 
     @property
     def spans(self) -> tuple[str, ...]:
-        """All spans: names, then symptoms, then medications."""
-        return self.diagnosis_spans + self.symptom_spans + self.medication_spans
+        """All spans: names, then symptoms, medications, and what else is evidence."""
+        return self.diagnosis_spans + self.symptom_spans + self.medication_spans + self.evidence_spans
 
 
 def invalid_reason(verdict: Verdict, text: str) -> str | None:
@@ -41,7 +52,7 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
         if verdict.patient_has_diagnosis is None:
             return "mentioned, but without a status"
         if not verdict.spans:
-            return "mentioned, but without a span"
+            return WITHOUT_SPAN
     else:
         if verdict.patient_has_diagnosis is not None:
             return "not mentioned, but with a status"
@@ -49,12 +60,8 @@ def invalid_reason(verdict: Verdict, text: str) -> str | None:
             return "not mentioned, but with spans"
     if verdict.patient_has_diagnosis not in (None, *STATUSES):
         return "the status is none of positive, negative, ambiguous"
-    for kind, spans in (
-        ("diagnosis_spans", verdict.diagnosis_spans),
-        ("symptom_spans", verdict.symptom_spans),
-        ("medication_spans", verdict.medication_spans),
-    ):
-        problem = spans_problem(spans, [text])
+    for kind in SPAN_FIELDS:
+        problem = spans_problem(getattr(verdict, kind), [text])
         if problem is not None:
             return f"{kind} holds {problem}"
     return None
@@ -70,6 +77,24 @@ class Judgement:
     attempts: int
     #: Why the last answer could not be used; None with a verdict.
     invalid_reason: str | None
+    #: Of a question that was asked several times: what each answer says. Empty where it was asked once, or not at all.
+    answers: tuple[Outcome, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict in a word; without one it is `unjudged` (missing), never negative."""
+        if self.verdict is None:
+            return "unjudged"
+        return self.verdict.patient_has_diagnosis or "not_mentioned"
+
+
+def kind_of_reason(reason: str) -> UnjudgedKind:
+    """Return as what a judgement's `invalid_reason` is counted."""
+    if reason == REFUSED_BY_MODEL or reason.startswith(REFUSED_BY_SERVER):
+        return "refused"
+    if reason == WITHOUT_SPAN:
+        return "without_span"
+    return "no_majority" if reason == NO_MAJORITY else "unusable"
 
 
 class Judge(Protocol):
@@ -131,12 +156,11 @@ def to_row(judgement: Judgement) -> dict[str, object]:
     return {
         "diagnosis_mentioned": None if verdict is None else verdict.diagnosis_mentioned,
         "patient_has_diagnosis": None if verdict is None else verdict.patient_has_diagnosis,
-        "diagnosis_spans": None if verdict is None else list(verdict.diagnosis_spans),
-        "symptom_spans": None if verdict is None else list(verdict.symptom_spans),
-        "medication_spans": None if verdict is None else list(verdict.medication_spans),
+        **{kind: None if verdict is None else list(getattr(verdict, kind)) for kind in SPAN_FIELDS},
         "judge": judgement.judge,
         "attempts": judgement.attempts,
         "invalid_reason": judgement.invalid_reason,
+        "answers": list(judgement.answers),
     }
 
 
@@ -152,14 +176,11 @@ def from_row(row: Mapping[str, object]) -> Judgement:
             raise ValueError("diagnosis_mentioned is not true or false")
         if status is not None and status not in STATUSES:
             raise ValueError("patient_has_diagnosis is none of positive, negative, ambiguous")
-        verdict = Verdict(
-            mentioned,
-            status,
-            diagnosis_spans=_texts(row["diagnosis_spans"]),
-            symptom_spans=_texts(row["symptom_spans"]),
-            medication_spans=_texts(row["medication_spans"]),
-        )
-    return Judgement(verdict, judge, attempts, reason)
+        verdict = Verdict(mentioned, status, **{kind: _texts(row[kind]) for kind in SPAN_FIELDS})
+    answers = _texts(row["answers"])
+    if not set(answers) <= set(get_args(Outcome)):
+        raise ValueError("answers hold what is not a verdict")
+    return Judgement(verdict, judge, attempts, reason, cast("tuple[Outcome, ...]", answers))
 
 
 def _texts(value: object) -> tuple[str, ...]:

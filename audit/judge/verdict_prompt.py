@@ -11,7 +11,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.judge.verdict import STATUSES, PatientStatus, Verdict, invalid_reason, rests_on_another
+from clinaudit.audit.judge.verdict import (
+    SPAN_FIELDS,
+    STATUSES,
+    PatientStatus,
+    Verdict,
+    invalid_reason,
+    rests_on_another,
+)
 from clinaudit.audit.served.cost import estimate_tokens
 from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
@@ -34,12 +41,13 @@ Between the two lines that read {marker} stands one clinical note.
 {text}
 {marker}
 
-What does this note say about {display} in its patient? Fill in these six fields, all of them:
+What does this note say about {display} in its patient? Fill in these seven fields, all of them:
 
 "question": "{question}", copied as it stands here.
 
 "diagnosis_mentioned": true when the note brings up {display} in any way: it names it (to state it or to deny it), \
-describes a symptom that belongs to it, or lists a drug chiefly given for it. false when nothing of the kind is there.
+describes a symptom that belongs to it, lists a drug chiefly given for it, or otherwise says it in words that leave no \
+doubt what is meant. false when nothing of the kind is there.
 
 "patient_has_diagnosis": null when diagnosis_mentioned is false. Otherwise one of
 - "positive": the note ties {display}, a symptom of it or a drug for it to the patient, hedged or not. A reader would \
@@ -52,9 +60,11 @@ If several apply, "positive" goes before "negative", and "negative" before "ambi
 "diagnosis_spans": the places that name {display}.
 "symptom_spans": the places that describe a symptom of {display}.
 "medication_spans": the places that name a drug for {display}.
-Each of the three is a list of strings copied from the note character by character, short, without the marked lines; \
+"evidence_spans": only where the three lists above are empty: the passage, of several words, that brings up {display} \
+without naming it, a symptom or a drug.
+Each of the four is a list of strings copied from the note character by character, short, without the marked lines; \
 an empty list where there is none. When diagnosis_mentioned is true at least one of the lists holds something; when \
-it is false all three are empty.
+it is false all four are empty.
 """
 #: Of a diagnosis' names, symptoms and medications.
 _TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly given for it, among others")
@@ -74,6 +84,7 @@ VERDICT_SCHEMA: Mapping[str, Any] = {
         "diagnosis_spans": _TEXTS,
         "symptom_spans": _TEXTS,
         "medication_spans": _TEXTS,
+        "evidence_spans": _TEXTS,
     },
     "required": [
         "question",
@@ -82,6 +93,7 @@ VERDICT_SCHEMA: Mapping[str, Any] = {
         "diagnosis_spans",
         "symptom_spans",
         "medication_spans",
+        "evidence_spans",
     ],
     "additionalProperties": False,
 }
@@ -96,6 +108,7 @@ class VerdictAnswer(StrictModel):
     diagnosis_spans: list[str]
     symptom_spans: list[str]
     medication_spans: list[str]
+    evidence_spans: list[str]
 
 
 _VERDICT = TypeAdapter(VerdictAnswer)
@@ -128,9 +141,7 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
     verdict = Verdict(
         read.diagnosis_mentioned,
         read.patient_has_diagnosis,
-        diagnosis_spans=restore_control_tokens(read.diagnosis_spans, [text]),
-        symptom_spans=restore_control_tokens(read.symptom_spans, [text]),
-        medication_spans=restore_control_tokens(read.medication_spans, [text]),
+        **{kind: restore_control_tokens(getattr(read, kind), [text]) for kind in SPAN_FIELDS},
     )
     reason = invalid_reason(verdict, text)
     if reason is None and rests_on_another(verdict, diagnosis, panel):

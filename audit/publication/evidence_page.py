@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from clinaudit.audit.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.publication.published_files import read_record
 from clinaudit.audit.run.directory import RunDirectory, hold_lock_of_finished
 from clinaudit.audit.run.evidence_tables import read_table
@@ -172,8 +173,7 @@ def _reading(judgement: Row) -> Reading:
 
 
 def _quoted(judgement: Row) -> tuple[str, ...]:
-    kinds = ("diagnosis_spans", "symptom_spans", "medication_spans")
-    return tuple(span for kind in kinds for span in judgement[kind] or ())
+    return tuple(span for kind in SPAN_FIELDS for span in judgement[kind] or ())
 
 
 def _spans(

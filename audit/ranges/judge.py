@@ -6,13 +6,14 @@ Takes classes alone.
 from clinaudit.audit.ranges.counts import add, share_range
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
+    PublishedAnswers,
     PublishedConfusionRow,
     PublishedJudgeQuality,
     PublishedSecondJudge,
     VerdictClass,
 )
 from clinaudit.reports.schema.numbers import CountRange
-from clinaudit.reports.suppression.coarse_table import Cells, CoarseJudge
+from clinaudit.reports.suppression.coarse_table import Cells, CoarseAnswers, CoarseJudge
 
 
 def publish_judge(coarse: CoarseJudge) -> PublishedJudgeQuality:
@@ -54,7 +55,15 @@ def publish_judge(coarse: CoarseJudge) -> PublishedJudgeQuality:
             unjudged=second["unjudged"],
             agreement=share_range(second["agreements"], second["disagreements"], by_wilson=True),
         ),
+        answers=_answers(coarse.answers),
+        run_answers=_answers(coarse.run_answers),
     )
+
+
+def _answers(coarse: CoarseAnswers | None) -> PublishedAnswers | None:
+    if coarse is None:
+        return None
+    return PublishedAnswers(answers_each=coarse.answers_each, alpha=coarse.alpha, **coarse.cells)
 
 
 def _others(row: Cells, verdict: str) -> list[CountRange]:

@@ -144,9 +144,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "diagnosis_spans": "texts",
         "symptom_spans": "texts",
         "medication_spans": "texts",
+        "evidence_spans": "texts",
         "judge": "text",
         "attempts": "int",
         "invalid_reason": "text",
+        "answers": "texts",
     },
     "disagreements": {
         "generation_id": "text",

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clinaudit.audit.choices import JudgeDecoding
 from clinaudit.audit.served.cost import Price
 
 
@@ -37,3 +38,4 @@ class EndpointOptions:
     #: Most tokens of one patient's notes in one question.
     note_tokens: int
     price: Price | None
+    decoding: JudgeDecoding = "deterministic"

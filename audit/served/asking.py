@@ -2,16 +2,19 @@
 
 Owns this order, and when a missing answer is final. An answer that cannot be used is asked for again once; then the
 question is settled without one. A refused question is settled only where the server answers something asked later. A
-question that got no answer at all is not settled, and the audit is incomplete. Knows nothing of what is asked.
+question that got no answer at all is not settled, and the audit is incomplete. Where the first thing that a server says
+is a refusal, it is asked about nothing in other forms, to learn which it takes. Knows nothing of what is asked.
 """
 
+import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
-from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal
+from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal, Reply
 from clinaudit.audit.served.cost import AskingEstimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
@@ -21,6 +24,10 @@ MAX_ATTEMPTS = 2
 #: After so many refusals without an answer, the server is asked whether it answers anything. As many as may be in
 #: flight: a working server could refuse all of these before its first answer comes.
 _REFUSALS_TO_DOUBT = Access().concurrency
+_TAKES_NO_SEED: Final = (
+    "the judge's model answers only without temperature and seed, as reasoning models do; use "
+    "--judge-decoding provider-default, which sends neither and asks each question three times"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,8 @@ class Asked:
     question: Question
     #: Returns why an answer cannot be used (in fixed words), or None where it can.
     problem: Callable[[str], str | None]
+    #: Which answer to this question, counted from 0, where several are asked for.
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +64,27 @@ class Asker:
         self._endpoint = endpoint
         self._cache = cache
         self._identity = identity
-        self._refusals = 0
         #: Refusals below this number were followed by an answer to something asked after them.
         self._outlived = 0
+        #: Whether the server answers in the endpoint's form, or in none.
+        self._is_form_known = False
+        self._learning = asyncio.Lock()
 
     def estimate(self, asked: Iterable[Asked]) -> AskingEstimate:
         """Return the number of distinct unsettled questions, and about how many tokens they take."""
         seen: set[bytes] = set()
         tokens = again = room = 0
+        each = 1
         for item in asked:
-            key = question_key(self._identity, item.question)
+            key = self._key_of(item)
+            each = max(each, item.repeat + 1)
             if key not in seen and self._recall(key, item) is None:
                 seen.add(key)
                 tokens += _prompt_tokens(item.question)
                 again += _prompt_tokens(item.question.again(OF_ANOTHER_QUESTION))
-                room += item.question.max_answer_tokens
+                room += item.question.max_answer_tokens + self._endpoint.form.reasoning_tokens
         repeats = MAX_ATTEMPTS - 1
-        return AskingEstimate(len(seen), tokens, room, tokens + repeats * again, MAX_ATTEMPTS * room)
+        return AskingEstimate(len(seen), tokens, room, tokens + repeats * again, MAX_ATTEMPTS * room, each)
 
     def settle_all(self, asked: Iterable[Asked]) -> Iterator[Settled]:
         """Yield the result of each question, in order; equal questions are asked once.
@@ -87,7 +100,7 @@ class Asker:
 
         def first_times() -> Iterator[tuple[bytes, Asked]]:
             for item in asked:
-                key = question_key(self._identity, item.question)
+                key = self._key_of(item)
                 order.append(key)
                 if key not in begun:
                     begun.add(key)
@@ -133,13 +146,12 @@ class Asker:
             return known
         usage, question, reason = Usage(), item.question, ""
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            refusals_before = self._refusals
-            said = await self._endpoint.ask(question)
+            refusals_before = self._endpoint.refusals
+            said = await self._ask(question)
             if isinstance(said, Failure):
                 return said
             if isinstance(said, Refusal):
-                self._refusals += 1
-                return Refused(said.reason, self._refusals - 1, attempt, usage)
+                return Refused(said.reason, said.number, attempt, usage)
             self._outlived = max(self._outlived, refusals_before)
             usage += said.usage
             found = said.problem if said.content is None else item.problem(said.content)
@@ -149,15 +161,45 @@ class Asker:
             question = item.question.again(reason)
         return self._keep(key, Settled(None, MAX_ATTEMPTS, reason), usage)
 
+    async def _ask(self, question: Question) -> Reply | Refusal | Failure:
+        """Ask once; where that is refused before anything was answered, in the form that the server takes."""
+        form = self._endpoint.form
+        said = await self._endpoint.ask(question)
+        if isinstance(said, Refusal):
+            async with self._learning:
+                if not self._is_form_known:
+                    await self._learn_form(question.without_notes())
+            if self._endpoint.form != form:
+                return await self._endpoint.ask(question)
+        elif isinstance(said, Reply):
+            self._is_form_known = True
+        return said
+
+    async def _learn_form(self, question: Question) -> None:
+        """Ask a question without notes in one form after the other, and keep to the first that is answered."""
+        refusals_before = self._endpoint.refusals
+        for form in self._endpoint.form.with_alternatives():
+            said = await self._endpoint.ask(question, form=form)
+            if isinstance(said, Failure):
+                return
+            if isinstance(said, Reply):
+                if form.seed != self._endpoint.form.seed:
+                    raise BadInputError(_TAKES_NO_SEED)
+                self._endpoint.form = form
+                self._outlived = max(self._outlived, refusals_before)
+                self._count_probe(question, said.usage)
+                break
+        self._is_form_known = True
+
     def _require_answers(self, item: Asked, refusal: Refused) -> None:
         """Ask a question of the same form without notes; raises where no answer comes, and settles no refusal then."""
-        refusals_before, question = self._refusals, item.question.without_notes()
+        refusals_before, question = self._endpoint.refusals, item.question.without_notes()
         ((_, said),) = self._endpoint.run_in_order(self._endpoint.ask, [question])
         if isinstance(said, Refusal):
             raise BadInputError(
-                f"the judge's endpoint answers no question: each is {refusal.reason}; it must take "
-                "chat completions with temperature 0, a seed, max_completion_tokens and a JSON schema to answer by; "
-                "nothing refused is recorded"
+                f"the judge's endpoint answers no question: each is {refusal.reason}; it must take chat completions "
+                "with a limit of tokens and a JSON schema to answer by, and, but with --judge-decoding "
+                "provider-default, temperature 0 and a seed; nothing refused is recorded"
             )
         if isinstance(said, Failure):
             raise IncompleteError(
@@ -165,8 +207,14 @@ class Asker:
                 f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         self._outlived = max(self._outlived, refusals_before)
+        self._count_probe(question, said.usage)
+
+    def _count_probe(self, question: Question, usage: Usage) -> None:
         # Cached for its token count alone: it is asked anew each time.
-        self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), said.usage)
+        self._keep(question_key(self._identity, question), Settled(None, 1, "asked about nothing"), usage)
+
+    def _key_of(self, item: Asked) -> bytes:
+        return question_key(self._identity, item.question, repeat=item.repeat)
 
     def _what_was_answered(self) -> str:
         return "what it answered is kept" if self._cache.lasts else "what it answered is lost"

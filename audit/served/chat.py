@@ -20,7 +20,8 @@ from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
 from clinaudit.audit.served.json_answer import read_json_object
-from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question
+from clinaudit.audit.served.request_form import RequestForm
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.
@@ -48,9 +49,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The server understood, and will never answer this question."""
+    """The server understood, and will never answer this question, or not in this form."""
 
     reason: str
+    #: How many refusals of this endpoint came before this one.
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,15 @@ class Failure:
 class ChatEndpoint:
     """One model behind one address; `close` it."""
 
-    def __init__(self, model: ServedModel, access: Access, *, seed: int = 0) -> None:
+    def __init__(self, model: ServedModel, access: Access, *, form: RequestForm) -> None:
         """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._client = open_async_client(model.base_url, access)
         self._model = model.name
-        self._seed = seed
         self._access = access
+        #: How requests are formed from now on.
+        self.form = form
+        #: Questions refused so far.
+        self.refusals = 0
         self._failures_in_a_row = 0
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(access.concurrency)
@@ -114,10 +120,13 @@ class ChatEndpoint:
             for _, future in waiting:
                 future.cancel()
 
-    async def ask(self, question: Question) -> Reply | Refusal | Failure:
-        """Ask once, with the client's retries; raises where every further question would fail too."""
+    async def ask(self, question: Question, *, form: RequestForm | None = None) -> Reply | Refusal | Failure:
+        """Ask once, with the client's retries, in the endpoint's form or another one.
+
+        Raises where every further question would fail too.
+        """
         async with self._slots:
-            said = await self._ask(question)
+            said = await self._ask(question, form or self.form)
         if not isinstance(said, Failure):
             self._failures_in_a_row = 0
             return said
@@ -129,7 +138,7 @@ class ChatEndpoint:
             )
         return said
 
-    async def _ask(self, question: Question) -> Reply | Refusal | Failure:
+    async def _ask(self, question: Question, form: RequestForm) -> Reply | Refusal | Failure:
         try:
             async with asyncio.timeout(self._access.deadline_s):
                 raw = await self._client.chat.completions.with_raw_response.create(
@@ -138,10 +147,7 @@ class ChatEndpoint:
                         {"role": "system", "content": question.system},
                         {"role": "user", "content": question.user},
                     ],
-                    temperature=0.0,
-                    seed=self._seed,
                     n=1,
-                    max_completion_tokens=question.max_answer_tokens,
                     response_format={
                         "type": "json_schema",
                         "json_schema": {
@@ -150,6 +156,7 @@ class ChatEndpoint:
                             "schema": dict(question.schema),
                         },
                     },
+                    extra_body=form.parameters(question.max_answer_tokens),
                 )
                 return self._read(raw.content, question)
         except openai.APIStatusError as error:
@@ -159,7 +166,8 @@ class ChatEndpoint:
                 raise fatal from None
             if status >= 500 or status in _PASSING_STATUSES:
                 return Failure(f"HTTP status {status}")
-            return Refusal(f"refused by the server (HTTP status {status})")
+            self.refusals += 1
+            return Refusal(f"{REFUSED_BY_SERVER} (HTTP status {status})", self.refusals - 1)
         except (TimeoutError, openai.APITimeoutError):
             return Failure("time-out")
         except AnswerTooLargeError:
@@ -180,11 +188,15 @@ class ChatEndpoint:
         choices = envelope.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             return Reply(None, "the server's answer does not hold one choice", usage)
-        if choices[0].get("finish_reason") != "stop":
+        reason, message = choices[0].get("finish_reason"), choices[0].get("message")
+        if reason == "content_filter" or (isinstance(message, dict) and message.get("refusal")):
+            return Reply(None, REFUSED_BY_MODEL, usage)
+        if reason != "stop":
             return Reply(None, "the answer was cut off", usage)
-        message = choices[0].get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or message.get("refusal") or not isinstance(content, str):
+        content = message.get("content", "") if isinstance(message, dict) else ()
+        if content is None or (isinstance(content, str) and not content.strip()):
+            return Reply(None, REFUSED_BY_MODEL, usage)
+        if not isinstance(content, str):
             return Reply(None, "the model gave no answer", usage)
         if len(content) > question.max_answer_tokens * _MOST_CHARS_PER_TOKEN:
             return Reply(None, "the answer is longer than was asked for", usage)

@@ -43,11 +43,14 @@ class AskingEstimate:
     #: The same two where no first answer can be used, so that every question is repeated.
     repeated_prompt_tokens: int
     repeated_answer_tokens: int
+    #: How many answers each question is asked for; each is one of `questions`.
+    answers_each: int = 1
 
     def describe(self, price: Price | None = None) -> str:
         """Return one line for stderr."""
+        several = f" (each question {self.answers_each} times)" if self.answers_each > 1 else ""
         line = (
-            f"{self.questions:,} questions to ask, about {self.prompt_tokens:,} prompt tokens "
+            f"{self.questions:,} questions to ask{several}, about {self.prompt_tokens:,} prompt tokens "
             f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
             "asked once each"
         )

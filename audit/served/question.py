@@ -11,6 +11,10 @@ from typing import Any
 
 #: Why an answer is not used; a server or a gateway that mixes up its requests gives such answers.
 OF_ANOTHER_QUESTION = "the answer does not repeat the id of the question"
+#: The model or its provider's filter would not answer. Counted apart from answers that cannot be used.
+REFUSED_BY_MODEL = "the model refused to answer"
+#: Followed by the HTTP status.
+REFUSED_BY_SERVER = "refused by the server"
 #: Sent after an answer that could not be used; the reason is in fixed words.
 AGAIN = "Your last answer could not be used: {reason}. Read the instructions again and answer once more."
 #: No part of the hashed wording: the answer to it is not read.

@@ -1,7 +1,8 @@
 """Inter-rater agreement beyond chance: Cohen's kappa and Krippendorff's alpha, both for nominal classes.
 
-Owns formulas on contingency tables: one rater's classes in the rows, the other's in the columns. Knows nothing of
-judges: one rater may be the truth. A text that either rater could not rate is not in the table.
+Owns formulas on contingency tables: one rater's classes in the rows, the other's in the columns; and alpha of any
+number of ratings of each text. Knows nothing of judges: one rater may be the truth. A text that either rater could not
+rate is not in the table.
 """
 
 import numpy as np
@@ -33,7 +34,11 @@ def krippendorff_alpha(tables: Table) -> Table:
 
     1 - observed / expected disagreement. The 2 N ratings are pooled: alpha takes the raters to be exchangeable.
     """
-    coincidences = tables + np.swapaxes(tables, -2, -1)
+    return _alpha_of_coincidences(tables + np.swapaxes(tables, -2, -1))
+
+
+def _alpha_of_coincidences(coincidences: Table) -> Table:
+    """Return alpha of `(..., k, k)` coincidences: ordered pairs of ratings of a text, which sum to its ratings."""
     totals = coincidences.sum(axis=-1)
     ratings = totals.sum(axis=-1)
     observed = ratings - np.trace(coincidences, axis1=-2, axis2=-1)
@@ -60,6 +65,26 @@ def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) ->
         kappa=_estimate(float(cohen_kappa(table)), cohen_kappa(resampled), count),
         alpha=_estimate(float(krippendorff_alpha(table)), krippendorff_alpha(resampled), count),
     )
+
+
+def measure_alpha(ratings: Table, *, seed: int, resamples: int = RESAMPLES) -> Estimate:
+    """Return Krippendorff's alpha of `(texts, k)` counts of the ratings of each text by class, with its 95% interval.
+
+    A text with one rating or none says nothing of agreement and is left out; `n` counts the others. The interval is the
+    percentile bootstrap over texts.
+    """
+    ratings = np.asarray(ratings, dtype=np.float64)
+    ratings = ratings[ratings.sum(axis=1) > 1]
+    count = len(ratings)
+    if not count:
+        return Estimate(value=None, n=0, reason="there was nothing to count")
+    kinds, of_kind = np.unique(ratings, axis=0, return_counts=True)
+    pairs = kinds[:, :, None] * kinds[:, None, :] - kinds[:, :, None] * np.eye(kinds.shape[1])
+    pairs /= (kinds.sum(axis=1) - 1)[:, None, None]
+    drawn = np.random.default_rng((seed, 4)).multinomial(count, of_kind / count, size=resamples)
+    coincidences = (np.asarray(np.tensordot(texts, pairs, axes=1), dtype=np.float64) for texts in (of_kind, drawn))
+    value, resampled = map(_alpha_of_coincidences, coincidences)
+    return _estimate(float(value), resampled, count)
 
 
 def _estimate(value: float, resampled: Table, count: int) -> Estimate:

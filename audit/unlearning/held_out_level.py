@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.judge.ledger import outcome_of
 from clinaudit.reports.schema.record import Arm
 
 #: Coverage of the level: a further held-out patient is at or below it with at least this probability.
@@ -108,7 +107,7 @@ def read_measures(evidence: RunEvidence) -> PatientMeasures:
     for (generation_id, diagnosis), judgement in evidence.judgements.items():
         patient_id, tier = tiers.get(generation_id, ("", ""))
         if (patient_id, diagnosis) in present:
-            outcome = outcome_of(judgement)
+            outcome = judgement.outcome
             stated = None if outcome == "unjudged" else float(outcome == "positive")
             _raise_to(values[patient_id], (tier, STATED + diagnosis), stated)
     lacking = {

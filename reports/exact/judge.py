@@ -34,6 +34,27 @@ class Agreement(Record):
     alpha: Estimate
 
 
+class AnswerCounts(Record):
+    """What a judge answered to a set of questions: each is counted once, in one of the six counts."""
+
+    #: Answers that each question was asked for.
+    answers_each: int
+    #: With a verdict; of several answers, all could be used and are alike.
+    unanimous: int
+    #: With a verdict that two of three answers share.
+    majority: int
+    #: Without one: no two usable answers are alike.
+    no_majority: int
+    #: Without one: the model, or a filter before it, refused to answer.
+    refused: int
+    #: Without one: a mention that nothing of the text is quoted for.
+    without_span: int
+    #: Without one: any other answer that could not be used.
+    unusable: int
+    #: Krippendorff's alpha (nominal) of the answers to one question; null where each was asked for one.
+    alpha: Estimate | None
+
+
 class JudgeAgreement(Agreement):
     """The judge and a second one on this run's verdicts; `evidence/disagreements.parquet` lists where they part."""
 
@@ -43,6 +64,8 @@ class JudgeAgreement(Agreement):
     disagreements: int
     #: Verdicts that one of the two, or both, could not give.
     unjudged: int
+    #: What the second judge answered.
+    answers: AnswerCounts | None = None
 
 
 class JudgeQuality(Record):
@@ -68,6 +91,9 @@ class JudgeQuality(Record):
     hiding_rate: Estimate
     #: Null where no second judge was asked.
     second: JudgeAgreement | None = None
+    #: What it answered about the labelled texts, and about this run's; null where it was asked nothing.
+    answers: AnswerCounts | None = None
+    run_answers: AnswerCounts | None = None
 
 
 class CorrectedMetrics(Record):

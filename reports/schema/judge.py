@@ -3,7 +3,7 @@
 On the texts that ship, which are invented, counts are exact; a site's own are classes.
 """
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Record
@@ -12,6 +12,8 @@ from clinaudit.reports.schema.record import Record
 VerdictClass = Literal["positive", "negative", "ambiguous", "not_mentioned"]
 VERDICT_CLASSES: tuple[VerdictClass, ...] = get_args(VerdictClass)
 LabelSource = Literal["shipped", "site"]
+#: What becomes of a question: with a verdict, or without one for a reason.
+ANSWER_CELLS: Final = ("unanimous", "majority", "no_majority", "refused", "without_span", "unusable")
 
 
 class PublishedConfusionRow(Record):
@@ -24,6 +26,28 @@ class PublishedConfusionRow(Record):
     not_mentioned: Count
     #: Without a usable verdict: counted apart, part of no estimate, never a negative.
     unjudged: Count
+
+
+class PublishedAnswers(Record):
+    """What the judge answered to a set of questions, by what became of each."""
+
+    #: Answers that each question was asked for.
+    answers_each: int
+    #: With a verdict; of several answers, all could be used and are alike.
+    unanimous: Count
+    #: With a verdict that two of three answers share.
+    majority: Count
+    #: Without one: no two usable answers are alike.
+    no_majority: Count
+    #: Without one: the model, or a filter before it, refused to answer.
+    refused: Count
+    #: Without one: a mention that nothing of the text is quoted for.
+    without_span: Count
+    #: Without one: any other answer that could not be used.
+    unusable: Count
+    #: Krippendorff's alpha (nominal) of the answers to one question; null where each was asked for one, and of this
+    #: run's texts.
+    alpha: PublishedEstimate | None = None
 
 
 class PublishedSecondJudge(Record):
@@ -62,3 +86,7 @@ class PublishedJudgeQuality(Record):
     hiding_rate: PublishedEstimate
     #: Null where no second judge was asked.
     second: PublishedSecondJudge | None = None
+    #: About the shipped texts; null for a site's.
+    answers: PublishedAnswers | None = None
+    #: About this run's texts.
+    run_answers: PublishedAnswers | None = None

@@ -7,11 +7,11 @@ judge's metrics, which are computed from it.
 from typing import Final
 
 from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import JudgeQuality
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.exact.judge import AnswerCounts, JudgeQuality
+from clinaudit.reports.schema.judge import ANSWER_CELLS, VERDICT_CLASSES
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.suppression.classes import STEP, exactly
-from clinaudit.reports.suppression.coarse_table import CoarseJudge
+from clinaudit.reports.suppression.coarse_table import CoarseAnswers, CoarseJudge
 from clinaudit.reports.suppression.rules import Rules
 
 #: Texts that are read of one matched set: totals of sets keep their congruence if their steps do.
@@ -52,7 +52,18 @@ def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> Coarse
             # Of every matched set four texts are read.
             step=STEP * _TEXTS_OF_SET,
         ),
+        # Of a site's own texts they would be a second partition beside the matrix, which has too many cells for one.
+        answers=None
+        if quality.answers is None or not (exact or quality.labels == "shipped")
+        else _answers(quality.answers, Rules(exact=True)),
+        run_answers=None if quality.run_answers is None else _answers(quality.run_answers, rules),
     )
+
+
+def _answers(counts: AnswerCounts, rules: Rules) -> CoarseAnswers:
+    cells = {name: getattr(counts, name) for name in ANSWER_CELLS}
+    alpha = _as_it_is(counts.alpha) if rules.exact and counts.alpha is not None else None
+    return CoarseAnswers(counts.answers_each, rules.cells(cells, step=STEP * _TEXTS_OF_SET), alpha)
 
 
 def _as_it_is(estimate: Estimate) -> PublishedEstimate:

@@ -202,6 +202,17 @@ class CoarseStage:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseAnswers:
+    """What the judge answered to a set of questions."""
+
+    answers_each: int
+    #: By what became of each question.
+    cells: Cells
+    #: Of invented texts alone.
+    alpha: PublishedEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseJudge:
     """How the judge read the labelled texts: exact where these are invented, in classes where a site's."""
 
@@ -216,6 +227,9 @@ class CoarseJudge:
     second_judge: str | None
     #: Verdicts on which both agree, part, and that one could not give.
     second: Cells
+    #: About invented texts, and about this run's.
+    answers: CoarseAnswers | None = None
+    run_answers: CoarseAnswers | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Owns what stands in which column, and the sentences without which they must not 
 """
 
 from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedJudgeQuality
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedAnswers, PublishedJudgeQuality
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
@@ -90,7 +90,32 @@ def judge_metrics_table(results: PublishedResults) -> Table:
             (f"Disagreements with {name}", count_text(second.disagreements)),
             ("Left without a verdict by one of the two", count_text(second.unjudged)),
         ]
+    rows += [*_answer_rows(quality.answers, "labelled texts"), *_answer_rows(quality.run_answers, "texts of this run")]
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
+
+
+def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str, str]]:
+    """Return what became of the questions, as far as it is not one verdict each."""
+    if answers is None:
+        return []
+    shown = {
+        f"Without a verdict, as the model refused to answer: {texts}": answers.refused,
+        f"Without a verdict, as nothing was quoted for a mention: {texts}": answers.without_span,
+        f"Without a verdict, as no answer could be used: {texts}": answers.unusable,
+    }
+    rows = [(title, count_text(count)) for title, count in shown.items() if count.high]
+    if answers.answers_each == 1:
+        return rows
+    alike = {
+        f"Asked {answers.answers_each} times, with as many equal answers: {texts}": answers.unanimous,
+        f"Asked {answers.answers_each} times, with two equal answers, which count: {texts}": answers.majority,
+        f"Without a verdict, as no two usable answers are equal: {texts}": answers.no_majority,
+    }
+    rows = [*((title, count_text(count)) for title, count in alike.items()), *rows]
+    if answers.alpha is not None:
+        alpha = estimate_text(answers.alpha, share=False, interval=True)
+        rows.append((f"Agreement of the judge with itself, beyond chance (Krippendorff's alpha): {texts}", alpha))
+    return rows
 
 
 def corrected_table(results: PublishedResults) -> Table:

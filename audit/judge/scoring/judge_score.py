@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge, outcome_of
+from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
+from clinaudit.audit.judge.scoring.answers import count_answers
 from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, measure_quality
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge
@@ -34,7 +35,8 @@ def score_judge(
         FlipOutcomes(before, after)
         for before, after in zip(_outcomes(plain, judgements), _outcomes(injected, judgements), strict=True)
     ]
-    return measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed), outcomes
+    quality = measure_quality(labelled, outcomes, flips, judge=judge.name, seed=seed)
+    return quality.model_copy(update={"answers": count_answers(texts, judgements, seed=seed)}), outcomes
 
 
 def compare_judges(
@@ -58,6 +60,7 @@ def compare_judges(
         verdicts=len(inquiries),
         disagreements=int(table.sum() - np.trace(table)),
         unjudged=unjudged,
+        answers=count_answers(inquiries, second, seed=seed),
     )
 
 
@@ -70,18 +73,18 @@ def disagreement_rows(
     """
     for inquiry in inquiries:
         one, other = (judgements[inquiry.key, inquiry.diagnosis.id] for judgements in (first, second))
-        if outcome_of(one) != outcome_of(other):
+        if one.outcome != other.outcome:
             yield {
                 "generation_id": inquiry.key,
                 "diagnosis": inquiry.diagnosis.id,
                 "judge": one.judge,
-                "verdict": outcome_of(one),
+                "verdict": one.outcome,
                 "spans": [] if one.verdict is None else list(one.verdict.spans),
                 "second_judge": other.judge,
-                "second_verdict": outcome_of(other),
+                "second_verdict": other.outcome,
                 "second_spans": [] if other.verdict is None else list(other.verdict.spans),
             }
 
 
 def _outcomes(inquiries: Sequence[Inquiry], judgements: Judgements) -> list[Outcome]:
-    return [outcome_of(judgements[inquiry.key, inquiry.diagnosis.id]) for inquiry in inquiries]
+    return [judgements[inquiry.key, inquiry.diagnosis.id].outcome for inquiry in inquiries]

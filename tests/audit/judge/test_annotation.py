@@ -6,7 +6,7 @@ import pytest
 
 from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory, annotate_patient
 from clinaudit.audit.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.judge.verdict import Judgement
+from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
 PANEL = load_panel()
@@ -86,6 +86,29 @@ def test_revealing_medications_are_named_for_negatives_too(judge: LexiconJudge) 
     )
     assert [removal.substring for removal in rows["depression"].medications_to_remove] == ["Zoloft 50 mg"]
     assert rows["abortion"].medications_to_remove == ()
+
+
+class ByEvidence:
+    """Reads every note as positive for what is asked, by evidence that names nothing."""
+
+    name = "evidence"
+
+    def identity(self) -> dict[str, str]:
+        return {"kind": self.name}
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        for text, _ in items:
+            yield Judgement(Verdict(True, "positive", evidence_spans=(text,)), self.name, 1, None)
+
+
+def test_what_is_read_without_a_name_makes_no_case_and_no_control() -> None:
+    history = PatientHistory(["back on the tablets"], "", "", ())
+    assert {row.present for row in annotate_patient(history, panel=PANEL, judge=ByEvidence())} == {None}
+
+
+@pytest.mark.parametrize(("entry", "present"), [("Zoloft 50 mg", None), ("lisinopril 10 mg", False)])
+def test_a_drug_of_the_medication_list_leaves_no_control(judge: LexiconJudge, entry: str, present: bool | None) -> None:
+    assert _annotate(judge, "no complaints.", meds=(entry,))["depression"].present is present
 
 
 class SilentOn:

@@ -63,8 +63,16 @@ def test_an_annotation_holds_what_the_answer_says():
     assert not any(other.present for other in rows if other is not row)
 
 
-@pytest.mark.parametrize(("field", "span"), [("medication_spans", "zoloft"), ("symptom_spans", "hx")])
-def test_what_is_not_stated_but_hinted_at_is_unknown(field: str, span: str) -> None:
+@pytest.mark.parametrize(
+    ("field", "span"),
+    [
+        ("medication_spans", "zoloft"),
+        ("symptom_spans", "hx"),
+        # A drug of the patient's own list is a drug that the notes give.
+        ("medications_to_remove", {"substring": "zoloft", "reason": "x"}),
+    ],
+)
+def test_what_is_not_stated_but_hinted_at_is_unknown(field: str, span: object) -> None:
     rows = read_annotations(entries(**{field: [span]}), HISTORY, PANEL)
     assert not isinstance(rows, str)
     assert {row.diagnosis: row.present for row in rows} == {
@@ -102,6 +110,27 @@ def test_no_part_of_a_history_is_longer_than_the_limit(server, cache):
     list(judge.annotate_many(lambda: [history], PANEL))
     question = server.seen[0][1]["messages"][-1]["content"]
     assert [max(map(len, re.findall(f"{letter}+", question))) for letter in "nsh"] == [400, 400, 400]
+
+
+@pytest.mark.parametrize(
+    ("older", "present"),
+    [
+        ("seen for a cough", False),
+        ("takes sertraline", None),
+        ("crying spells", None),
+        ("hx of depression", None),
+        ("denies depression", None),
+    ],
+)
+def test_what_only_a_note_brings_up_that_the_judge_was_not_given_is_unknown(server, cache, older, present):
+    judge = judge_at(server, note_tokens=10)
+    judge.use_cache(cache)
+    history = PatientHistory([older, "no complaints. " * 2], "", "", [])
+    (rows,) = judge.annotate_many(lambda: [history], PANEL)
+    assert older not in server.seen[0][1]["messages"][-1]["content"]
+    assert {row.diagnosis: row.present for row in rows} == {
+        item.id: present if item is DEPRESSION else False for item in PANEL
+    }
 
 
 @pytest.mark.parametrize(

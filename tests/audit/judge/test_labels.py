@@ -40,6 +40,5 @@ def test_labels_from_notes_say_why_one_is_unknown() -> None:
         (None, "the judge gave no usable answer"),
     ]
     assert {row["source"] for row in rows} == {"lexicon"}
-    # A note that was not judged is no usable answer, either.
     unread = {"a": [replace(row, present=None, medication_spans=()) for row in annotations["a"]], "b": []}
-    assert next(label_rows(Labels("lexicon", {}, unread), FACTS, PANEL))["reason"] == "the judge gave no usable answer"
+    assert next(label_rows(Labels("lexicon", {}, unread), FACTS, PANEL))["reason"] == "some note was not judged"

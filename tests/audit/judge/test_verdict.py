@@ -14,6 +14,8 @@ TEXT = "Patient has depression and takes Zoloft; crying spells."
         Verdict(True, "positive", ("depression",), ("crying spells",), ("Zoloft",)),
         Verdict(True, "negative", symptom_spans=("crying spells",)),
         Verdict(True, "ambiguous", medication_spans=("Zoloft",)),
+        # Nothing is named, but something is quoted.
+        Verdict(True, "positive", evidence_spans=("takes Zoloft; crying",)),
     ],
 )
 def test_valid(verdict: Verdict) -> None:
@@ -35,6 +37,12 @@ def test_valid(verdict: Verdict) -> None:
         (Verdict(True, "positive", (";",)), "diagnosis_spans holds a span that tells nothing"),
         (Verdict(True, "positive", (), ("; ",)), "symptom_spans holds a span that tells nothing"),
         (Verdict(True, "positive", ("dep",)), "diagnosis_spans holds a span that is a piece of a word"),
+        (Verdict(False, None, evidence_spans=("takes Zoloft",)), "not mentioned, but with spans"),
+        (
+            Verdict(True, "positive", evidence_spans=("sad all day",)),
+            "evidence_spans holds a span that is not in the text",
+        ),
+        (Verdict(True, "positive", evidence_spans=(" ",)), "evidence_spans holds an empty span"),
         (Verdict(True, "maybe", ("depression",)), "the status is none of positive, negative, ambiguous"),  # type: ignore[arg-type]
     ],
 )
@@ -48,6 +56,13 @@ def test_invalid(verdict: Verdict, reason: str) -> None:
         Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
         Judgement(Verdict(False, None), "lexicon", 1, None),
         Judgement(None, "openai", 3, "mentioned, but without a span"),
+        Judgement(
+            Verdict(True, "negative", evidence_spans=("told so",)),
+            "openai",
+            4,
+            None,
+            ("unjudged", "negative", "negative"),
+        ),
     ],
 )
 def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
@@ -66,6 +81,7 @@ def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
         "diagnosis_spans",
         "symptom_spans",
         "medication_spans",
+        "evidence_spans",
     ]
 
 
@@ -77,6 +93,8 @@ def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
         {"diagnosis_spans": "depression"},
         {"symptom_spans": [1]},
         {"attempts": "1"},
+        {"answers": ["yes"]},
+        {"evidence_spans": None},
     ],
 )
 def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:

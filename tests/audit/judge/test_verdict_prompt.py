@@ -116,6 +116,7 @@ FIELDS = st.fixed_dictionaries(
         "diagnosis_spans": st.lists(WORDS, max_size=2) | st.none() | WORDS,
         "symptom_spans": st.lists(WORDS, max_size=2) | st.lists(st.integers(), max_size=1),
         "medication_spans": st.lists(WORDS, max_size=2),
+        "evidence_spans": st.lists(WORDS, max_size=2),
         "more": st.none(),
     },
 )
@@ -127,6 +128,7 @@ FULL = st.fixed_dictionaries(
         "diagnosis_spans": st.lists(WORDS, max_size=2),
         "symptom_spans": st.lists(WORDS, max_size=2),
         "medication_spans": st.lists(WORDS, max_size=2),
+        "evidence_spans": st.lists(WORDS, max_size=1),
     }
 )
 
@@ -171,5 +173,6 @@ def test_no_malformed_answer_yields_a_verdict_that_differs_from_its_own_json(ans
         "diagnosis_spans": list(read.diagnosis_spans),
         "symptom_spans": list(read.symptom_spans),
         "medication_spans": list(read.medication_spans),
+        "evidence_spans": list(read.evidence_spans),
     }
     assert type(own["diagnosis_mentioned"]) is bool

@@ -63,9 +63,11 @@ def _judged(generation_id: str, status: str | None) -> dict[str, object]:
         "diagnosis_spans": spans,
         "symptom_spans": spans and [],
         "medication_spans": spans and [],
+        "evidence_spans": spans and [],
         "judge": "lexicon",
         "attempts": 1,
         "invalid_reason": None if status else "no answer",
+        "answers": [],
     }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from clinaudit.audit.statistics.agreement import cohen_kappa, krippendorff_alpha, measure_agreement
+from clinaudit.audit.statistics.agreement import cohen_kappa, krippendorff_alpha, measure_agreement, measure_alpha
 
 
 def ratings(table: np.ndarray) -> tuple[list[int], list[int]]:
@@ -70,3 +70,41 @@ def test_no_texts_one_class_and_perfect_agreement_are_said() -> None:
     assert perfect.kappa.value == perfect.alpha.value == 1
     assert perfect.kappa.low is None
     assert perfect.kappa.reason is not None
+
+
+#: Four observers of twelve units, five classes, some values missing (Krippendorff 2011, "Computing alpha", C).
+OBSERVED = """
+1 1 . 1   2 2 3 2   3 3 3 3   3 3 3 3   2 2 2 2   1 2 3 4
+4 4 4 4   1 1 2 1   2 2 2 2   . 5 5 5   . . 1 1   . 3 . .
+"""
+
+
+def ratings_of(observed: str, *, observers: int, classes: str) -> np.ndarray:
+    values = observed.split()
+    units = [values[place : place + observers] for place in range(0, len(values), observers)]
+    return np.array([[unit.count(name) for name in classes] for unit in units], dtype=float)
+
+
+def test_alpha_of_several_raters_is_that_of_the_published_example() -> None:
+    alpha = measure_alpha(ratings_of(OBSERVED, observers=4, classes="12345"), seed=0)
+    assert alpha.value == pytest.approx(0.743, abs=5e-4)
+    # One unit has a single rating, which says nothing of agreement.
+    assert alpha.n == 11
+    assert alpha.low is not None
+    assert alpha.high is not None
+    assert alpha.low < 0.743 < alpha.high
+
+
+def test_alpha_of_two_raters_is_the_same_either_way() -> None:
+    table = np.array([[5.0, 3.0], [1.0, 1.0]])
+    units = np.array([[2, 0]] * 5 + [[1, 1]] * 4 + [[0, 2]], dtype=float)
+    assert measure_alpha(units, seed=0).value == pytest.approx(float(krippendorff_alpha(table)))
+
+
+@pytest.mark.parametrize(
+    ("units", "reason"), [([[1, 0], [0, 1]], "nothing to count"), ([[3, 0], [2, 0]], "one and the same class")]
+)
+def test_alpha_of_nothing_or_of_one_class_is_none(units: list[list[int]], reason: str) -> None:
+    alpha = measure_alpha(np.array(units, dtype=float), seed=0)
+    assert alpha.value is None
+    assert reason in (alpha.reason or "")

@@ -6,7 +6,7 @@ import pytest
 from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
 
 from clinaudit.reports.schema.corpus import PublishedCorpus
-from clinaudit.reports.schema.judge import PublishedJudgeQuality
+from clinaudit.reports.schema.judge import ANSWER_CELLS, PublishedAnswers, PublishedJudgeQuality
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
@@ -197,6 +197,34 @@ def test_texts_without_a_rating_have_a_column_only_where_there_are_any() -> None
     table = judge_matrix_table(RESULTS.model_copy(update={"judge_quality": changed}))
     assert table.columns[-1] == "Not rated"
     assert table.rows[0][-1] == "2"
+
+
+def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each() -> None:
+    quality = RESULTS.judge_quality
+    assert quality is not None
+
+    def rows(**cells: int) -> dict[str, str]:
+        counts = {cell: CountRange(low=cells.get(cell, 0), high=cells.get(cell, 0)) for cell in ANSWER_CELLS}
+        alpha = PublishedEstimate(value=0.8, low=0.8, high=0.8, confidence_low=0.7, confidence_high=0.9)
+        each = cells.get("each", 1)
+        answers = PublishedAnswers(answers_each=each, alpha=alpha if each > 1 else None, **counts)
+        changed = quality.model_copy(update={"answers": answers})
+        table = judge_metrics_table(RESULTS.model_copy(update={"judge_quality": changed}))
+        assert table.rows[: len(plain)] == plain
+        return dict(table.rows[len(plain) :])
+
+    plain = judge_metrics_table(RESULTS).rows
+    assert rows(unanimous=50) == {}
+    assert rows(unanimous=50, refused=2) == {"Without a verdict, as the model refused to answer: labelled texts": "2"}
+    assert rows(each=3, unanimous=40, majority=8, no_majority=1, without_span=3) == {
+        "Asked 3 times, with as many equal answers: labelled texts": "40",
+        "Asked 3 times, with two equal answers, which count: labelled texts": "8",
+        "Without a verdict, as no two usable answers are equal: labelled texts": "1",
+        "Without a verdict, as nothing was quoted for a mention: labelled texts": "3",
+        "Agreement of the judge with itself, beyond chance (Krippendorff's alpha): labelled texts": (
+            "0.80 (0.70 to 0.90)"
+        ),
+    }
 
 
 def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:

@@ -28,6 +28,7 @@ from support.results.world_identifiability import draw_identifiability
 from support.results.world_others import draw_others
 
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.judge import ANSWER_CELLS
 
 
 def draw_world(rng: np.random.Generator, *, diagnoses: int | None = None) -> World:
@@ -319,6 +320,11 @@ def _draw_judge(world: World, rng: np.random.Generator) -> None:
     )
     apart = [min(few_or_many(rng, 0.3), verdicts // 4) for _ in range(2)]
     _spread(world.counts, "judges/{}", ("disagree", "unjudged", "agree"), [*apart, verdicts - sum(apart)])
+    # Of the same verdicts, what became of the questions: nothing is drawn, so that worlds stay what they are.
+    unjudged = world.value(world.verdicts(("unjudged",)))
+    majority = min(2 * apart[0], verdicts - unjudged)
+    lost = [unjudged - 3 * (unjudged // 4), *[unjudged // 4] * 3]
+    _spread(world.counts, "judges/{}", ANSWER_CELLS, [verdicts - unjudged - majority, majority, *lost])
 
 
 def few_or_many(rng: np.random.Generator, none: float) -> int:

@@ -155,6 +155,12 @@ class World:
         outcomes = tuple(outcomes)
         return add(*(f"table/{diagnosis}/{tier}/{arm}/{row}/{outcome}" for row in rows for outcome in outcomes))
 
+    def verdicts(self, outcomes: Iterable[str]) -> dict[str, int]:
+        """Sum of some cells of all outcome tables."""
+        outcomes = tuple(outcomes)
+        places = itertools.product(self.diagnoses, self.tiers, ARMS)
+        return add(*(self.table(name, tier, arm, ROWS, outcomes) for name, tier, arm in places))
+
     def above(self, tier: str, arm: str, fraction: str, threshold: int = 0) -> dict[str, int]:
         """Patients whose fraction lies above a threshold, by its place."""
         return add(*(f"mem/{tier}/{arm}/{fraction}/bin/{k}" for k in range(threshold, len(FRACTION_BINS))))

@@ -33,6 +33,8 @@ from support.results.world_guard import guard_laws
 from support.results.world_identifiability import identifiability_laws
 from support.results.world_others import others_laws
 
+from clinaudit.reports.schema.judge import ANSWER_CELLS
+
 
 def equal(first: Sum | str, *others: Sum | str) -> Law:
     """Say that the first is the sum of the others."""
@@ -70,6 +72,10 @@ def laws(world: World) -> list[Law]:
             verdicts.append(minus({f"total/cell/{diagnosis}": 4}, world.own(diagnosis, tier)))
     if "judges/agree" in world.counts:
         found.append(equal(add(*verdicts), *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
+        found.append(equal(add(*verdicts), *(f"judges/{cell}" for cell in ANSWER_CELLS)))
+        # The tables are of whole sets; of the others the verdicts are counted here alone.
+        lost = minus(add(*(f"judges/{cell}" for cell in ANSWER_CELLS[2:])), world.verdicts(("unjudged",)))
+        found += [Law(lost), at_most(lost, minus(add(*verdicts), world.verdicts(OUTCOMES)))]
     return found
 
 

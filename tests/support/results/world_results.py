@@ -45,9 +45,10 @@ from clinaudit.reports.exact.disclosure import (
     SecondMatching,
 )
 from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
+from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
+from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.suppression.coarse import coarsen
 
@@ -231,7 +232,18 @@ def _judge_quality(world: World) -> JudgeQuality:
         disagreements=disagree,
         unjudged=unjudged,
     )
-    return quality.model_copy(update={"second": second})
+    judged = sum(sum(row[:-1]) for row in table)
+    answers = {
+        "answers": {"unanimous": judged, "refused": sum(row[-1] for row in table)},
+        "run_answers": {cell: world.counts[f"judges/{cell}"] for cell in ANSWER_CELLS},
+    }
+    counted = {
+        name: AnswerCounts(answers_each=3, alpha=agreement.alpha, **{**dict.fromkeys(ANSWER_CELLS, 0), **cells})
+        for name, cells in answers.items()
+    }
+    # Of the texts that ship, which are the same in every world, so is how far they agree.
+    counted["answers"] = counted["answers"].model_copy(update={"alpha": quality.agreement.alpha})
+    return quality.model_copy(update={"second": second, **counted})
 
 
 @lru_cache

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from support.results.filled_results import filled
 
+from clinaudit.audit.judge.verdict import SPAN_FIELDS
 from clinaudit.audit.publication.published_files import RESULTS, RUN_RECORD, publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
@@ -112,7 +113,7 @@ def _write(
                 tables["regions"].append({**place, **rest, **ones})
                 tables["near_verbatim"].append(place)
             is_stated = patient in stated and tier == "encounter"
-            spans = {"diagnosis_spans": ["t"] if is_stated else [], "symptom_spans": [], "medication_spans": []}
+            spans = {**{kind: [] for kind in SPAN_FIELDS}, "diagnosis_spans": ["t"] if is_stated else []}
             verdict = {"diagnosis_mentioned": is_stated, "patient_has_diagnosis": "positive" if is_stated else None}
             tables["judgements"].append(
                 {
@@ -123,6 +124,7 @@ def _write(
                     "judge": "j",
                     "attempts": 1,
                     "invalid_reason": None,
+                    "answers": [],
                 }
             )
     # Half of each arm has the diagnosis; a set takes one of each cell.

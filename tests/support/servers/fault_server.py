@@ -29,6 +29,7 @@ def verdict_of(text: str) -> dict[str, Any]:
         "diagnosis_spans": ["depression"] if found else [],
         "symptom_spans": [],
         "medication_spans": [],
+        "evidence_spans": [],
     }
 
 

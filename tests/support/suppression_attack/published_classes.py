@@ -35,6 +35,7 @@ from support.results.world_identifiability import STYLE, partitions_of
 from support.results.world_others import others_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
+from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.classes import OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
@@ -370,6 +371,8 @@ class Reader:
                 yield self._class({f"judge/{truth}/{verdict}": 1}, count)
         kinds = {"agreements": "agree", "disagreements": "disagree", "unjudged": "unjudged"}
         yield from self._partition({name: {f"judges/{kind}": 1} for name, kind in kinds.items()}, judge.second)
+        assert judge.run_answers is not None
+        yield from self._partition({cell: {f"judges/{cell}": 1} for cell in ANSWER_CELLS}, judge.run_answers.cells)
 
 
 def _times(sum_: Sum, factor: float) -> dict[str, float]:
