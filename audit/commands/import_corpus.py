@@ -107,6 +107,8 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
     lines.extend(f"rejected: {imported.tables[name].rejected[why]:,} of {name}: {why}" for why, name in reasons)
     lines.extend(f"left blank: {number:,} times {what}" for what, number in imported.left_blank.items())
     lines.extend(f"blanks around it taken off: {number:,} times {what}" for what, number in imported.trimmed.items())
+    if imported.columns_not_read:
+        lines.append(f"columns not read: {', '.join(imported.columns_not_read)}")
     next_line = f"next: clinaudit check {shell_word(dest)}"
     return [*lines, "", *_split_lines(imported), *_label_lines(imported, complete), next_line]
 

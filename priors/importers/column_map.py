@@ -1,10 +1,10 @@
 """The column map of a site's own table: which of its columns hold what (docs/importing.md, "A CSV of your own").
 
-Owns the file's format and its errors. Knows nothing of rows.
+Owns the file's format and its errors, and how columns that are missing are named. Knows nothing of rows.
 """
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -50,6 +50,14 @@ def read_column_map(path: Path) -> ColumnMap:
         noun = "problem" if len(problems) == 1 else "problems"
         raise BadInputError(f"the column map {printable(path.name)} has {len(problems)} {noun}; correct it", problems)
     return made
+
+
+def require_columns(found: Collection[str], wanted: Collection[str], keys: Mapping[str, str], where: str) -> None:
+    """Raise `BadInputError` that names missing columns, and the keys of the column map that ask for them."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        named = ", ".join(f"{name} ({keys[name]} of the column map)" if keys else name for name in missing)
+        raise BadInputError(f"column {named}: is missing{where}")
 
 
 class _MapReader:
@@ -120,7 +128,11 @@ class _MapReader:
             if name not in known:
                 self._problems.append(f"{key}.{name}: unknown; known are {', '.join(known)}")
             elif not isinstance(value, str) or not value:
-                self._problems.append(f"{key}.{name}: must be text")
+                texts[name] = ""  # it is there, and wrong: not missing
+                joined = "; join several into one in the export, as the training texts had them"
+                self._problems.append(
+                    f"{key}.{name}: must be text" + (joined if name == "text" and isinstance(value, list) else "")
+                )
             else:
                 texts[name] = value
         return texts

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import zstandard
 
-from clinaudit.priors.corpus.records import is_encodable
+from clinaudit.priors.corpus.cells import CellError, as_text
+from clinaudit.priors.corpus.tables import NOTES, PATIENTS
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.values import require_alive, require_day
 
 NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
 _NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
+_KINDS = {name: column.kind for schema in (PATIENTS, NOTES) for name, column in schema.columns.items()}
 _PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
 
 
@@ -104,8 +106,9 @@ class CorpusWriter:
         for column in _NOTE_COLUMNS:
             _require_text(getattr(note, column) or "", column)
         visit = require_day(note.visit_date, "the visit date")
-        if visit is not None and patient.dob is not None:
-            require_alive(patient.dob, visit)
+        birth = patient.dob if patient.age_in_year is None else patient.age_in_year[1] - patient.age_in_year[0]
+        if visit is not None and birth is not None:
+            require_alive(birth, visit)
         self._note_ids.add(note.note_id)
         self.notes += 1
         latest = self.latest_visit.get(note.patient_id)
@@ -148,11 +151,11 @@ class CorpusWriter:
 
 
 def _require_text(text: str, column: str) -> None:
-    """Raise `RecordError` where a text cannot stand in a corpus."""
-    if "\0" in text:
-        raise RecordError(f"{column} holds a NUL character")
-    if not text.isascii() and not is_encodable(text):
-        raise RecordError(f"{column} holds half a surrogate pair, which is not Unicode text")
+    """Raise `RecordError` where a corpus, which is read with the same check, cannot hold a text."""
+    try:
+        as_text(text, _KINDS[column])
+    except CellError as error:
+        raise RecordError(f"{column} {error}") from None
 
 
 def _require_id(text: str, column: str) -> None:

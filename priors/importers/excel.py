@@ -19,6 +19,7 @@ from typing import IO, cast
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.sheet_xml import SheetError, find_errors
 
 #: Excel's own limit of the text in a cell: what is longer is cut off, so a cell this long may be.
@@ -30,11 +31,14 @@ _PIPE_BYTES = 1 << 16
 _TOO_LARGE = f"unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV"
 
 
-def iter_sheet(file: DataFile, sheet: str | None, columns: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+def iter_sheet(
+    file: DataFile, sheet: str | None, columns: Mapping[str, str]
+) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield (row as Excel counts it, text by lower-case column) for each row below the header that holds anything.
 
-    The header is the first row that holds anything. Raises `BadInputError` on a workbook that cannot be read, on a
-    sheet that is not there, and on a column that is missing or stands twice.
+    The header is the first row that holds anything; `columns` holds what must be there, and what the column map calls
+    it. Raises `BadInputError` on a workbook that cannot be read, on a sheet that is not there, and on a column that is
+    missing or stands twice.
     """
     open_file(file).close()
     _require_small(file.path)
@@ -73,7 +77,7 @@ def _require_small(path: Path) -> None:
         raise BadInputError("is not an Excel workbook (.xlsx)") from None
 
 
-def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Generator[tuple[int, Mapping[str, str]], None, bool]:
+def _named_rows(lines: IO[bytes], columns: Mapping[str, str]) -> Generator[tuple[int, Mapping[str, str]], None, bool]:
     """Yield the rows below the header; return whether there was one."""
     opened = json.loads(lines.readline())
     if "problem" in opened:
@@ -84,15 +88,14 @@ def _named_rows(lines: IO[bytes], columns: Sequence[str]) -> Generator[tuple[int
         if header is None:
             header = [cell.strip().lower() for cell in cells]
             _require_columns(header, columns)
-            places = {name: header.index(name) for name in columns}
+            places = {name: header.index(name) for name in header if name}
         else:
             yield number, {name: cells[place] if place < len(cells) else "" for name, place in places.items()}
     return header is not None
 
 
-def _require_columns(header: Sequence[str], columns: Sequence[str]) -> None:
-    if missing := [name for name in columns if name not in header]:
-        raise BadInputError(f"column {', '.join(missing)}: is missing in the first row of the sheet")
+def _require_columns(header: Sequence[str], columns: Mapping[str, str]) -> None:
+    require_columns(header, columns, columns, " in the first row of the sheet")
     if twice := [name for name in columns if header.count(name) > 1]:
         raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
 

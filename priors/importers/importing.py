@@ -74,6 +74,8 @@ class Imported:
     left_blank: dict[str, int]
     #: Values read without the blanks around them, by column and table.
     trimmed: dict[str, int]
+    #: Columns of a site's own table that the column map does not name.
+    columns_not_read: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ class Plan:
                 tables=ledger.tables,
                 left_blank=dict(sorted(ledger.left_blank.items())),
                 trimmed=dict(sorted(ledger.trimmed.items())),
+                columns_not_read=ledger.columns_not_read,
             )
             (directory / LEDGER_NAME).write_text(self._as_json(imported), encoding="utf-8")
         return imported
@@ -157,6 +160,7 @@ class Plan:
             "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
             "left_blank": imported.left_blank,
             "blanks_taken_off": imported.trimmed,
+            "columns_not_read": list(imported.columns_not_read),
         }
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 

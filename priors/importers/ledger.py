@@ -8,6 +8,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -72,7 +73,10 @@ class ImportLedger:
         self.left_blank: Counter[str] = Counter()
         #: Values read without the blanks around them, by column and table: `patient_id of person`.
         self.trimmed: Counter[str] = Counter()
-        self._first: list[str] = []
+        #: Columns of a site's own table that the column map does not name.
+        self.columns_not_read: tuple[str, ...] = ()
+        #: By table and reason: where it was first met, and how often.
+        self._faults: dict[tuple[str, str], tuple[Place, int]] = {}
         self._file: TextIO = rejected.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file, lineterminator="\n")
         self._rows.writerow(["file", "unit", "number", "table", "reason"])
@@ -105,11 +109,11 @@ class ImportLedger:
         """Count a rejected record, and list it."""
         self.tables[table].rejected[reason] += 1
         self._rows.writerow([place.file, place.unit, place.number, table, reason])
-        if len(self._first) < MAX_LISTED_PROBLEMS:
-            self._first.append(f"{place}: {reason}")
+        first, number = self._faults.get((table, reason), (place, 0))
+        self._faults[table, reason] = first, number + 1
 
     def not_needed_after_all(self, table: str, number: int) -> None:
-        """Count records as not needed that were taken for used: patients to whom no note belongs."""
+        """Count records as not needed that were taken for used: of patients to whom no note belongs."""
         self.tables[table].used -= number
         self.tables[table].not_needed += number
 
@@ -127,12 +131,14 @@ class ImportLedger:
             )
 
     def require_nothing_rejected(self) -> None:
-        """Raise `BadInputError` that names the first rejected records, if there are any."""
+        """Raise `BadInputError` with a line for each table and reason, if any record was rejected."""
         if self.rejected:
             noun = "record" if self.rejected == 1 else "records"
-            listed = f" (the first {len(self._first)} of them)" if self.rejected > len(self._first) else ""
             raise BadInputError(
-                f"{self.rejected} {noun} cannot be used{listed}; nothing was written: correct the export, or leave "
+                f"{self.rejected} {noun} cannot be used; nothing was written: correct the export, or leave "
                 "them out with --allow-rejected",
-                self._first,
+                [
+                    f"{place}: {reason}{f' ({number - 1:,} more like it)' if number > 1 else ''}"
+                    for (_, reason), (place, number) in islice(self._faults.items(), MAX_LISTED_PROBLEMS)
+                ],
             )

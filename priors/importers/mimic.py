@@ -5,6 +5,7 @@ moved to the year of the latest note, as that documentation says. MIMIC has no n
 or practices.
 """
 
+import re
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
@@ -13,11 +14,13 @@ from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.tables import Reader, Row, find_tables, required
+from clinaudit.priors.importers.values import require_sex
 
 NOTE_TABLES = ("discharge", "radiology")
 PATIENT_TABLE = "patients"
 #: "patients over 89 ... have been grouped together": their `anchor_age` is 91, whatever it was.
 _GROUPED_AGE = 89
+_WHOLE = re.compile(r"[0-9]{1,4}")
 #: Words of `race` and `marital_status` that say nothing.
 _UNKNOWN_WORDS = frozenset({"UNKNOWN", "UNABLE TO OBTAIN", "PATIENT DECLINED TO ANSWER", "?"})
 
@@ -74,7 +77,7 @@ class MimicExport:
     def _add_patient(self, row: Row) -> bool:
         patient = required(row, "subject_id")
         age, year = row["anchor_age"], row["anchor_year"]
-        if not (age and year and age.isdigit() and year.isdigit()):
+        if not (age and year and _WHOLE.fullmatch(age) and _WHOLE.fullmatch(year)):
             raise RecordError("anchor_age or anchor_year is not a whole number")
         grouped = int(age) > _GROUPED_AGE
         _, race, marital_status = self._admissions.get(patient, ("", None, None))
@@ -83,7 +86,7 @@ class MimicExport:
                 patient_id=patient,
                 age="90+" if grouped else None,
                 age_in_year=None if grouped else (int(age), int(year)),
-                sex=row["gender"],
+                sex=require_sex(row["gender"]),
                 race=race,
                 marital_status=marital_status,
             )

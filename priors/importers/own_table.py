@@ -11,13 +11,13 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import DataFile, printable
 from clinaudit.priors.importers.codes import Labels
-from clinaudit.priors.importers.column_map import NOTE_COLUMNS, PATIENT_COLUMNS, REQUIRED, ColumnMap
+from clinaudit.priors.importers.column_map import DATES, NOTE_COLUMNS, PATIENT_COLUMNS, REQUIRED, ColumnMap
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
 from clinaudit.priors.importers.excel import MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.ledger import Place, RecordError
 from clinaudit.priors.importers.sheet_xml import EXCEL_ERRORS
 from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Reader, Row, cells_of, data_file, located
-from clinaudit.priors.importers.values import iso_day, require_age, require_birth, require_sex
+from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 
 TABLE = "rows"
 EXCEL_ENDINGS = {".xlsx": ("xlsx", None), ".xlsm": ("xlsx", None)}
@@ -39,7 +39,6 @@ class OwnTable:
         self._map = columns
         self._writer = writer
         self._labels = labels
-        self._row = 0
         #: By patient: the split its rows give.
         self.splits: dict[str, str] = {}
         #: Day of the row that a patient's changing facts come from.
@@ -47,39 +46,45 @@ class OwnTable:
 
     def read(self, reader: Reader) -> None:
         """Read all rows."""
-        names = {name: column.lower() for name, column in self._map.columns.items()}
-        wanted = [*names.values(), *((self._map.codes[0].lower(),) if self._map.codes else ())]
-        if twice := sorted({name for name in wanted if wanted.count(name) > 1}):
+        asked = [(column.lower(), f"columns.{name}") for name, column in self._map.columns.items()]
+        if self._map.codes is not None:
+            asked.append((self._map.codes[0].lower(), "diagnoses.codes"))
+        keys = dict(asked)
+        if len(keys) < len(asked):
+            names = [name for name, _ in asked]
+            twice = sorted({name for name in names if names.count(name) > 1})
             raise BadInputError(f"the column map names one column twice: {printable(', '.join(twice))}; correct it")
         if self._file.format == "xlsx":
-            self._read_sheet(reader, wanted)
+            self._read_sheet(reader, keys)
             return
-        layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding)
+        layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, keys=keys)
         exact = (self._map.columns["text"].lower(),)
-        reader.each(TABLE, self._file, self._add_row, required=wanted, exact=exact, layout=layout)
+        for place, row in reader.rows(TABLE, self._file, required=keys, exact=exact, layout=layout):
+            reader.ledger.take(TABLE, place, (place.number, row), self._add_row)
 
-    def _read_sheet(self, reader: Reader, wanted: list[str]) -> None:
+    def _read_sheet(self, reader: Reader, keys: dict[str, str]) -> None:
         ledger = reader.ledger
         ledger.expect(TABLE)
         text = self._map.columns["text"].lower()
-        with located(self._file):
-            for number, row in iter_sheet(self._file, self._map.sheet, wanted):
+        with located(self._file, has_map=True):
+            for number, row in iter_sheet(self._file, self._map.sheet, keys):
                 ledger.seen(TABLE)
-                cells = cells_of(ledger, TABLE, row, wanted, exact=(text,))
-                ledger.take(TABLE, Place(self._file.name, "sheet row", number), cells, self._add_sheet_row)
+                ledger.columns_not_read = tuple(name for name in row if name not in keys)
+                cells = cells_of(ledger, TABLE, row, keys, exact=(text,))
+                ledger.take(TABLE, Place(self._file.name, "sheet row", number), (number, cells), self._add_sheet_row)
 
-    def _add_sheet_row(self, row: Row) -> bool:
-        if len(row[self._map.columns["text"].lower()] or "") >= MAX_CELL_CHARS:
+    def _add_sheet_row(self, numbered: tuple[int, Row]) -> bool:
+        if len(numbered[1][self._map.columns["text"].lower()] or "") >= MAX_CELL_CHARS:
             raise RecordError("the text has 32,767 characters, all that a cell of Excel can hold: it may be cut off")
-        return self._add_row(row)
+        return self._add_row(numbered)
 
-    def _add_row(self, row: Row) -> bool:
-        self._row += 1
+    def _add_row(self, numbered: tuple[int, Row]) -> bool:
+        number, row = numbered
         values: dict[str, str | None] = {}
         for name in (*REQUIRED, *NOTE_COLUMNS, *PATIENT_COLUMNS):
             cell = row[self._map.columns[name].lower()] if name in self._map.columns else None
             values[name] = self._present(name, cell)
-        for name in self._map.formats:
+        for name in DATES:
             values[name] = self._iso(name, values[name])
         patient_id = values["patient_id"]
         if patient_id is None:
@@ -88,13 +93,14 @@ class OwnTable:
         diagnoses, coded = self._read_codes(row)
         before = self._writer.patients.get(patient_id)
         split = self._read_split(patient_id, values["split"])
+        day = (iso_day(values["visit_date"]) if values["visit_date"] is not None else None) or date.min
         # The note is refused before the patient is changed by its row.
-        self._writer.set_patient(self._merged(before, patient, values["visit_date"]))
+        self._writer.set_patient(self._merged(before, patient, day))
         try:
             self._writer.add_note(
                 NoteRecord(
                     patient_id=patient_id,
-                    note_id=values["note_id"] or f"row-{self._row}",
+                    note_id=values["note_id"] or f"row-{number}",
                     text=values["text"] or "",
                     **{name: values[name] for name in NOTE_COLUMNS if name != "note_id"},
                 )
@@ -105,6 +111,7 @@ class OwnTable:
             else:
                 self._writer.patients[patient_id] = before
             raise
+        self._as_of[patient_id] = max(day, self._as_of.get(patient_id, day))
         if split is not None:
             self.splits[patient_id] = split
         if coded:
@@ -122,6 +129,13 @@ class OwnTable:
     def _iso(self, name: str, text: str | None) -> str | None:
         if text is None or (self._file.format == "xlsx" and iso_day(text) is not None):
             return text  # a cell of Excel that is a date
+        if name not in self._map.formats:
+            if not is_day_or_year(text) if name == "dob" else iso_day(text) is None:
+                raise RecordError(
+                    f"{name} is not a date as ISO 8601 writes it (2024-01-31); say in [formats] of the column map how "
+                    "it is written"
+                )
+            return text
         try:
             return datetime.strptime(text, self._map.formats[name]).isoformat()  # noqa: DTZ007 (the clinic's own clock)
         except ValueError:
@@ -151,18 +165,15 @@ class OwnTable:
             found |= self._labels.book.meaning(system, code)
         return found, (system,) if codes else ()
 
-    def _merged(self, before: PatientRecord | None, now: PatientRecord, visit: str | None) -> PatientRecord:
+    def _merged(self, before: PatientRecord | None, now: PatientRecord, day: date) -> PatientRecord:
         """Return what is known of a patient: facts that may change are those of the latest row that gives them."""
-        day = (iso_day(visit) if visit is not None else None) or date.min
         if before is None:
-            self._as_of[now.patient_id] = day
             return now
         for name in _FIXED:
             values = {getattr(before, name), getattr(now, name)} - {None}
             if len(values) > 1:
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
-        self._as_of[now.patient_id] = max(day, self._as_of[now.patient_id])
         first, second = (now, before) if later else (before, now)
         facts = ("sex", "dob", "age", "name", "race", "marital_status", "occupation", "children")
         known = {

@@ -8,7 +8,7 @@ import csv
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
@@ -26,6 +26,7 @@ from clinaudit.priors.corpus.files import (
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.priors.corpus.records import MAX_FIELD_CHARS, is_encodable
+from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
@@ -47,6 +48,8 @@ class Layout:
     encoding: str = "utf-8"
     #: False: quotes mean nothing (the vocabulary files of OMOP).
     quoted: bool = True
+    #: What the column map that names a column calls it: `columns.sex`. Empty: there is no map.
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 Row = Mapping[str, str | None]
@@ -70,25 +73,37 @@ class Reader:
         exact: Collection[str] = (),
         layout: Layout | None = None,
     ) -> None:
-        """Give `read` each row with the named columns, None where a cell is blank or an optional column is not there.
+        """Give `read` each row: it says whether the row was needed, or raises `RecordError`. See `rows`."""
+        rows = self.rows(table, file, required=required, optional=optional, exact=exact, layout=layout)
+        for place, row in rows:
+            self.ledger.take(table, place, row, read)
 
-        `read` says whether the row was needed, or raises `RecordError`. Names of columns are compared without regard to
-        case. Cells of the columns `exact` keep the blanks around them. Rows that cannot be read are rejected. Raises
-        `BadInputError`, with file and row, on what cannot be read on.
+    def rows(
+        self,
+        table: str,
+        file: DataFile,
+        *,
+        required: Collection[str],
+        optional: Collection[str] = (),
+        exact: Collection[str] = (),
+        layout: Layout | None = None,
+    ) -> Iterator[tuple[Place, Row]]:
+        """Yield each row with the named columns, None where a cell is blank or an optional column is not there.
+
+        The ledger must be told what becomes of each. Names of columns are compared without regard to case. Cells of
+        the columns `exact` keep the blanks around them. Rows that cannot be read are rejected. Raises `BadInputError`,
+        with file and row, on what cannot be read on.
         """
         self.ledger.expect(table)
-        wanted = (*required, *optional)
-        with located(file):
+        wanted, layout = (*required, *optional), layout or Layout()
+        with located(file, has_map=bool(layout.keys)):
             source = (
-                self._parquet_rows(table, file, wanted)
+                self._parquet_rows(table, file, required, wanted, layout)
                 if file.format == "parquet"
-                else self._csv_rows(table, file, required, wanted, layout or Layout())
+                else self._csv_rows(table, file, required, wanted, layout)
             )
             for number, row in source:
-                if number == 1:
-                    _require_columns(row, required)
-                cells = cells_of(self.ledger, table, row, wanted, exact=exact)
-                self.ledger.take(table, Place(file.name, "row", number), cells, read)
+                yield Place(file.name, "row", number), cells_of(self.ledger, table, row, wanted, exact=exact)
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -116,8 +131,11 @@ class Reader:
         )
         number = 0
         try:
-            header = [name.strip().lower() for name in _next_cells(rows) or []]
-            places = _column_places(header, required, wanted, delimiter)
+            names = [name.strip() for name in _next_cells(rows) or []]
+            header = [name.lower() for name in names]
+            places = _column_places(header, required, wanted, delimiter, layout.keys)
+            if layout.keys:
+                self.ledger.columns_not_read = tuple(name for name in names if name and name.lower() not in places)
             while (cells := _next_cells(rows)) is not None:
                 number += 1
                 if not cells:  # a blank line holds no record
@@ -126,7 +144,9 @@ class Reader:
                 if len(cells) != len(header):
                     fault = f"the row has {'more' if len(cells) > len(header) else 'fewer'} fields than the header"
                 elif not all(cells[place].isascii() or is_encodable(cells[place]) for place in places.values()):
-                    fault = f"a cell is not {layout.encoding.upper()}"
+                    fault = f"a cell is not {layout.encoding.upper()}" + (
+                        "; set `encoding` in the column map" if layout.keys else ""
+                    )
                 else:
                     yield number, {name: cells[place] for name, place in places.items()}
                     continue
@@ -138,9 +158,14 @@ class Reader:
             ) from None
 
     def _parquet_rows(
-        self, table: str, file: DataFile, wanted: Collection[str]
+        self, table: str, file: DataFile, required: Collection[str], wanted: Collection[str], layout: Layout
     ) -> Iterator[tuple[int, Mapping[str, str]]]:
-        for number, row in iter_parquet(file, Header(wanted)):
+        header = Header(wanted)
+        for number, row in iter_parquet(file, header):
+            if number == 1:
+                require_columns(row, required, layout.keys, "")
+                if layout.keys:
+                    self.ledger.columns_not_read = tuple(header.unread)
             if row:
                 self.ledger.seen(table)
             cells = {name: _as_text(value) for name, value in row.items()}
@@ -172,14 +197,15 @@ def _as_text(value: object) -> str:
 
 
 @contextmanager
-def located(file: DataFile) -> Iterator[None]:
+def located(file: DataFile, *, has_map: bool = False) -> Iterator[None]:
     """Put the name of the file before the message of a `BadInputError`, and say that nothing was written."""
     try:
         yield
     except BadInputError as error:
         has_place = error.message.startswith(("row ", "sheet row ", "line ", "entry ", "column "))
         place = f"{file.name}{', ' if has_place else ': '}"
-        raise BadInputError(f"{place}{error.message}; nothing was written: correct the export and try again") from None
+        faulty = "the export or the column map" if has_map else "the export"
+        raise BadInputError(f"{place}{error.message}; nothing was written: correct {faulty} and try again") from None
 
 
 def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
@@ -198,20 +224,19 @@ def _next_cells(rows: Iterator[list[str]]) -> list[str] | None:
 
 
 def _column_places(
-    header: Sequence[str], required: Collection[str], wanted: Collection[str], delimiter: str
+    header: Sequence[str],
+    required: Collection[str],
+    wanted: Collection[str],
+    delimiter: str,
+    keys: Mapping[str, str],
 ) -> dict[str, int]:
     if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
         raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
     places = {name: header.index(name.lower()) for name in wanted if name.lower() in header}
-    if missing := [name for name in required if name not in places]:
-        sign = {"\t": "tabs", ",": "commas"}.get(delimiter, delimiter)
-        raise BadInputError(f"column {', '.join(missing)}: is missing (the header was read as separated by {sign})")
+    sign = {"\t": "tabs", ",": "commas"}.get(delimiter, delimiter)
+    remedy = "; if it is not, set `delimiter` in the column map" if keys else ""
+    require_columns(places, required, keys, f" (the header was read as separated by {sign}{remedy})")
     return places
-
-
-def _require_columns(row: Mapping[str, str], required: Collection[str]) -> None:
-    if missing := [name for name in required if name not in row]:
-        raise BadInputError(f"column {', '.join(missing)}: is missing")
 
 
 def cells_of(

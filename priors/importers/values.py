@@ -40,6 +40,11 @@ def require_day(text: str | None, what: str) -> date | None:
     return day
 
 
+def is_day_or_year(text: str) -> bool:
+    """Whether a text is what a date of birth may be: an ISO 8601 date, or a year alone."""
+    return _YEAR.fullmatch(text) is not None or iso_day(text) is not None
+
+
 def require_birth(text: str | None, what: str) -> date | int | None:
     """Return a date of birth, or the year alone; raises `RecordError` where it is neither."""
     if text is not None and _YEAR.fullmatch(text):

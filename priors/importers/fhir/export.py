@@ -7,6 +7,7 @@ may stand before what it points at; then documents and conditions. Knows nothing
 import hashlib
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -54,6 +55,8 @@ class FhirExport:
         self._index = ReferenceIndex()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
+        #: By patient: conditions that were used, which may stand before the patient's notes.
+        self._conditions: Counter[str] = Counter()
         self._pointed_at: dict[str, Callable[[Found], bool]] = {
             PATIENT_TABLE: self._add_patient,
             "Practitioner": self._add_practitioner,
@@ -90,6 +93,9 @@ class FhirExport:
                 if kind in self._pointing:
                     self._ledger.seen(kind)
                     self._ledger.take(kind, found.place, found, self._pointing[kind])
+        without_notes = self._conditions.keys() - self._writer.latest_visit.keys()
+        if without_notes:
+            self._ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
 
     # What others point at ---------------------------------------------------------------------------------------------
 
@@ -203,9 +209,10 @@ class FhirExport:
 
     def _add_note(self, kind: str, note: NoteRecord) -> bool:
         digest = hashlib.blake2b(f"{note.patient_id}\0{note.text}".encode("utf-8", "replace"), digest_size=16).digest()
-        if self._documents.setdefault(digest, kind) != kind:
+        if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
         self._writer.add_note(note)
+        self._documents[digest] = kind
         return True
 
     def _add_condition(self, found: Found) -> bool:
@@ -216,6 +223,7 @@ class FhirExport:
             return False
         if status.has(_NOT_CERTAIN):
             self._labels.add(patient, frozenset(), ())
+            self._conditions[patient] += 1
             return True
         diagnoses: frozenset[str] = frozenset()
         systems: set[str] = set()
@@ -225,6 +233,7 @@ class FhirExport:
                 diagnoses |= self._labels.book.meaning(system, coding.code)
                 systems.add(system)
         self._labels.add(patient, diagnoses, systems)
+        self._conditions[patient] += 1
         return True
 
     def _first_name(self, references: Sequence[Reference]) -> str | None:

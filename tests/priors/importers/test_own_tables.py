@@ -1,5 +1,6 @@
 """A site's own table: the column map, what rows of one patient may differ in, and Excel's own traps."""
 
+import json
 import zipfile
 from datetime import date
 from pathlib import Path
@@ -78,6 +79,12 @@ def test_facts_that_change_are_those_of_the_latest_visit(tmp_path: Path) -> None
     assert [note.note_id for note in corpus.notes_of("a")] == ["row-3", "row-1", "row-2"]
 
 
+def test_a_row_without_an_id_is_named_by_its_number_in_the_file(tmp_path: Path) -> None:
+    source, columns = _written(tmp_path, "a,one,,,,,\n,no patient,,,,,\n\na,too,few\na,two,,,,,\n")
+    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
+    assert [note.note_id for note in read_corpus(tmp_path / "corpus").notes_of("a")] == ["row-1", "row-5"]
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -105,6 +112,57 @@ def test_a_rejected_row_leaves_its_patient_as_it_was(tmp_path: Path) -> None:
     assert (patients["a"].name, patients["a"].dob) == ("Ada", None)
 
 
+def test_a_rejected_row_does_not_date_the_facts_of_its_patient(tmp_path: Path) -> None:
+    rows = "a,one,2020-05-01,,,,Ada\na,,2022-05-01,,,,Bea\na,two,2021-05-01,,,,Ada New\n"
+    source, columns = _written(tmp_path, rows)
+    import_export("csv", source, tmp_path / "corpus", columns=columns, allow_rejected=True)
+    assert read_corpus(tmp_path / "corpus").patients["a"].name == "Ada New"
+
+
+@pytest.mark.parametrize("word", ["nan", "#N/A"])
+def test_a_cell_that_a_corpus_refuses_is_rejected_by_the_import(tmp_path: Path, word: str) -> None:
+    columns = MAP + 'provider = "doctor"\n'
+    source, path = _written(tmp_path, "", columns)
+    source.write_text(HEAD.strip() + f",doctor\na,one,,,,,,{word}\n", encoding="utf-8")
+    assert "row 1: provider holds" in refusal_of("csv", source, tmp_path / "c", columns=path)
+    path.write_text(f'blank = ["{word}"]\n{columns}', encoding="utf-8")
+    import_export("csv", source, tmp_path / "corpus", columns=path)
+    assert read_corpus(tmp_path / "corpus").notes_of("a")[0].provider is None
+
+
+def test_columns_that_the_map_does_not_name_are_told(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["MRN", "Note", "Plan", "Day", None], ["a", "one", "more", None, None]]
+    sheet, map_of_sheet = _workbook(tmp_path, {"S": rows})
+    imported = import_export("excel", sheet, tmp_path / "from_sheet", columns=map_of_sheet)
+    assert imported.columns_not_read == ("plan",)
+    source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('name = "name"\n', "").replace('age = "age"', ""))
+    imported = import_export("csv", source, tmp_path / "corpus", columns=columns)
+    assert imported.columns_not_read == ("age", "name")
+    ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
+    assert ledger["columns_not_read"] == ["age", "name"]
+
+
+def test_a_wrong_map_is_not_blamed_on_the_export(tmp_path: Path) -> None:
+    source, columns = _written(tmp_path, "a,one,13.02.2020,,,,\na,two,14.02.2020,,,,\n")
+    refused = refusal_of("csv", source, tmp_path / "c", columns=columns)
+    assert "say in [formats] of the column map how it is written (1 more like it)" in refused
+    assert len(refused.splitlines()) == 2
+    source.write_bytes(HEAD.encode() + b"a,one,,,,,\xe9\n")
+    refused = refusal_of("csv", source, tmp_path / "c", columns=columns)
+    assert "a cell is not UTF-8; set `encoding` in the column map" in refused
+    source.write_text(HEAD.replace(",", ";"), encoding="utf-8")
+    assert "set `delimiter` in the column map" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+
+
+def test_several_columns_for_a_text_are_refused_once(tmp_path: Path) -> None:
+    path = tmp_path / "columns.toml"
+    path.write_text('[columns]\npatient_id = "id"\ntext = ["CC", "HPI"]\n', encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        read_column_map(path)
+    assert "columns.text: must be text; join several into one" in caught.value.render()
+    assert "is missing" not in caught.value.render()
+
+
 def test_a_date_of_another_format_is_rejected_not_guessed(tmp_path: Path) -> None:
     columns = MAP + '[formats]\nvisit_date = "%d/%m/%Y"\n'
     source, path = _written(tmp_path, "a,one,13/02/2020,,,,\na,two,02/13/2020,,,,\n", columns)
@@ -115,7 +173,9 @@ def test_a_date_of_another_format_is_rejected_not_guessed(tmp_path: Path) -> Non
 
 def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
     source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"gender"'))
-    assert "notes.csv, column gender: is missing" in refusal_of("csv", source, tmp_path / "c", columns=columns)
+    assert "notes.csv, column gender (columns.sex of the column map): is missing" in refusal_of(
+        "csv", source, tmp_path / "c", columns=columns
+    )
     source, columns = _written(tmp_path, "a,one,,,,,\n", MAP.replace('"sex"', '"NOTE"'))
     assert "names one column twice: note" in refusal_of("csv", source, tmp_path / "c", columns=columns)
 
@@ -153,8 +213,11 @@ def test_a_date_of_excel_needs_no_format_and_a_text_is_read_by_it(tmp_path: Path
     [
         ([["MRN", "Note", "Day"], ["a", "x" * 32_767, None]], "sheet row 2: the text has 32,767 characters"),
         ([["MRN", "Note", "Day"], [], ["a", None, None]], "sheet row 3: the text is blank"),
-        ([["MRN", "Note", "Day"], ["a", "x", 44000]], "sheet row 2: the visit date is not a date"),
-        ([["MRN", "Note"], ["a", "x"]], "notes.xlsx, column day: is missing in the first row"),
+        ([["MRN", "Note", "Day"], ["a", "x", 44000]], "sheet row 2: visit_date is not a date"),
+        (
+            [["MRN", "Note"], ["a", "x"]],
+            "column day (columns.visit_date of the column map): is missing in the first row",
+        ),
         ([["MRN", "Note", "Day", "note"], ["a", "x"]], "notes.xlsx, column note: stands in the header more than once"),
         ([], "notes.xlsx: the sheet holds nothing"),
     ],

@@ -41,6 +41,9 @@ def _set(table: str, row: int, column: int, value: object) -> Callable[[Rows], N
             _set("hosp/patients", 1, 2, SECRET),
             "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number",
         ),
+        (_set("hosp/patients", 1, 2, "²"), "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
+        (_set("hosp/patients", 0, 1, SECRET), "patients.csv.gz, row 1: sex is no word for a sex that is read"),
+        (_set("hosp/patients", 1, 3, "9000"), "row 2: the visit is before the patient's birth"),
         (_set("hosp/patients", 2, 0, "10001"), "patients.csv.gz, row 3: the patient stood in the table already"),
         (_set("hosp/diagnoses_icd", 0, 0, "9"), "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
         (_set("hosp/diagnoses_icd", 0, 3, SECRET), "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
@@ -65,8 +68,9 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
     rows["hosp/diagnoses_icd"] += [["10001", "2", "1", SECRET, "10"]] * 30
     source = tables.write_mimic(tmp_path / "physionet", rows)
     refused = refusal_of("mimic-iv-note", source, tmp_path / "refused")
-    assert "31 records cannot be used (the first 20 of them)" in refused
-    assert len(refused.splitlines()) == 21
+    assert "31 records cannot be used" in refused
+    assert "diagnoses_icd.csv.gz, row 4: a code is no ICD-10 code (29 more like it)" in refused
+    assert len(refused.splitlines()) == 3
     imported = import_export("mimic-iv-note", source, tmp_path / "corpus", allow_rejected=True)
     assert imported.notes == 2
     notes = imported.tables["discharge"]
@@ -219,6 +223,37 @@ def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
     tmp_path: Path, given: dict[str, list[fhir.Resource]], expected: str
 ) -> None:
     assert expected in refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+
+
+def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path) -> None:
+    given = fhir.resources()
+    given["Encounter"][1]["period"]["start"] = "1900-01-01T10:00:00Z"  # of the document that the report repeats
+    source = fhir.write_ndjson(tmp_path / "bulk", given)
+    imported = import_export("fhir", source, tmp_path / "corpus", allow_rejected=True)
+    assert imported.tables["DocumentReference"].rejected.total() == 1
+    assert imported.tables["DiagnosticReport"].used == 1
+    assert imported.notes == 3
+
+
+def test_conditions_of_patients_without_notes_are_not_needed(tmp_path: Path) -> None:
+    given = fhir.resources()
+    given["Patient"].append({"resourceType": "Patient", "id": "noteless"})
+    for status in ("confirmed", "provisional"):
+        condition = {**given["Condition"][1], "id": status, "subject": {"reference": "Patient/noteless"}}
+        given["Condition"].append({**condition, "verificationStatus": {"coding": [{"code": status}]}})
+    imported = import_export("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+    conditions = imported.tables["Condition"]
+    # The refuted one of the fixture is not needed either.
+    assert (conditions.total, conditions.used, conditions.not_needed) == (5, 2, 3)
+
+
+def test_missing_columns_of_a_parquet_table_are_named_where_its_first_row_cannot_be_read(tmp_path: Path) -> None:
+    import polars as pl
+
+    source = tables.write_omop(tmp_path / "cdm", parquet=True)
+    pl.DataFrame({"note_id": [b"x", b"y"], "person_id": [b"10001", b"10001"]}).write_parquet(source / "note.parquet")
+    (source / "VISIT_OCCURRENCE.csv").unlink(missing_ok=True)
+    assert "note.parquet, column note_date, note_text: is missing" in refusal_of("omop", source, tmp_path / "corpus")
 
 
 @pytest.mark.parametrize(
