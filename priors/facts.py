@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
+from clinaudit.priors.corpus.cells import CellError, parse_sex
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.surrogate_tags import is_tag
@@ -261,9 +262,12 @@ def read_age(text: str) -> int | None:
 
 
 def read_sex(text: str | None) -> str | None:
-    """Return `female` or `male` as a note writes it ("F", "woman"), or None where it is neither."""
-    words = {"f": "female", "female": "female", "woman": "female", "m": "male", "male": "male", "man": "male"}
-    return words.get((text or "").strip().lower().rstrip("."))
+    """Return `female` or `male` as a note writes it, in the words that a table may use; None where it is neither."""
+    try:
+        sex = parse_sex(text or "")
+    except CellError:
+        return None
+    return sex if sex in ("female", "male") else None
 
 
 def read_facts(

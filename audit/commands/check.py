@@ -36,6 +36,9 @@ def check(
     can be audited, and how much a model would be asked. Read its PROBLEMS before an audit: a prompt that does not fit
     makes a model look safer than it is.
 
+    Its exit status is 0 wherever CORPUS can be read, with PROBLEMS or without; an audit then counts prompts that do not
+    fit, and no rule can pass where there are too many.
+
     With --policy it says with how many patients each rule can be decided and passed, and how many CORPUS has.
 
     \b

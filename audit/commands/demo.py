@@ -6,6 +6,8 @@ import click
 
 from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 
 @click.command()
@@ -26,4 +28,15 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
 
     settings = run_demo(directory, seed=seed, quiet=quiet)
     audit_and_say(settings)
+    if not quiet:
+        run, corpus = shell_word(settings.out), shell_word(settings.corpus)
+        lines = [
+            "",
+            "This was the demo: its patients are invented. It should fail: the model knows their notes by heart.",
+            "What stands above is for real patients. Next here:",
+            f"  open {run}/report.html",
+            f"  clinaudit evidence {run} {corpus}    (writes each text beside the note that it repeats)",
+            "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
+        ]
+        say("\n".join(map(harmless_text, lines)))
     return 0

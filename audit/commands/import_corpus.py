@@ -74,7 +74,7 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
         kind=kind, source=source, destination=dest, panel=load_panel(diagnoses), complete=complete, **given
     )
     plan = plan_import(request)
-    reading = Progress(quiet=quiet).stage("reading", total=-(-plan.total_bytes // _MB), unit="MB")
+    reading = Progress(quiet=quiet).stage("reading", total=plan.total_bytes // _MB, unit="MB")
     with ends_in_order(), reading as advance:
         imported = plan.run(_in_megabytes(advance))
     lines = [*_summary(imported, dest, complete), *_left_lines(dest)]

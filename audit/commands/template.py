@@ -7,7 +7,7 @@ import click
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
 from clinaudit.audit.console.termination import ends_in_order
-from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 
 @click.group()
@@ -42,7 +42,8 @@ def learn(corpus: Path, out: Path) -> int:
     say_of_finished_work(
         f"{preview}\n"
         f"profile: {harmless_text(str(out))}\n"
-        "It is a proposal: read it, mend what is wrong, and run clinaudit check with it.\n"
-        "Its words are those of your notes: review it before it leaves this machine."
+        "It is a proposal: read it, mend what is wrong, and try it.\n"
+        "Its words are those of your notes: review it before it leaves this machine.\n"
+        f"next: {harmless_text(f'clinaudit check {shell_word(corpus)} --template {shell_word(out)}')}"
     )
     return 0

@@ -23,6 +23,7 @@ def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
     take_libraries_offline()
     _claim(directory, seed)
     write_demo_corpus(corpus, seed=seed)
+    Progress(quiet=quiet).say("The patients of the demo and their notes are invented; the model learns half of them.")
     train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet))
     return AuditSettings(
         model=str(model),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
+from clinaudit.audit.preview.survey_text import reason_words
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompt_fit import write_unscrubbed
 from clinaudit.priors.prompts import PromptWriter
@@ -39,11 +40,11 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
         yield Text(said, _WARNING if standing is Standing.DIFFERS else "")
     for prior in write_unscrubbed(facts, probed, writer):
         fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
-        cuts = f", {prior.cuts} values cut" if prior.cuts else ""
-        yield Text(
-            f"\n── {prior.tier}, {prior.rendering}: {f'excluded: {prior.reason}' if prior.excluded else fit + cuts}",
-            _HEAD,
-        )
+        if prior.rendering in probed.beside:
+            fit = "a further form, not judged by its fit"
+        cuts = f", values cut: {prior.cuts}" if prior.cuts else ""
+        said = f"excluded: {reason_words(prior.tier, prior.reason or '')}" if prior.excluded else fit + cuts
+        yield Text(f"\n── {prior.tier}, {prior.rendering}: {said}", _HEAD)
         if prior.prompt:
             yield _block(prior.prompt)
     yield Text("\n── the latest note, by section; templated text is underlined", _HEAD)

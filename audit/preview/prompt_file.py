@@ -75,6 +75,8 @@ def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Ite
             "prompt": prior.prompt,
             "excluded": prior.excluded,
             "reason": prior.reason,
+            # What `check` counts; a further form of a tier is not judged by it.
+            "fits": None if prior.rendering in probed.beside else prior.unbroken,
         }
 
 

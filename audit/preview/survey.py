@@ -32,6 +32,8 @@ class Survey:
     """What was found of a corpus."""
 
     corpus: Corpus
+    #: Where the corpus lies, for the commands that are proposed.
+    corpus_path: Path
     profile: NoteProfile
     facts: Mapping[str, PatientFacts]
     about: CorpusDescription
@@ -86,6 +88,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
                 groups[diagnosis][patients[patient_id].split, present] += 1
     return Survey(
         corpus=corpus,
+        corpus_path=settings.corpus,
         profile=profile,
         facts=facts,
         about=describe_corpus(corpus),

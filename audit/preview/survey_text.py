@@ -16,12 +16,14 @@ from clinaudit.priors.profile_fit import Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.terminal.layout import wrap
-from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.profile import locate_entries
 
-#: Notes about alternatives that a template offers and a site does not use; they are counted, not said one by one.
+#: Notes about alternatives that a template offers and a site does not use; more than a few are counted.
+_MOST_UNUSED: Final = 3
 _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
+_DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
 #: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
 _CARD, _PROCESSOR = 2_000, 50
 
@@ -110,19 +112,39 @@ def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
     findings = [*survey.fit.findings, *survey.table.findings]
     problems = [finding for finding in findings if finding.level == "problem"]
     notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
-    unused = sum(finding.kind in _UNUSED for finding in findings)
+    unused = [finding for finding in findings if finding.kind in _UNUSED]
+    unasked = [f"  {wrap(text, indent='    ')}" for text in _unasked_tiers(survey.prompts)]
     lines = []
-    if problems:
+    if problems or unasked:
         lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
-        lines += _said(problems, survey, template)
+        lines += [*_said(problems, survey, template), *unasked]
     else:
         lines.append("No problem was found in how template and tables fit the notes.")
-    lines += _said(notes, survey, template, prefix="note: ")
-    if unused:
+    if unasked or any(finding.kind not in _OF_TABLE for finding in problems):
+        learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out ours.toml"
         lines.append(
-            f"  note: {unused} kinds of labels, headers or formats of the template never occur, while others do"
+            "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have"
         )
+        lines.append(f"    one proposed: {harmless_text(learn)}")
+    lines += _said(notes, survey, template, prefix="note: ")
+    if len(unused) > _MOST_UNUSED:
+        lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
+    else:
+        lines += _said(unused, survey, template, prefix="note: ")
     return lines
+
+
+def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
+    """Say at which tiers nothing can be asked of a patient trained on, by the facts that they lack."""
+    lacking: dict[tuple[Fact, ...], list[str]] = {}
+    for count in prompts:
+        if count.rendering != "facts" and not count.arms["train"].made:
+            lacking.setdefault(_DISTINGUISHING[count.tier], []).append(count.tier)
+    for facts, tiers in lacking.items():
+        yield (
+            f"nothing can be asked at {', '.join(tiers)}, which needs {' or '.join(facts)}; where the notes hold it, "
+            "the template must say where, and not name it in not_in_notes"
+        )
 
 
 def _said(findings: Sequence[Finding], survey: Survey, template: Path | None, prefix: str = "") -> Iterator[str]:
@@ -143,7 +165,9 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             continue
         name = count.tier if first else "  facts alone"
         made = f"{count.arms['train'].made:6} / {count.arms['nontrain'].made}"
-        why = "".join(f"; {left} excluded: {reason}" for reason, left in count.excluded.items())
+        why = "".join(
+            f"; {left} excluded: {reason_words(count.tier, reason)}" for reason, left in count.excluded.items()
+        )
         if not first:
             # It leaves out what stands between the facts; how far it fits is no fault of the template.
             yield f"  {name:17} {made:15} asked as a second form, without what stands between the facts{why}"
@@ -152,6 +176,19 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
         cuts = _pair({arm: of.with_cuts for arm, of in count.arms.items()})
         more = f"; values cut for {cuts}" if any(of.with_cuts for of in count.arms.values()) else ""
         yield f"  {name:17} {made:15} fit {fits}{more}{why}{_verdict(count, minimum)}"
+    if any(
+        of.fitting < of.made + of.missed
+        for count in prompts
+        if count.rendering != "facts"
+        for of in count.arms.values()
+    ):
+        yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
+
+
+def reason_words(tier: str, reason: str) -> str:
+    """Return why no prompt was made, with the facts by name that the tier lacks."""
+    facts = " or ".join(_DISTINGUISHING[tier])
+    return reason.replace("no distinguishing fact", f"not found: {facts}")
 
 
 def _verdict(count: PromptCount, minimum: float) -> str:
@@ -202,7 +239,7 @@ def _cohort_lines(survey: Survey) -> list[str]:
         lines.append(
             f"  {diagnosis:11} train {counts['train', True]} / {counts['train', False]}, "
             f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}; "
-            f"{survey.work.matched_sets.get(diagnosis, 0)} matched sets"
+            f"matched sets: {survey.work.matched_sets.get(diagnosis, 0)}"
         )
     return lines
 

@@ -18,7 +18,7 @@ from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
 
 #: Lines that each part may take, so that the whole stays within 24.
-_TITLE_LINES, _FOUND_LINES, _NEXT_LINES = 2, 4, 2
+_TITLE_LINES, _FOUND_LINES, _NEXT_LINES = 2, 4, 3
 _HEAD_LINES: Final = 3
 _STATUSES: Final[tuple[RuleStatus, ...]] = get_args(RuleStatus)
 _LEGEND: Final = ", ".join(f"{STATUSES[status][1]} {words}" for status, words in STATUS_WORDS.items())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
 
-from clinaudit.priors.facts import FactReader
+from clinaudit.priors.facts import FactReader, read_sex
 from clinaudit.priors.tiers import Fact
 
 
@@ -16,6 +16,14 @@ def test_facts_of_a_note(tmp_path: Path) -> None:
     assert facts.values[Fact.CHIEF_COMPLAINT] == "low mood"
     assert facts.medications == ("sertraline 50 mg daily", "metformin 500 mg, twice daily", "aspirin")
     assert (facts.age, facts.sex) == (64, None)
+
+
+@pytest.mark.parametrize(
+    ("word", "sex"),
+    [("W", "female"), ("girl", "female"), ("F.", "female"), ("BOY", "male"), ("other", None), ("", None), ("1", None)],
+)
+def test_a_note_writes_sex_as_a_table_may(word: str, sex: str | None) -> None:
+    assert read_sex(word) == sex
 
 
 def test_table_wins_and_blank_is_unknown(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.gate.policy import load_policy
+from clinaudit.audit.settings import AuditSettings
 
 NAME = "Zephyrine Quackenbush"
 TEXT = f"patient: {NAME}\\ncc: unusual secret complaint\\nhpi: y\\n"
@@ -296,6 +297,17 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert published["memorization"]["public"]["train"]["patients"] == {"low": 1, "high": 10}
     # No policy was applied: the default one is decided from what is published, and one patient settles nothing.
     assert run(["gate", str(tmp_path / "run")]) == 8
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_the_demo_ends_with_what_to_do_next(capsys, monkeypatch, tmp_path, quiet: tuple[str, ...]) -> None:
+    settings = AuditSettings(model="m", corpus=tmp_path / "corpus", out=tmp_path / "run")
+    monkeypatch.setattr("clinaudit.audit.demo.run.run_demo", lambda *_args, **_kwargs: settings)
+    monkeypatch.setattr("clinaudit.audit.commands.demo.audit_and_say", lambda _settings: 1)
+    assert run(["demo", str(tmp_path / "d"), *quiet]) == 0
+    said = capsys.readouterr().out
+    assert ("its patients are invented. It should fail" in said) is (not quiet)
+    assert (f"clinaudit evidence {tmp_path / 'run'} {tmp_path / 'corpus'}" in said) is (not quiet)
 
 
 def test_demo_refuses_other_folders(capsys, tmp_path) -> None:

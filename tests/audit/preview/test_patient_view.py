@@ -52,6 +52,7 @@ def test_what_differs_from_the_table_is_said(corpus: Path, capsys: pytest.Captur
     assert "patients table, name: the notes have another, or none" in shown
     assert "── public_name, text: does not fit the notes" in shown
     assert "── encounter, opening: fits" in shown
+    assert "── encounter, facts: a further form, not judged by its fit" in shown
 
 
 def test_a_fact_of_the_prose_is_not_said_to_be_missing(
@@ -97,13 +98,15 @@ def test_prompts_are_left_in_a_private_directory(
     file = place / "prompts.jsonl"
     assert [stat.S_IMODE(path.stat().st_mode) for path in (place, file)] == [0o700, 0o600]
     rows = [json.loads(line) for line in file.read_text(encoding="ascii").splitlines()]
-    assert list(rows[0]) == ["patient_id", "tier", "rendering", "prompt", "excluded", "reason"]
+    assert list(rows[0]) == ["patient_id", "tier", "rendering", "prompt", "excluded", "reason", "fits"]
     # Two patients at three background tiers and three fragment tiers in two forms.
     assert len(rows) == 2 * (3 + 3 * 2)
     openings = {row["patient_id"]: row for row in rows if (row["tier"], row["rendering"]) == ("encounter", "opening")}
     assert NOTE.startswith(openings["p1"]["prompt"])
     assert openings["p1"]["prompt"].endswith("location: Elm Clinic\nCC:")
     assert (openings["p2"]["prompt"], openings["p2"]["excluded"]) == ("", True)
+    assert (openings["p1"]["fits"], openings["p2"]["fits"]) == (True, False)
+    assert {row["fits"] for row in rows if row["rendering"] == "facts"} == {None}
     assert openings["p2"]["reason"] == "no distinguishing fact in the note's opening"
 
 

@@ -57,6 +57,17 @@ def test_what_the_ranges_settle_stands_beside_the_recorded_verdict() -> None:
     assert "Ranges" not in rules_text(decision, basis="recorded")
 
 
+def test_a_further_form_of_a_tier_is_named_in_full() -> None:
+    decision = decided()
+    asked = [rule.model_copy(update={"rendering": "facts"}) for rule in decision.rules]
+    decision = decision.model_copy(update={"rules": asked})
+    for basis in BASES:
+        lines = rules_text(decision, basis=basis, settled=decision).splitlines()
+        rules = [line for line in lines if line.startswith(("fail ", "inconclusive ", "pass "))]
+        assert len(rules) == 42
+        assert all(", facts alone " in line and len(line) <= 100 for line in rules)
+
+
 def test_it_says_which_figures_decided() -> None:
     said = {basis: rules_text(decided(), basis=basis).splitlines()[1] for basis in BASES}
     assert len(set(said.values())) == len(BASES)
