@@ -66,7 +66,7 @@ def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Findin
         and Standing.STANDS in told.values()
         for told in others
     )
-    by_name = sum(told.get(Fact.NAME) is Standing.STANDS for told in others)
+    same_name = sum(told.get(Fact.NAME) is not Standing.DIFFERS for told in others)
     with_header = sum(bool(known.headers) for known in compared)
     text = (
         f"patients table: {own} of {len(compared)} rows agree with the notes of their patient on name, date of birth "
@@ -74,11 +74,8 @@ def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Findin
     )
     if not any(Standing.DIFFERS in told.values() for told in others):
         text += "the notes of the others tell none of these, so that nothing shows whose rows they are"
-    elif 2 * with_header < len(compared) and 2 * by_name > len(others):
-        text += (
-            "the names of most others stand in their notes, but few notes have a header of the note template: it seems "
-            "to be that of other notes, so mend it first"
-        )
+    elif 2 * with_header < len(compared) and 2 * same_name > len(others):
+        text += "few notes have a header of the note template, which seems to be that of other notes: mend it first"
     elif 2 * by_birth > len(others):
         text += (
             f"{by_birth} of the others differ in the date of birth alone: make sure that date_formats has the right "

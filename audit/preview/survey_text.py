@@ -23,6 +23,7 @@ from clinaudit.templates.profile import locate_entries
 _MOST_UNUSED: Final = 3
 _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SECTION_UNUSED})
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
+_OWN_FORMS: Final = ("text", "opening")
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
 #: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
 _CARD, _PROCESSOR = 2_000, 50
@@ -135,16 +136,14 @@ def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
 
 
 def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
-    """Say at which tiers nothing can be asked of a patient trained on, by the facts that they lack."""
-    lacking: dict[tuple[Fact, ...], list[str]] = {}
+    """Say at which tiers no patient trained on has a prompt of the tier's own form, by the facts that they lack."""
     for count in prompts:
-        if count.rendering != "facts" and not count.arms["train"].made:
-            lacking.setdefault(_DISTINGUISHING[count.tier], []).append(count.tier)
-    for facts, tiers in lacking.items():
-        yield (
-            f"nothing can be asked at {', '.join(tiers)}, which needs {' or '.join(facts)}; where the notes hold it, "
-            "the template must say where, and not name it in not_in_notes"
-        )
+        if count.rendering in _OWN_FORMS and not count.arms["train"].made:
+            form = " that is the note's own beginning" if count.rendering == "opening" else ""
+            yield (
+                f"no prompt{form} can be made at {count.tier}, which needs {' or '.join(_DISTINGUISHING[count.tier])}; "
+                "where the notes hold it, the template must say where, and not name it in not_in_notes"
+            )
 
 
 def _said(findings: Sequence[Finding], survey: Survey, template: Path | None, prefix: str = "") -> Iterator[str]:

@@ -171,7 +171,7 @@ def test_the_template_is_blamed_first_where_names_agree_and_no_header_is_found(t
     note = "Ada Lund, born 2 March 1960.\n<<Why here>> She coughs.\n"
     row = HEADS + "p,train,Ada Lund,1960-03-02,female\n"
     said = measure_table_fit([facts_of(tmp_path / "own", note, row)]).findings[0].text
-    assert "it seems to be that of other notes" in said
+    assert "which seems to be that of other notes" in said
     other = facts_of(tmp_path / "other", note, row.replace("Ada Lund", "Ian Roth"))
     assert "seems to be joined to other patients" in measure_table_fit([other]).findings[0].text
 

@@ -68,7 +68,7 @@ def test_what_is_right_has_no_problem_and_passes(tmp_path: Path) -> None:
     found, text = survey(tmp_path, profile=PROFILE, table=true_table())
     assert not [finding for finding in (*found.fit.findings, *found.table.findings) if finding.level == "problem"]
     # These notes tell nothing of where a patient lives, works or what they take.
-    assert "nothing can be asked at public_name_meds, which needs medications" in " ".join(text.split())
+    assert "no prompt can be made at public_name_meds, which needs medications" in " ".join(text.split())
     assert "rows that agree: 72 of 72" in text
     assert worst_status(found) == "pass"
     assert find_fit_caveats(found.facts.values(), found.profile) == []

@@ -81,7 +81,7 @@ def test_the_text_says_what_cannot_be_audited_and_what_cannot_pass(tmp_path: Pat
     assert line("public_name_meds ") == (
         "public_name_meds 0 / 0 fit - / -; 8 excluded: not found: medications; CANNOT BE AUDITED"
     )
-    assert line("nothing can be asked").startswith("nothing can be asked at public_name_meds, which needs medications")
+    assert line("no prompt can").startswith("no prompt can be made at public_name_meds, which needs medications")
     assert not any("No problem was found" in text for text in lines)
     assert line("one proposed:").startswith("one proposed: clinaudit template learn ")
     assert line("encounter ") == "encounter 5 / 3 fit 0% / 0%; NO RULE CAN PASS (a policy asks for 90%)"

@@ -64,7 +64,7 @@ def test_a_further_form_of_a_tier_is_named_in_full() -> None:
     for basis in BASES:
         lines = rules_text(decision, basis=basis, settled=decision).splitlines()
         rules = [line for line in lines if line.startswith(("fail ", "inconclusive ", "pass "))]
-        assert len(rules) == 42
+        assert len(rules) == len(decision.rules)
         assert all(", facts alone " in line and len(line) <= 100 for line in rules)
 
 
