@@ -52,7 +52,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
             for view in outcomes.memorization
             if view is not None
         },
-        prompts=summarize_prompts(outcomes.priors, inputs.settings.probed),
+        prompts=summarize_prompts(outcomes.priors, inputs.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,

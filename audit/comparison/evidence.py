@@ -33,11 +33,10 @@ class RunEvidence:
 
     @cached_property
     def metrics(self) -> list[GenerationMetrics]:
-        """Counts of each generation."""
-        return [
-            GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS})
-            for row in self._own_rows("generation_metrics")
-        ]
+        """Counts of each generation that is an answer: what was refused is not shown to be gone."""
+        rows = self._own_rows("generation_metrics")
+        metrics = [GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS}) for row in rows]
+        return [row for row in metrics if row.is_answer]
 
     @cached_property
     def generations(self) -> list[Generation]:
@@ -56,6 +55,7 @@ class RunEvidence:
                 token_ids=tuple(row["token_ids"]),
                 token_chars=(),
                 finish_reason=row["finish_reason"],
+                refused=row["refused"],
             )
             for row in self._own_rows("generations")
         ]

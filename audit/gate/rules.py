@@ -22,7 +22,7 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 RuleDecision = tuple[RuleStatus, str]
 NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
-_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone"}
+_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",

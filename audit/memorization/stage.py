@@ -19,11 +19,13 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 )
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
+from clinaudit.audit.memorization.refusal_summary import summarize_refusals
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
     measure_generation,
     summarize_memorization,
+    summarize_no_answers,
 )
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
@@ -122,12 +124,24 @@ def _summarize(
         for tier in TIER_IDS:
             for arm in ARMS:
                 if (tier, arm) in groups:
-                    verbatim, near_verbatim = zip(*groups[tier, arm], strict=True)
-                    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
-                    beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
-                    results.setdefault(tier, {})[arm] = summary.model_copy(update={"near_verbatim": beside})
+                    summary = _summarize_group(groups[tier, arm], match_tokens=match_tokens, seed=seed)
+                    results.setdefault(tier, {})[arm] = summary
                     advance(1)
     return results
+
+
+def _summarize_group(
+    counts: Sequence[tuple[MeasuredGeneration, NearVerbatimCounts]], *, match_tokens: int, seed: int
+) -> Memorization:
+    """Return the summary of the answers; a refusal is none, and is counted apart."""
+    refusals = summarize_refusals([row.metrics for row, _ in counts])
+    answers = [row for row in counts if row[0].metrics.is_answer]
+    if not answers:
+        return summarize_no_answers().model_copy(update={"refusals": refusals})
+    verbatim, near_verbatim = zip(*answers, strict=True)
+    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
+    beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
+    return summary.model_copy(update={"near_verbatim": beside, "refusals": refusals})
 
 
 def _add_guard(
@@ -135,5 +149,7 @@ def _add_guard(
 ) -> None:
     for tier, arms in results.items():
         for arm, summary in arms.items():
-            rows = [row for row in metrics if (row.tier, row.arm) == (tier, arm)]
+            rows = [row for row in metrics if (row.tier, row.arm) == (tier, arm) and row.is_answer]
+            if not rows:
+                continue
             arms[arm] = summary.model_copy(update={"guard": summarize_guard(rows, guarded, seed=seed)})

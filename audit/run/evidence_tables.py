@@ -66,6 +66,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "token_ids": "ids",
         "finish_reason": "text",
         "unguarded_token_ids": "ids",
+        "refused": "bool",
     },
     "generation_metrics": {
         "generation_id": "text",
@@ -81,6 +82,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "stitched_regions": "int",
         "source_notes": "int",
         "attributable_tokens_unmasked": "int",
+        "refused": "bool",
     },
     "regions": {
         "generation_id": "text",

@@ -125,6 +125,19 @@ class Guard(Record):
     by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
 
 
+class Refusals(Record):
+    """How often the model refused to answer, asked in a chat; a refusal is no evidence that it gives nothing away."""
+
+    #: Generations that were asked for, and those that open as a refusal.
+    generations: int
+    refused: int
+    #: Patients asked about, and those of whom any generation is a refusal.
+    patients: int
+    refused_patients: int
+    #: The share of these patients, with Clopper-Pearson bounds.
+    share: Estimate
+
+
 class Memorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -173,3 +186,5 @@ class Memorization(Record):
     near_verbatim: NearVerbatim | None = None
     #: Null where the program did not generate the text itself.
     guard: Guard | None = None
+    #: Null where refusals were not looked for. All other figures are of the answers that are none.
+    refusals: Refusals | None = None

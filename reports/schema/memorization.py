@@ -134,3 +134,7 @@ class PublishedMemorization(Record):
     near_verbatim: PublishedNearVerbatim | None = None
     #: Null where the program did not generate the text itself.
     guard: PublishedGuard | None = None
+    #: Patients of whom the model refused to answer, asked in a chat, and their share of all it was asked about; null
+    #: where refusals were not looked for. All other figures are of the answers that are none.
+    refused_patients: Count | None = None
+    refused_share: PublishedEstimate | None = None

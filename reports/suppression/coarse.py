@@ -126,7 +126,7 @@ class _Coarsening:
         def cells(**counts: int) -> dict[str, CountRange]:
             return self._rules.cells(counts, step=step)
 
-        patients, hits = summary.patients, summary.hit_patients
+        patients, hits, refusals = summary.patients, summary.hit_patients, summary.refusals
         lengths = summary.region_length
         return CoarseMemorization(
             fractions={name: self._fraction(fraction) for name, fraction in summary.by_patient.items()},
@@ -156,6 +156,9 @@ class _Coarsening:
             copy_forward=self._rules.shares({row.notes: (row.pieces, row.patients) for row in summary.copy_forward}),
             near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, patients),
             guard=None if summary.guard is None else self._guard(summary.guard, patients),
+            refused={}
+            if refusals is None
+            else cells(any=refusals.refused_patients, none=refusals.patients - refusals.refused_patients),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:

@@ -78,6 +78,9 @@ class CoarseMemorization:
     copy_forward: tuple[tuple[str, float | None], ...]
     near_verbatim: CoarseNearVerbatim | None
     guard: CoarseGuard | None
+    #: Of all patients asked about: those of whom the model refused any answer (`any`), and the others (`none`). Empty
+    #: where refusals were not looked for.
+    refused: Cells
 
 
 @dataclass(frozen=True, slots=True)
