@@ -98,7 +98,7 @@ def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
 
 
 def is_complete(facts: PatientFacts, tier: Tier) -> bool:
-    """Return whether every fact of the tier that the layout places was found in the note, and none of them is doubtful."""
+    """Return whether every fact of the tier that the layout places was found in the note, and none is doubtful."""
     expected = facts.placed.intersection(tier.facts)
     return expected <= facts.in_note.keys() | facts.in_prose.keys() and facts.doubtful.isdisjoint(expected)
 

@@ -22,8 +22,8 @@ _SPELLINGS: Final = (
     ("n't", " not"),
 )
 #: "I am sorry, ..., but": alone it is none, since a doctor may say so.
-_SORRY: Final = r"(?:(?:i am |we are )?(?:so |very |truly )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
-_UNABLE: Final = r"i (?:cannot|will not|could not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just)?"
+_SORRY: Final = r"(?:(?:i am |we are )?(?:so |very )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
+_UNABLE: Final = r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just)?"
 #: What a model does not do for who asks. Patients cannot sleep, walk or write.
 _DEED: Final = (
     r"(?:assist|comply|disclose|fulfill?|reveal|engage|discuss|provide|share|access|do (?:that|this)"
@@ -31,15 +31,16 @@ _DEED: Final = (
     r"|(?:write|create|generate|produce|complete|continue|give|offer|answer|draft|make up) (?:[\w']+ ){0,5}"
     r"(?:notes?|records?|information|details|documents?|documentation|content|requests?|questions?))\b"
 )
-_REFUSALS: Final = tuple(
-    re.compile(rf"(?:{_SORRY}[.,;:!—–-]*\s*(?:but |however,? )?)?{rule}")
-    for rule in (
-        rf"{_UNABLE} {_DEED}",
-        r"i (?:must|have to|need to)(?: \w+ly)? (?:decline|refuse)\b",
-        r"i do not have (?:\w+ )?(?:access|information|ability)\b",
-        r"(?:as|i am)(?: just| only)? an? (?:large language model|language model|ai|artificial intelligence)\b",
-    )
-) + (re.compile(r"i (?:am (?:so |very |truly )?sorry|apologi[sz]e),? but\b"),)
+_RULES: Final = (
+    rf"{_UNABLE} {_DEED}",
+    r"i (?:must|have to|need to)(?: \w+ly)? (?:decline|refuse)\b",
+    r"i do not have (?:\w+ )?(?:access|information|ability)\b",
+    r"(?:as|i am)(?: just| only)? an? (?:large language model|language model|ai|artificial intelligence)\b",
+)
+_REFUSAL: Final = re.compile(
+    rf"(?:{_SORRY}[.,;:!—–-]*\s*(?:but |however,? )?)?(?:{'|'.join(_RULES)})"
+    r"|i (?:am (?:so |very )?sorry|apologi[sz]e),? but\b"
+)
 
 
 def is_refusal(answer: str) -> bool:
@@ -49,4 +50,4 @@ def is_refusal(answer: str) -> bool:
     said = " ".join(opening.lower().split())
     for written, plain in _SPELLINGS:
         said = said.replace(written, plain)
-    return any(rule.match(said) for rule in _REFUSALS)
+    return _REFUSAL.match(said) is not None

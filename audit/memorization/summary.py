@@ -58,7 +58,7 @@ class GenerationMetrics:
 
     @property
     def is_answer(self) -> bool:
-        """Whether it counts in figures of memorization: no refusal, or one that repeats the patient's notes after all."""
+        """Whether figures of memorization count it: it is no refusal, or repeats the patient's notes after all."""
         return not self.refused or self.memorized_tokens > 0
 
 

@@ -129,7 +129,7 @@ class _TemplateError(BadInputError):
 
 def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     """Return the tokenizer's chat template, tried; None where it has none."""
-    return ChatTemplate(tokenizer) if tokenizer.pretrained.chat_template else None
+    return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
 
 
 def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:

@@ -132,6 +132,11 @@ class ModelTokenizer:
         return self._tokenizer
 
     @property
+    def has_chat_template(self) -> bool:
+        """Whether the tokenizer's files hold a chat template."""
+        return bool(self._tokenizer.chat_template)
+
+    @property
     def special_ids(self) -> frozenset[int]:
         """Ids of the control tokens, which have no text."""
         return self._special_ids

@@ -7,6 +7,7 @@ from clinaudit.reports.figures.groups import groups_figure
 from clinaudit.reports.figures.memorization import own_text_figure, sections_figure
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.wording.captions import own_text_sentences, shown_tier, spread_sentence
+from clinaudit.reports.wording.refusals import refusal_sentences
 
 
 def context(content: ReportContent) -> dict[str, object]:
@@ -15,7 +16,7 @@ def context(content: ReportContent) -> dict[str, object]:
     tier = shown_tier(results.memorization)
     spread = None if content.exact is None or tier is None else content.exact.spread.get(tier, {}).get("train")
     return {
-        "sentences": own_text_sentences(results),
+        "sentences": [*own_text_sentences(results), *refusal_sentences(results)],
         "by_tier": own_text_figure(results),
         "sections": sections_figure(results),
         "groups": groups_figure(results),
