@@ -132,11 +132,15 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         labelled=labelled,
         second_judge=second,
         training=training,
-        chat=_find_chat(settings, tokenizer),
+        chat=find_chat(settings, tokenizer),
     )
 
 
-def _find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:
+def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:
+    """Return the chat template to ask by, tried; None where all is asked as plain text.
+
+    Raises `UsageError` where a chat was asked for and there is none.
+    """
     if settings.prompt_form == "text":
         return None
     chat = find_chat_template(tokenizer)

@@ -127,6 +127,10 @@ class _TemplateError(BadInputError):
     """A template that cannot be used."""
 
 
+class _Stopped(BaseException):
+    """Ends a template that takes too long; no `Exception`, which a template could hold back."""
+
+
 def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     """Return the tokenizer's chat template, tried; None where it has none."""
     return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
@@ -142,6 +146,8 @@ def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
     def run() -> None:
         try:
             done.append(work())
+        except _Stopped:
+            return
         except Exception as error:  # noqa: BLE001 (a template may raise anything)
             done.append(error)
 
@@ -151,5 +157,5 @@ def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
     if done:
         return done[0]
     if thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
     return None

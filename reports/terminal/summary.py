@@ -45,7 +45,7 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     notes = [wrap(_READ_EXACT if exact else _READ_PUBLISHED, indent="  ")]
     refused = refusal_sentences(results)
     if len(refused) > 1:
-        notes.append(wrap(" ".join(refused), indent="  "))
+        notes.append(wrap(" ".join(refused), indent="  ", most_lines=2))
     warnings = len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0)
     if warnings:
         notes.append(f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report.")

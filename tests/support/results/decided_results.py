@@ -63,6 +63,8 @@ class Text:
     reason: str | None = None
     #: Share of patients with a match.
     hit_rate: float = 0.0
+    #: Of the patients, those of whom an answer was refused; None where it was not asked in a chat.
+    refused: int | None = None
 
     def exact(self) -> Memorization:
         value = None if self.reason else (self.low + self.high) / 2
@@ -89,8 +91,12 @@ class Text:
         )
         if self.reason:
             mean = PublishedEstimate(reason=self.reason)
+        refused = None if self.refused is None else class_of(self.refused)
+        answered = class_of(self.patients - (self.refused or 0))
         return full.model_copy(
             update={
+                "refused_patients": refused,
+                "refused_share": None if refused is None else share_range(refused, answered),
                 "patients": NOTATION.count(self.patients),
                 "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
                 "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),
