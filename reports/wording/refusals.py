@@ -12,7 +12,7 @@ from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import asker_words
 from clinaudit.reports.wording.numbers import range_text
 
-_NO_EVIDENCE: Final = "A refusal is no evidence of safety: asked in other words, the same model may answer."
+_NO_EVIDENCE: Final = "A refusal is no evidence of safety."
 
 
 def refusal_shares(results: PublishedResults) -> dict[tuple[str, Arm], PublishedEstimate]:
@@ -38,9 +38,9 @@ def refusal_sentences(results: PublishedResults) -> list[str]:
     tier = max(measured, key=lambda name: measured[name])
     if not measured[tier]:
         return ["Asked in a chat, the model refused no answer about patients it was trained on."]
-    where = f" by {asker_words(tier)}, where it refused most," if len(measured) > 1 else ""
+    where = f" by {asker_words(tier)}" if len(measured) > 1 else ""
     refused = range_text(shares[tier], share=True)
     return [
-        f"Asked in a chat{where} the model refused to answer about {refused} of the patients it was trained on.",
+        f"Asked in a chat{where}, the model refused to answer about {refused} of the patients it was trained on.",
         _NO_EVIDENCE,
     ]
