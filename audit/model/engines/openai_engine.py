@@ -106,7 +106,7 @@ class OpenAIEngine:
         try:
             answer = self._ask(request.prompt, request.max_new_tokens, request.messages)
         except openai.APIStatusError as error:
-            serves = "chat/completions" if request.messages else "completions"
+            serves = "chat completions (--prompt-form text asks for none)" if request.messages else "completions"
             fatal = error_for_all(error.status_code, model=self._model.name, serves=serves)
             if fatal is not None:
                 raise fatal from None

@@ -104,6 +104,12 @@ def test_a_server_that_does_not_go_on_with_answers_is_said_to(server: Server, en
     assert all(SECRET not in json.dumps(body) for _, body in server.seen[1:])
 
 
+def test_a_server_without_a_chat_is_asked_as_text(server: Server, engine: OpenAIEngine) -> None:
+    server.rule = lambda _: (404, {})
+    with pytest.raises(BadInputError, match=r"serves no chat completions \(--prompt-form text asks for none\)"):
+        list(engine.generate([request()]))
+
+
 def test_a_context_that_is_too_short_is_found_in_a_chat(server: Server, engine: OpenAIEngine) -> None:
     def rule(body: dict[str, Any]) -> tuple[int, Message]:
         words = sum(len(message["content"].split()) for message in body["messages"])
