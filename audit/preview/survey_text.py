@@ -210,7 +210,7 @@ def _work_lines(survey: Survey) -> list[str]:
             "and many texts end sooner",
             indent="    ",
         ),
-        "  a model with a chat template is asked each of these prompts in a chat as well (--prompt-form)",
+        "  a model with a chat template is asked at each tier in a chat as well (--prompt-form)",
     ]
 
 
