@@ -75,6 +75,10 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             "tested."
         )
     missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization[None]]
+    if inputs.probed.form == "both":
+        unasked = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization.get("chat", {})]
+        if unasked:
+            found.append(f"No prompt could be made in a chat at these tiers: {', '.join(unasked)}.")
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
     return found

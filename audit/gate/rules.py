@@ -87,8 +87,19 @@ def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRul
 
 
 def _forms(published: PublishedResults, tier: str) -> list[str | None]:
-    """Return None for the tier's own figures, and the renderings that stand beside them at this tier."""
-    return [None, *(name for name, other in published.renderings.items() if tier in other.memorization)]
+    """Return None for the tier's own figures, and the renderings that stand beside them at this tier.
+
+    A chat is asked at every tier: one at which no prompt of it could be made is open, and not left out.
+    """
+    measured = tier in published.memorization
+    return [
+        None,
+        *(
+            name
+            for name, other in published.renderings.items()
+            if tier in other.memorization or (name == "chat" and measured)
+        ),
+    ]
 
 
 def _id(parts: Sequence[str], rendering: str | None) -> str:

@@ -7,9 +7,12 @@ import pytest
 from support.results.decided_results import LEAK, ONLY_MEMORIZATION, POLICY, Compared, Run, Text, decide
 
 from clinaudit.audit.gate import reasons
+from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import load_policy
 from clinaudit.audit.gate.published import settle
+from clinaudit.reports.exact.results import RenderedResults
 from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.schema.results import PublishedRendering
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,19 @@ def test_unjudged_refusals_are_said_to_be_refusals() -> None:
     assert (rule.status, rule.reason) == ("inconclusive", reasons.too_many_refused_or_unrated(0.1))
     without = decide(POLICY, Run(pairs={"hiv": Compared(LEAK, unjudged=40)})).rules[1]
     assert without.reason == reasons.too_many_unrated(0.1)
+
+
+def test_a_chat_in_which_nobody_could_be_asked_is_no_pass() -> None:
+    found = Run().found()
+    exact = found.exact.model_copy(update={"renderings": {"chat": RenderedResults()}})
+    published = found.published.model_copy(update={"renderings": {"chat": PublishedRendering()}})
+    rules = evaluate(POLICY, exact, published, planned_missing=False).rules
+    assert [(rule.rendering, rule.status, rule.reason) for rule in rules] == [
+        (None, "pass", reasons.WITHIN_LIMIT),
+        ("chat", "inconclusive", reasons.TIER_NOT_AUDITED),
+        (None, "pass", reasons.NO_ADVANTAGE),
+        ("chat", "inconclusive", reasons.PAIR_NOT_AUDITED),
+    ]
 
 
 @pytest.mark.parametrize("name", ["default", "strict", "research"])
