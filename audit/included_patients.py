@@ -13,7 +13,7 @@ from clinaudit.audit.generation.stage import load_finished_generations, prior_ro
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.annotation import Annotation, annotation_rows
 from clinaudit.audit.judge.ledger import RunLedger
-from clinaudit.audit.judge.stage import judge_generations, judgement_rows, make_inquiries
+from clinaudit.audit.judge.stage import judge_generations, judgement_rows, leave_refusals_unjudged, make_inquiries
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.run.directory import RunDirectory
@@ -52,6 +52,7 @@ def measure_included(
         generations, notes, match_tokens=inputs.settings.ngram, seed=inputs.settings.seed, progress=progress
     )
     judgements = judge_generations(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
+    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     make_private_directory(run.included)
     tables = {
         "priors": prior_rows(priors),

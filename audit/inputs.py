@@ -17,6 +17,7 @@ from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet, load_label
 from clinaudit.audit.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.settings import AuditSettings
@@ -24,6 +25,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient_list import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
@@ -50,6 +52,15 @@ class AuditInputs:
     #: Patients whom the site named, targets or not; None: nobody.
     included: PatientList | None
     training: tuple[TrainingLoss, ...] | None
+    #: None where nothing is asked in a chat.
+    chat: ChatTemplate | None = None
+
+    @property
+    def probed(self) -> ProbedTiers:
+        """The tiers to probe, and in which form."""
+        if self.chat is None:
+            return self.settings.probed
+        return self.settings.probed_in("chat" if self.settings.prompt_form == "chat" else "both")
 
     @property
     def annotator(self) -> Annotator:
@@ -69,7 +80,8 @@ class AuditInputs:
     @property
     def decoding(self) -> Decoding:
         """How prompts are continued."""
-        return Decoding(self.model, self.tokenizer, self.settings.max_new_tokens)
+        settings = self.settings
+        return Decoding(self.model, self.tokenizer, settings.max_new_tokens, self.chat, settings.chat_request)
 
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
@@ -122,7 +134,24 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         second_judge=second,
         included=included,
         training=training,
+        chat=find_chat(settings, tokenizer),
     )
+
+
+def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:
+    """Return the chat template to ask by, tried; None where all is asked as plain text.
+
+    Raises `UsageError` where a chat was asked for and there is none.
+    """
+    if settings.prompt_form == "text":
+        return None
+    chat = find_chat_template(tokenizer)
+    if chat is None and settings.prompt_form != "auto":
+        raise UsageError(
+            f"--prompt-form {settings.prompt_form}: the tokenizer in {tokenizer.directory.name} has no chat template; "
+            "ask the model as plain text (leave the option out), or give the tokenizer that it was tuned with"
+        )
+    return chat
 
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:

@@ -42,6 +42,7 @@ from clinaudit.audit.judge.stage import (
     check_judge,
     judge_generations,
     judgement_rows,
+    leave_refusals_unjudged,
     make_inquiries,
     with_run_answers,
 )
@@ -101,7 +102,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             facts,
             status=labels.status,
             panel=inputs.panel,
-            probed=settings.probed,
+            probed=inputs.probed,
             writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
             progress=progress,
         )
@@ -133,7 +134,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 facts=facts,
                 profile=inputs.profile,
                 panel=inputs.panel,
-                probed=settings.probed,
+                probed=inputs.probed,
                 decoding=inputs.decoding,
                 revealed=revealed_by_judge(inputs.judge, known),
             )
@@ -173,6 +174,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         )
         judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
         quality = with_run_answers(quality, inquiries, judgements, seed=settings.seed)
+        judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
         write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
         judge_comparison = ask_second_judge(
             inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=settings.seed
@@ -186,7 +188,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
         outcomes = outcomes_of(judgements)
         collected, collected_again = (
-            collect_by_rendering(cohorts, priors, generations, outcomes, probed=settings.probed)
+            collect_by_rendering(cohorts, priors, generations, outcomes, probed=inputs.probed)
             for cohorts in (targets.cohorts, targets.second_cohorts)
         )
         disclosure = measure_all_disclosure(
@@ -219,11 +221,15 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 priors=priors,
                 generations=generations,
                 judgements=judgements,
-                memorization=by_view(memorization.results, settings.probed.beside),
+                memorization=by_view(memorization.results, inputs.probed.beside),
                 disclosure=disclosure,
                 second_matcher=second_matcher,
                 subgroups=describe_subgroups(
-                    [row for row in memorization.metrics if view_of(row.rendering, settings.probed.beside) is None],
+                    [
+                        row
+                        for row in memorization.metrics
+                        if view_of(row.rendering, inputs.probed.beside) is None and row.is_answer
+                    ],
                     collected[None],
                     facts=facts,
                     corpus=inputs.corpus,

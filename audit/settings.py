@@ -14,7 +14,8 @@ from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, JudgeDe
 from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.renderings import Fragment, ProbedTiers
+from clinaudit.priors.chat import ChatRequest
+from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
 from clinaudit.templates.profile import is_shipped_profile
@@ -59,6 +60,10 @@ class AuditSettings:
     tier: tuple[str, ...] = TIER_IDS
     #: How the fragment tiers are asked: the note's opening, the facts alone, or both where they differ.
     fragment: Fragment = "both"
+    #: Whether all tiers are asked as plain text, in a chat, or in both; auto: both where there is a chat template.
+    prompt_form: PromptFormChoice = "auto"
+    #: What a model is asked for in a chat.
+    chat_request: ChatRequest = "write"
     #: Diagnoses of the panel to audit; empty: all.
     diagnosis: tuple[str, ...] = ()
     seed: int = 0
@@ -100,8 +105,12 @@ class AuditSettings:
 
     @property
     def probed(self) -> ProbedTiers:
-        """The tiers to probe, and in which form."""
-        return ProbedTiers(self.tier, self.fragment)
+        """The tiers to probe, and in which form, of a model without a chat template."""
+        return self.probed_in("text")
+
+    def probed_in(self, form: PromptForm) -> ProbedTiers:
+        """Return the tiers to probe, as text, in a chat or in both."""
+        return ProbedTiers(self.tier, self.fragment, form)
 
     @property
     def judge_endpoint(self) -> EndpointOptions:
@@ -142,6 +151,8 @@ _CHOICES = {
     "second_matcher": get_args(Matcher),
     "controls": get_args(Controls),
     "fragment": get_args(Fragment),
+    "prompt_form": get_args(PromptFormChoice),
+    "chat_request": get_args(ChatRequest),
 }
 _PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels", "include_patients"}
 #: More than any generation holds.

@@ -49,7 +49,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     )
     kept = [0, *(edge for cut in cuts for edge in cut), end]
     prompt = "".join(note[start:stop] for start, stop in zip(kept[::2], kept[1::2], strict=True))
-    return NoteFragment(prompt, note[end:], unbroken=_is_complete(facts, tier), cuts=len(cuts))
+    return NoteFragment(prompt, note[end:], unbroken=is_complete(facts, tier), cuts=len(cuts))
 
 
 def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
@@ -68,17 +68,26 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
-    is_beginning = facts.note.startswith(prompt) and _is_complete(facts, tier)
+    is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier)
     return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, cuts=0)
 
 
 def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
     """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
+    labels = {fact: fact.value for fact in Fact}
     if rendering == "opening":
         fragment = quote_opening(facts, tier)
+    elif rendering == "chat":
+        fragment = begin_note(facts, tier, labels)
     else:
-        fragment = list_facts(facts, tier, {fact: fact.value for fact in Fact})
+        fragment = list_facts(facts, tier, labels)
     return "" if isinstance(fragment, str) else fragment.rest
+
+
+def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
+    """Return the note's opening, or where it does not have what the tier needs the facts alone; or why neither."""
+    opening = quote_opening(facts, tier)
+    return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
 
 
 def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
@@ -87,8 +96,8 @@ def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
     return field is not None and (fact in _BELOW_BANNER or field.span_chars.start < facts.banner_end)
 
 
-def _is_complete(facts: PatientFacts, tier: Tier) -> bool:
-    """Whether every fact of the tier that the layout places was found in the note, and none of them is doubtful."""
+def is_complete(facts: PatientFacts, tier: Tier) -> bool:
+    """Return whether every fact of the tier that the layout places was found in the note, and none is doubtful."""
     expected = facts.placed.intersection(tier.facts)
     return expected <= facts.in_note.keys() | facts.in_prose.keys() and facts.doubtful.isdisjoint(expected)
 

@@ -4,20 +4,23 @@ Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets (docs
 of the model but its context length and how it counts tokens.
 """
 
+import copy
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from clinaudit.priors.chat import ChatForm, Message, converse
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.fragments import list_facts, quote_opening
+from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
 from clinaudit.priors.renderings import ProbedTiers, Rendering
 from clinaudit.priors.tiers import Fact, Tier
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
 BACKGROUND_ENDING = "patient note:"
+_NO_MEDICATION = "no medication left after scrubbing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,12 @@ class Prior:
     reason: str | None
     #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`), and the values cut.
     #: Excluded: False where the template places what the fragment needs, and this note does not have it there.
-    #: Of background facts: whether they are the patient's own (`PatientFacts.are_own`).
+    #: Of background facts: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a
+    #: chat: whether every fact that the layout places was found.
     unbroken: bool | None = None
     cuts: int | None = None
+    #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class _Draft:
     rest: str | None = None
     unbroken: bool | None = None
     cuts: int | None = None
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,13 @@ class PromptWriter:
             for diagnosis_id, pieces in revealed.medications.items()
             if pieces
         }
+        self._chat: ChatForm | None = None
+
+    def in_chat(self, chat: ChatForm | None) -> "PromptWriter":
+        """Return a writer that writes the rendering `chat`, too, where there is a form for it."""
+        writer = copy.copy(self)
+        writer._chat = chat
+        return writer
 
     def write(self, facts: PatientFacts, tier: Tier, diagnoses: Sequence[str], rendering: Rendering) -> list[Prior]:
         """Return the priors of one patient at one tier: one row for each distinct prompt, and one for each exclusion.
@@ -135,20 +149,47 @@ class PromptWriter:
     def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> _Draft | str:
         """Return the prompt for a diagnosis, or the reason why there is none."""
         facts, tier = asked.facts, asked.tier
+        if asked.rendering == "chat":
+            return self._chat_draft(facts, tier, diagnosis)
         if tier.is_fragment:
             is_opening = asked.rendering == "opening"
             cut = quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
             return cut if isinstance(cut, str) else _Draft(cut.prompt, cut.rest, cut.unbroken, cut.cuts)
+        lines = self._lines(facts, tier, diagnosis)
+        if lines is None:
+            return _NO_MEDICATION
+        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
+
+    def _chat_draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> _Draft | str:
+        """Return the same facts in a chat. The budget is that of the tier's text form, and so is the note's opening."""
+        if self._chat is None:
+            raise ValueError("no form of a chat was given")
+        lines = self._lines(facts, tier, diagnosis)
+        if lines is None:
+            return _NO_MEDICATION
+        opening, rest, unbroken = BACKGROUND_ENDING, None, facts.are_own(tier.facts)
+        if tier.is_fragment:
+            fragment = begin_note(facts, tier, self._labels)
+            if isinstance(fragment, str):
+                return fragment
+            opening, rest, unbroken = fragment.prompt, fragment.rest, is_complete(facts, tier)
+        said = self._chat.render(converse(lines, self._chat.request, opening=opening))
+        return said if isinstance(said, str) else _Draft(said.prompt, rest, unbroken, messages=said.messages)
+
+    def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
+        """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
         lines: list[str] = []
         for fact in tier.facts:
             if fact is Fact.MEDICATIONS:
                 kept = [item for item in facts.medications if diagnosis is None or not self._reveals(item, diagnosis)]
                 if not kept:
-                    return "no medication left after scrubbing"
+                    return None
                 lines.append(f"{self._labels[fact]}: {'; '.join(kept)}")
             elif fact in facts.values:
-                lines.append(f"{self._labels[fact]}: {' '.join(facts.values[fact].split())}")
-        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
+                value = facts.values[fact]
+                # A complaint or history keeps its lines: what the model then repeats of it is an echo.
+                lines.append(f"{self._labels[fact]}: {value.strip() if tier.is_fragment else ' '.join(value.split())}")
+        return lines
 
     def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
         budget = self._max_new_tokens
@@ -156,7 +197,9 @@ class PromptWriter:
             budget = min(budget, self._count_note_tokens(draft.rest))
         if budget == 0:
             return self._excluded(asked, served, draft.prompt, "nothing follows the last field")
-        if self._count_prompt_tokens(draft.prompt) + budget > self._context_length:
+        # A template writes the special tokens itself.
+        count = self._count_note_tokens if asked.rendering == "chat" else self._count_prompt_tokens
+        if count(draft.prompt) + budget > self._context_length:
             return self._excluded(asked, served, draft.prompt, "exceeds the model's context")
         return Prior(
             asked.facts.patient_id,
@@ -170,6 +213,7 @@ class PromptWriter:
             reason=None,
             unbroken=draft.unbroken,
             cuts=draft.cuts,
+            messages=draft.messages,
         )
 
     def _reveals(self, medication: str, diagnosis: Diagnosis) -> bool:
@@ -220,17 +264,18 @@ def write_priors(
     are of the same patients.
     """
     rows: list[Prior] = []
-    differs: set[str] = set()
+    differs: set[tuple[str, Rendering]] = set()
     for patient_id in sorted(targets):
         for tier in probed.tiers:
             versions = [
                 writer.write(facts[patient_id], tier, targets[patient_id], rendering)
                 for rendering in probed.renderings_of(tier)
             ]
-            if any(_prompts(version) != _prompts(versions[0]) for version in versions):
-                differs.add(tier.id)
+            for rendering, version in zip(probed.renderings_of(tier), versions, strict=True):
+                if _prompts(version) != _prompts(versions[0]):
+                    differs.add((tier.id, rendering))
             rows.extend(row for version in versions for row in version)
-    return [row for row in rows if row.tier in differs or row.rendering not in probed.beside]
+    return [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
 
 
 def _prompts(rows: Sequence[Prior]) -> list[tuple[str, bool]]:

@@ -13,12 +13,16 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
-#: alone, in the note's words (fragment tiers).
-Rendering = Literal["text", "opening", "facts"]
+#: alone, in the note's words (fragment tiers). `chat`: a conversation with a model that has a chat template (any tier).
+Rendering = Literal["text", "opening", "facts", "chat"]
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How the fragment tiers are asked: in one form, or in both where they differ.
 Fragment = Literal["opening", "facts", "both"]
+#: How all tiers are asked: as plain text that the model continues, in a chat, or both.
+PromptForm = Literal["text", "chat", "both"]
+#: What a user may ask for; `auto`: both where the model has a chat template, else as text.
+PromptFormChoice = Literal["auto", "text", "chat", "both"]
 
 
 def view_of(rendering: Rendering, beside: Collection[Rendering]) -> View:
@@ -38,10 +42,11 @@ def by_view(
 
 @dataclass(frozen=True, slots=True)
 class ProbedTiers:
-    """The tiers that an audit asks, by id, and in which form those that quote a note."""
+    """The tiers that an audit asks, by id, in which form those that quote a note, and in which all of them."""
 
     ids: tuple[str, ...]
     fragment: Fragment
+    form: PromptForm = "text"
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -56,10 +61,16 @@ class ProbedTiers:
     @property
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
-        return ("facts",) if self.fragment == "both" else ()
+        facts: tuple[Rendering, ...] = ("facts",) if self.fragment == "both" and self.form != "chat" else ()
+        return (*facts, "chat") if self.form == "both" else facts
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""
+        if self.form == "chat":
+            return ("chat",)
+        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
         if not tier.is_fragment:
-            return ("text",)
-        return ("opening", "facts") if self.fragment == "both" else (self.fragment,)
+            return ("text", *chat)
+        if self.fragment == "both":
+            return ("opening", "facts", *chat)
+        return (self.fragment, *chat)

@@ -72,7 +72,18 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
             f"The judge was scored on no labelled text about {', '.join(unscored)}: how well it reads these is not "
             "known. Give labelled texts of your own with --judge-labels."
         )
+    if inputs.probed.form == "chat":
+        found.append("The model was asked in a chat alone: what it gives away as plain text was not tested.")
+    elif inputs.probed.form == "text" and inputs.tokenizer.has_chat_template:
+        found.append(
+            "The model has a chat template, and was asked as plain text alone: what it gives away in a chat was not "
+            "tested."
+        )
     missing = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization[None]]
+    if inputs.probed.form == "both":
+        unasked = [tier for tier in inputs.settings.tier if tier not in outcomes.memorization.get("chat", {})]
+        if unasked:
+            found.append(f"No prompt could be made in a chat at these tiers: {', '.join(unasked)}.")
     if missing:
         found.append(f"No prompt could be made at these tiers: {', '.join(missing)}. They were not measured.")
     return found

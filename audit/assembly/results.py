@@ -58,13 +58,14 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         disclosure=outcomes.disclosure[None],
         renderings={
             view: RenderedResults(
-                memorization=outcomes.memorization[view],
+                memorization=outcomes.memorization.get(view, {}),
                 disclosure=outcomes.disclosure.get(view, DisclosureResults()),
             )
-            for view in outcomes.memorization
-            if view is not None
+            for view in inputs.probed.beside
+            # A chat without a single prompt is one that was not tested, and stands here without figures.
+            if view == "chat" or view in outcomes.memorization
         },
-        prompts=summarize_prompts(outcomes.priors, inputs.settings.probed),
+        prompts=summarize_prompts(outcomes.priors, inputs.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,

@@ -37,6 +37,10 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "diagnoses": panel_digest(inputs.sensitive),
         "--tier": list(settings.tier),
         "--fragment": settings.fragment,
+        # None where all is asked as text: so runs of before there was a choice can be compared.
+        "--prompt-form": inputs.probed.form if inputs.chat else None,
+        "--chat-request": settings.chat_request if inputs.chat else None,
+        "chat template": inputs.chat.digest if inputs.chat else None,
         "--seed": settings.seed,
         "--ngram": settings.ngram,
         "--max-new-tokens": settings.max_new_tokens,
@@ -65,7 +69,9 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
     where none is given.
     """
     earlier = kept_identity(RunDirectory(inputs.settings.out))
-    prompts = json.dumps([asdict(prior) for prior in priors], sort_keys=True)
+    # The messages of a chat stand in its prompt.
+    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in priors]
+    prompts = json.dumps(rows, sort_keys=True)
     settings = fingerprint(inputs)
     libraries, judge = settings.pop("libraries"), settings.pop("--judge")
     return {

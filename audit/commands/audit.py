@@ -18,7 +18,8 @@ from clinaudit.audit.commands.options import (
     with_options,
 )
 from clinaudit.audit.settings import MAX_NGRAM, AuditSettings, read_settings
-from clinaudit.priors.renderings import Fragment
+from clinaudit.priors.chat import ChatRequest
+from clinaudit.priors.renderings import Fragment, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 
 
@@ -51,6 +52,17 @@ def _audit_options(command: Command) -> Command:
             type=click.Choice(get_args(Fragment)),
             help="How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
             "  [default: both]",
+        ),
+        click.option(
+            "--prompt-form",
+            type=click.Choice(get_args(PromptFormChoice)),
+            help="Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
+            "  [default: auto]",
+        ),
+        click.option(
+            "--chat-request",
+            type=click.Choice(get_args(ChatRequest)),
+            help="What a chat asks for: to continue the note, to write it, or what is known.  [default: write]",
         ),
         click.option("--diagnosis", multiple=True, help="Audit this diagnosis only (repeatable).  [default: all]"),
         click.option("--seed", type=click.IntRange(min=0), help="Of every random choice.  [default: 0]"),

@@ -35,12 +35,13 @@ class RunEvidence:
 
     @cached_property
     def metrics(self) -> list[GenerationMetrics]:
-        """Counts of each generation."""
-        return [
-            # Other patients' text has no columns in runs of older versions.
-            GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS if name in row})
-            for row in self._own_rows("generation_metrics")
-        ]
+        """Counts of each generation that is an answer: what was refused is not shown to be gone.
+
+        Other patients' text and refusals have no columns in runs of older versions.
+        """
+        rows = self._own_rows("generation_metrics")
+        metrics = [GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS if name in row}) for row in rows]
+        return [row for row in metrics if row.is_answer]
 
     @cached_property
     def generations(self) -> list[Generation]:
@@ -59,6 +60,7 @@ class RunEvidence:
                 token_ids=tuple(row["token_ids"]),
                 token_chars=(),
                 finish_reason=row["finish_reason"],
+                refused=row["refused"],
             )
             for row in self._own_rows("generations")
         ]

@@ -9,6 +9,7 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
 from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules
 from clinaudit.audit.gate.sufficiency import (
+    describe_refused,
     why_comparison_cannot_pass,
     why_memorization_cannot_pass,
     why_memorization_is_open,
@@ -78,7 +79,8 @@ def _decide_memorization(
     if (asked.arm or "train") not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     if observed.value is None or observed.low is None or observed.high is None:
-        return "inconclusive", reasons.no_figure(observed.reason)
+        refused = describe_refused(policy, published.memorization[tier]["train"])
+        return "inconclusive", refused or reasons.no_figure(observed.reason)
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum
     # Checked before `why_memorization_is_open`: too little evidence excuses no failure.

@@ -11,6 +11,7 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
 from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules, observed_range
 from clinaudit.audit.gate.sufficiency import (
+    describe_refused,
     why_comparison_cannot_pass,
     why_memorization_cannot_pass,
     why_memorization_is_open,
@@ -95,7 +96,8 @@ def _settle_memorization(
     # The widest ends over all tables: what they show, every table shows.
     low, high = observed.confidence_low, observed.confidence_high
     if low is None or high is None:
-        return "inconclusive", reasons.no_figure(observed.reason)
+        refused = describe_refused(policy, published.memorization[tier]["train"])
+        return "inconclusive", refused or reasons.no_figure(observed.reason)
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum
     if low > maximum or high < minimum:

@@ -23,7 +23,7 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 RuleDecision = tuple[RuleStatus, str]
 NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
-_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone"}
+_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "other_patient_fraction": "share of the model's text that repeats medical details from the records of a single "
@@ -101,8 +101,19 @@ def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRul
 
 
 def _forms(published: PublishedResults, tier: str) -> list[str | None]:
-    """Return None for the tier's own figures, and the renderings that stand beside them at this tier."""
-    return [None, *(name for name, other in published.renderings.items() if tier in other.memorization)]
+    """Return None for the tier's own figures, and the renderings that stand beside them at this tier.
+
+    A chat is asked at every tier: one at which no prompt of it could be made is open, and not left out.
+    """
+    measured = tier in published.memorization
+    return [
+        None,
+        *(
+            name
+            for name, other in published.renderings.items()
+            if tier in other.memorization or (name == "chat" and measured)
+        ),
+    ]
 
 
 def _asked_arms(rule: MemorizationRule, published: PublishedResults, rendering: str | None) -> list[Arm | None]:

@@ -31,6 +31,8 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
     """
     arm = asked.arm or "train"
     memorization = published.memorization[asked.tier or ""][arm]
+    if (refused := describe_refused(policy, memorization)) is not None:
+        return refused
     if (poor := _describe_fit(policy, published, asked)) is not None:
         return poor
     if memorization.patients.high < policy.minimum_patients_per_class:
@@ -38,6 +40,16 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
     if memorization.patients.low < policy.minimum_patients_per_class:
         return reasons.SIZE_NOT_SHOWN
     return _describe_maybe_short(policy.maximum_short_share, memorization, arm)
+
+
+def describe_refused(policy: Policy, memorization: PublishedMemorization) -> str | None:
+    """Return a complaint where the model refused to answer about too many patients, or may have."""
+    share, maximum = memorization.refused_share, policy.maximum_refused_share
+    if share is None:
+        return None
+    if share.low is not None and share.low > maximum:
+        return reasons.too_many_refused(maximum)
+    return reasons.maybe_too_many_refused(maximum) if share.high is None or share.high > maximum else None
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
@@ -89,9 +101,15 @@ def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: s
         return reasons.NOBODY_TO_COMPARE
     if pair.patients.high < policy.minimum_patients_per_class:
         return reasons.few_patients_in_a_group(why for why, sets in pair.dropped_sets.items() if sets.high)
-    return _describe_unrated(policy.maximum_unjudged_share, pair) or _describe_short(
-        policy.maximum_short_share, published, tier
-    )
+    unrated = _describe_unrated(policy.maximum_unjudged_share, pair)
+    if unrated is not None and _has_refusals(published, tier):
+        return reasons.too_many_refused_or_unrated(policy.maximum_unjudged_share)
+    return unrated or _describe_short(policy.maximum_short_share, published, tier)
+
+
+def _has_refusals(published: PublishedResults, tier: str) -> bool:
+    summaries = published.memorization.get(tier, {}).values()
+    return any(summary.refused_patients is not None and summary.refused_patients.high for summary in summaries)
 
 
 def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, compared: AskedRule) -> str | None:

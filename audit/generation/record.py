@@ -40,6 +40,8 @@ class Generation:
     finish_reason: str
     #: The text without the repetition guard's cut at what the patient's own note repeats; None where there is none.
     unguarded: GeneratedText | None = None
+    #: Whether the answer opens as a refusal; None where that was not looked for: it was not asked in a chat.
+    refused: bool | None = None
 
 
 def as_unguarded(generations: Iterable[Generation]) -> list[Generation]:
@@ -72,4 +74,5 @@ def generation_rows(generations: Iterable[Generation]) -> Iterator[Row]:
             "token_ids": list(generation.token_ids),
             "finish_reason": generation.finish_reason,
             "unguarded_token_ids": None if generation.unguarded is None else list(generation.unguarded.token_ids),
+            "refused": generation.refused,
         }

@@ -13,14 +13,17 @@ from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.own_repeats import OwnRepeats
 from clinaudit.audit.generation.record import GeneratedText, Generation
+from clinaudit.audit.generation.refusals import is_refusal
 from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel
+from clinaudit.audit.model.chat_template import ChatTemplate
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.model.engines.repetition_guard import Ngram, first_repeated_ngram
 from clinaudit.audit.model.token_spans import TokenSpans
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.run.store import RunStore, StoredGeneration
+from clinaudit.priors.chat import ChatForm, ChatRequest
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
@@ -36,6 +39,9 @@ class Decoding:
     tokenizer: ModelTokenizer
     #: Most tokens decoded for one prompt (Appendix A).
     max_new_tokens: int
+    #: None where nothing is asked in a chat.
+    chat: ChatTemplate | None = None
+    chat_request: ChatRequest = "write"
 
 
 def plan_priors(
@@ -57,8 +63,8 @@ def make_prompt_writer(
     profile: NoteProfile, *, panel: Sequence[Diagnosis], decoding: Decoding, revealed: Revealed = NO_FINDINGS
 ) -> PromptWriter:
     """Return the writer of the prompts that this model is asked."""
-    tokenizer = decoding.tokenizer
-    return PromptWriter(
+    tokenizer, chat = decoding.tokenizer, decoding.chat
+    writer = PromptWriter(
         profile,
         panel=panel,
         count_prompt_tokens=lambda text: len(tokenizer.encode_prompt(text)),
@@ -67,6 +73,7 @@ def make_prompt_writer(
         context_length=decoding.model.context_length,
         revealed=revealed,
     )
+    return writer.in_chat(None if chat is None else ChatForm(decoding.chat_request, chat.render))
 
 
 def generation_id(prior: Prior) -> str:
@@ -103,13 +110,7 @@ def generate(
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
     requests = [
-        GenerationRequest(
-            key=key,
-            prompt_ids=decoding.tokenizer.encode_prompt(prior.prompt),
-            prompt=prior.prompt,
-            max_new_tokens=prior.max_new_tokens,
-            guarded=prior.patient_id not in own_repeats.repeating,
-        )
+        _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
         for key, prior in planned.items()
     ]
     pending = [request for request in requests if request.key not in finished]
@@ -135,6 +136,23 @@ def generate(
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
                 advance(1)
     return identity
+
+
+def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
+    """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
+    if prior.rendering == "chat" and decoding.chat is not None:
+        prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
+    else:
+        prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
+    return GenerationRequest(
+        key=key,
+        prompt_ids=prompt_ids,
+        prompt=prior.prompt,
+        max_new_tokens=prior.max_new_tokens,
+        guarded=guarded,
+        messages=prior.messages,
+        stop_token_ids=stops,
+    )
 
 
 def _decode_here(
@@ -203,6 +221,7 @@ def load_finished_generations(
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
             unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
+            refused=is_refusal(read.text) if prior.rendering == "chat" else None,
         )
 
 
@@ -219,4 +238,7 @@ def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
 def prior_rows(priors: Iterable[Prior]) -> Iterator[Row]:
     """Yield the rows of `priors.parquet`."""
     for prior in priors:
-        yield {**asdict(prior), "diagnoses": list(prior.diagnoses)}
+        row = asdict(prior)
+        # The prompt holds what they say.
+        del row["messages"]
+        yield {**row, "diagnoses": list(prior.diagnoses)}

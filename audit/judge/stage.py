@@ -19,6 +19,8 @@ from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
 
 #: Marks the second judge's judgements in the run's store.
 _SECOND = "second-judge/"
+#: Why a refused generation has no verdict.
+REFUSED = "the model refused to answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,15 @@ class JudgeComparison:
 
 
 def make_inquiries(generations: Iterable[Generation], panel: Sequence[Diagnosis]) -> list[Inquiry]:
-    """Return an inquiry for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`)."""
+    """Return an inquiry for each generation and each diagnosis that its prompt serves (`Prior.diagnoses`).
+
+    A refusal says nothing of a diagnosis that could be judged.
+    """
     by_id = {diagnosis.id: diagnosis for diagnosis in panel}
     return [
         Inquiry(generation.generation_id, generation.text, by_id[diagnosis])
         for generation in generations
+        if not generation.refused
         for diagnosis in generation.diagnoses
     ]
 
@@ -68,6 +74,17 @@ def with_run_answers(
     if quality is None:
         return None
     return quality.model_copy(update={"run_answers": count_answers(inquiries, judgements, seed=seed)})
+
+
+def leave_refusals_unjudged(judgements: Judgements, generations: Iterable[Generation], judge: Judge) -> Judgements:
+    """Return the judgements with one without a verdict for each refused generation: it is never a negative."""
+    refused = {
+        (generation.generation_id, diagnosis): Judgement(None, judge.name, 0, REFUSED)
+        for generation in generations
+        if generation.refused
+        for diagnosis in generation.diagnoses
+    }
+    return {**judgements, **refused}
 
 
 def ask_second_judge(

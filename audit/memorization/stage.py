@@ -21,11 +21,13 @@ from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText,
 from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
+from clinaudit.audit.memorization.refusal_summary import summarize_refusals
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
     measure_generation,
     summarize_memorization,
+    summarize_no_answers,
 )
 from clinaudit.audit.memorization.verbatim import analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
@@ -141,15 +143,27 @@ def _summarize(
         for tier in TIER_IDS:
             for arm in ARMS:
                 if (tier, arm) in groups:
-                    verbatim, near_verbatim, others = zip(*groups[tier, arm], strict=True)
-                    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
-                    beside = summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed)
-                    rows = [item.metrics for item in verbatim]
-                    blocks = {
-                        "near_verbatim": beside,
-                        "other_patients": summarize_other_patients(list(zip(rows, others, strict=True)), seed=seed),
-                        "guard": None if guarded is None else summarize_guard(rows, guarded, seed=seed),
-                    }
-                    results.setdefault(tier, {})[arm] = summary.model_copy(update=blocks)
+                    summary = _summarize_group(groups[tier, arm], guarded, match_tokens=match_tokens, seed=seed)
+                    results.setdefault(tier, {})[arm] = summary
                     advance(1)
     return results
+
+
+def _summarize_group(
+    counts: Sequence[_Counts], guarded: GuardedText | None, *, match_tokens: int, seed: int
+) -> Memorization:
+    """Return the summary of the answers; a refusal is none, and is counted apart."""
+    refusals = summarize_refusals([row[0].metrics for row in counts])
+    answers = [row for row in counts if row[0].metrics.is_answer]
+    if not answers:
+        return summarize_no_answers().model_copy(update={"refusals": refusals})
+    verbatim, near_verbatim, others = zip(*answers, strict=True)
+    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
+    rows = [item.metrics for item in verbatim]
+    blocks = {
+        "near_verbatim": summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed),
+        "other_patients": summarize_other_patients(list(zip(rows, others, strict=True)), seed=seed),
+        "guard": None if guarded is None else summarize_guard(rows, guarded, seed=seed),
+        "refusals": refusals,
+    }
+    return summary.model_copy(update=blocks)

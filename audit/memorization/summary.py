@@ -58,6 +58,13 @@ class GenerationMetrics:
     other_patient_tokens: int | None = None
     other_patient_sampled_tokens: int | None = None
     other_patient_chance_tokens: int | None = None
+    #: None where refusals were not looked for.
+    refused: bool | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether figures of memorization count it: it is no refusal, or repeats the patient's notes after all."""
+        return not self.refused or self.memorized_tokens > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
         stitched_regions=sum(region.stitched for region in attributed.regions),
         source_notes=len({piece.note_id for piece in attributed.pieces}),
         attributable_tokens_unmasked=analyzed.attributable_tokens_unmasked,
+        refused=generation.refused,
     )
     chars = generation.token_chars
     return MeasuredGeneration(
@@ -118,6 +126,15 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
     """
     if not counts:
         raise ValueError("no generation to summarize")
+    return _summarize(counts, match_tokens=match_tokens, seed=seed)
+
+
+def summarize_no_answers() -> Memorization:
+    """Return the summary of a tier and arm where the model refused all answers: every figure is missing."""
+    return _summarize([], match_tokens=1, seed=0)
+
+
+def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> Memorization:
     rows = [item.metrics for item in counts]
 
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
@@ -171,7 +188,7 @@ def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens
         ),
         dropped_tokens=sum(item.dropped_tokens for item in counts),
         paper_view=_paper_view(counts, seed=seed),
-        distribution=describe_distribution(values_by_patient(rows, attributable_part), seed=seed),
+        distribution=describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None,
     )
 
 

@@ -126,6 +126,26 @@ class ModelTokenizer:
         value: int | None = self._tokenizer.eos_token_id
         return value
 
+    @property
+    def pretrained(self) -> Any:
+        """The tokenizer as transformers loaded it."""
+        return self._tokenizer
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether the tokenizer's files hold a chat template."""
+        return bool(self._tokenizer.chat_template)
+
+    @property
+    def special_ids(self) -> frozenset[int]:
+        """Ids of the control tokens, which have no text."""
+        return self._special_ids
+
+    @property
+    def special_tokens(self) -> frozenset[str]:
+        """How the control tokens are spelled in a prompt."""
+        return frozenset(self._tokenizer.convert_ids_to_tokens(sorted(self._special_ids)))
+
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a text alone, without special tokens (docs/methods.md, section 2)."""
         return tuple(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))

@@ -158,7 +158,7 @@ def _said(findings: Sequence[Finding], survey: Survey, template: Path | None, pr
 def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]:
     yield "Patients for whom a prompt can be made, by tier (train / nontrain), and how many prompts fit their notes:"
     for count in prompts:
-        first = count.rendering != "facts"
+        first = count.rendering in _OWN_FORMS
         if not first and not count.differing:
             # In both forms the same prompts, asked once.
             continue
@@ -178,7 +178,7 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
     if any(
         of.fitting < of.made + of.missed
         for count in prompts
-        if count.rendering != "facts"
+        if count.rendering in _OWN_FORMS
         for of in count.arms.values()
     ):
         yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
@@ -268,6 +268,7 @@ def _work_lines(survey: Survey) -> list[str]:
             "and many texts end sooner",
             indent="    ",
         ),
+        "  a model with a chat template is asked at each tier in a chat as well (--prompt-form)",
     ]
 
 

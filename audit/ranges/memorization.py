@@ -4,6 +4,7 @@ Takes classes alone.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from clinaudit.audit.ranges.counts import add, common_total, mean_range, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
@@ -20,7 +21,7 @@ from clinaudit.reports.schema.memorization import (
     ShareAbove,
     SharedPieces,
 )
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.suppression.coarse_table import (
     CoarseFraction,
     CoarseGroup,
@@ -28,6 +29,9 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseMemorization,
     CoarseOtherPatients,
 )
+
+#: Why there is no mean: the model refused all answers.
+_NOBODY: Final = "there was nothing to average"
 
 
 def find_patients(coarse: CoarseMemorization) -> CountRange:
@@ -51,10 +55,15 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
     return common_total(partitions)
 
 
+def find_asked(coarse: CoarseMemorization) -> CountRange:
+    """Return the patients whom a tier and arm was asked about, those among them of whom the model refused to answer."""
+    return add(coarse.refused.values()) if coarse.refused else find_patients(coarse)
+
+
 def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
     """Return everything published of one tier and arm."""
     patients = find_patients(coarse)
-    lengths, near = coarse.lengths, coarse.near_verbatim
+    lengths, near, refused = coarse.lengths, coarse.near_verbatim, coarse.refused
     too_short = add([lengths["empty"], lengths["short"]])
     return PublishedMemorization(
         patients=patients,
@@ -91,6 +100,8 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
         other_patients=None
         if coarse.other_patients is None
         else publish_other_patients(coarse.other_patients, patients),
+        refused_patients=refused.get("any"),
+        refused_share=share_range(refused["any"], refused["none"]) if refused else None,
     )
 
 
@@ -147,7 +158,7 @@ def publish_fraction(coarse: CoarseFraction, patients: CountRange) -> FractionOf
             )
         )
     return FractionOfText(
-        mean=mean_range(*coarse.mean, patients),
+        mean=mean_range(*coarse.mean, patients) if patients.high else PublishedEstimate(reason=_NOBODY),
         bins=[
             FractionBin(low=edge.low, high=edge.high, patients=count)
             for edge, count in zip(coarse.edges, coarse.bins, strict=True)

@@ -10,7 +10,7 @@ from clinaudit.audit.gate.rules import observed_range
 from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
 from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
 from clinaudit.audit.ranges.judge import publish_judge
-from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
+from clinaudit.audit.ranges.memorization import find_asked, publish_groups, publish_memorization
 from clinaudit.priors.uniqueness import FEWER_THAN
 from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import (
@@ -196,7 +196,7 @@ def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
         ]
     else:
         units = [
-            find_patients(summary)
+            find_asked(summary)
             for memorization in (coarse.memorization, *(other.memorization for other in coarse.renderings.values()))
             for arms in memorization.values()
             for summary in arms.values()

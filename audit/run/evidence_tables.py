@@ -66,6 +66,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "token_ids": "ids",
         "finish_reason": "text",
         "unguarded_token_ids": "ids",
+        "refused": "bool",
     },
     "generation_metrics": {
         "generation_id": "text",
@@ -84,6 +85,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "other_patient_tokens": "int",
         "other_patient_sampled_tokens": "int",
         "other_patient_chance_tokens": "int",
+        "refused": "bool",
     },
     "regions": {
         "generation_id": "text",

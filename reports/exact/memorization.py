@@ -150,6 +150,19 @@ class OtherPatients(Record):
     by_patient: dict[Literal["fraction", "sampled_fraction", "chance"], PatientFraction]
 
 
+class Refusals(Record):
+    """How often the model refused to answer, asked in a chat; a refusal is no evidence that it gives nothing away."""
+
+    #: Generations that were asked for, and those that open as a refusal.
+    generations: int
+    refused: int
+    #: Patients asked about, and those of whom any generation is a refusal.
+    patients: int
+    refused_patients: int
+    #: The share of these patients, with Clopper-Pearson bounds.
+    share: Estimate
+
+
 class Memorization(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
@@ -200,3 +213,5 @@ class Memorization(Record):
     guard: Guard | None = None
     #: What other patients' notes hold of the text; counted separately, null where it was not measured.
     other_patients: OtherPatients | None = None
+    #: Null where refusals were not looked for. All other figures are of the answers that are none.
+    refusals: Refusals | None = None

@@ -37,11 +37,12 @@ from clinaudit.reports.tables.memorization import (
     unguarded_table,
 )
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
-from clinaudit.reports.tables.prompts import prompts_table, rendering_tables
+from clinaudit.reports.tables.prompts import prompts_table, refusals_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import others_fail
+from clinaudit.reports.wording.refusals import refusal_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,10 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
 def _prompts(results: PublishedResults) -> AnnexPart:
     about = (
         "A tier that quotes a note is asked with the note as it begins and, where that differs, with the facts alone."
-        " Each form has its own rules; the worse decides."
+        " A model with a chat template is asked in a chat as well. Each form has its own rules; the worse decides."
     )
-    return AnnexPart(
-        "annex-prompts", "Prompts", (about,), tables=_filled(prompts_table(results), *rendering_tables(results))
-    )
+    tables = _filled(prompts_table(results), refusals_table(results), *rendering_tables(results))
+    return AnnexPart("annex-prompts", "Prompts", (about, *refusal_sentences(results)), tables=tables)
 
 
 def _subgroups(content: ReportContent) -> AnnexPart:

@@ -13,6 +13,7 @@ from clinaudit.reports.wording.captions import (
     shown_tier,
     spread_sentence,
 )
+from clinaudit.reports.wording.refusals import refusal_sentences
 
 
 def context(content: ReportContent) -> dict[str, object]:
@@ -21,7 +22,7 @@ def context(content: ReportContent) -> dict[str, object]:
     tier = shown_tier(results.memorization)
     spread = None if content.exact is None or tier is None else content.exact.spread.get(tier, {}).get("train")
     return {
-        "sentences": own_text_sentences(results),
+        "sentences": [*own_text_sentences(results), *refusal_sentences(results)],
         "by_tier": own_text_figure(results),
         "sections": sections_figure(results),
         "groups": groups_figure(results),

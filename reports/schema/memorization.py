@@ -156,3 +156,7 @@ class PublishedMemorization(Record):
     guard: PublishedGuard | None = None
     #: Null where it was not measured.
     other_patients: PublishedOtherPatients | None = None
+    #: Patients of whom the model refused to answer, asked in a chat, and their share of all it was asked about; null
+    #: where refusals were not looked for. All other figures are of the answers that are none.
+    refused_patients: Count | None = None
+    refused_share: PublishedEstimate | None = None

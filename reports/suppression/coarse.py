@@ -129,7 +129,7 @@ class _Coarsening:
         def cells(**counts: int) -> dict[str, CountRange]:
             return self._rules.cells(counts, step=step)
 
-        patients, hits = summary.patients, summary.hit_patients
+        patients, hits, refusals = summary.patients, summary.hit_patients, summary.refusals
         lengths = summary.region_length
         return CoarseMemorization(
             fractions={name: self._fraction(fraction) for name, fraction in summary.by_patient.items()},
@@ -162,6 +162,9 @@ class _Coarsening:
             other_patients=None
             if summary.other_patients is None
             else self._other_patients(summary.other_patients, patients),
+            refused={}
+            if refusals is None
+            else cells(any=refusals.refused_patients, none=refusals.patients - refusals.refused_patients),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:

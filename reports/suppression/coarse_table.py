@@ -94,6 +94,9 @@ class CoarseMemorization:
     near_verbatim: CoarseNearVerbatim | None
     guard: CoarseGuard | None
     other_patients: CoarseOtherPatients | None
+    #: Of all patients asked about: those of whom the model refused any answer (`any`), and the others (`none`). Empty
+    #: where refusals were not looked for.
+    refused: Cells
 
 
 @dataclass(frozen=True, slots=True)

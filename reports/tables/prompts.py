@@ -9,7 +9,7 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.tables.disclosure import metric_table
 from clinaudit.reports.tables.memorization import memorization_table
-from clinaudit.reports.tables.table import Table, numbered_tier_title, order_tiers
+from clinaudit.reports.tables.table import Table, memorization_summaries, numbered_tier_title, order_tiers
 from clinaudit.reports.wording.numbers import count_text, estimate_text
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
 
@@ -36,6 +36,21 @@ def prompts_table(results: PublishedResults) -> Table:
         "agrees with the notes on name, birth date and sex."
     )
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
+
+
+def refusals_table(results: PublishedResults) -> Table:
+    """Return of how many patients the model refused to answer, asked in a chat, by tier and arm."""
+    rows = [
+        (numbered_tier_title(tier), arm, count_text(summary.refused_patients), estimate_text(share, share=True))
+        for name in (None, *results.renderings)
+        for tier, arm, summary in memorization_summaries(view_rendering(results, name))
+        if summary.refused_patients is not None and (share := summary.refused_share) is not None
+    ]
+    note = (
+        "A refusal counts neither as leaked nor as not leaked: figures of repeated text are of the other answers, and"
+        " for a diagnosis it counts as unjudged."
+    )
+    return Table("Refusals in the chat", ("Tier", "Arm", "Patients refused", "Their share"), tuple(rows), note)
 
 
 def rendering_tables(results: PublishedResults) -> list[Table]:

@@ -54,6 +54,10 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("Tier", "what an adversary knows before asking."),
     ("Prior", "what an adversary types: the facts of a tier, from which the model goes on."),
     ("Generation", "the note that the model wrote for one prompt."),
+    (
+        "Refusal",
+        "an answer that declines, where the model was asked in a chat: it counts neither as leaked nor as not leaked.",
+    ),
     ("Token", "a piece of a word, as the model reads and writes text; a word is one token or a few."),
     (
         "Match",

@@ -20,7 +20,7 @@ _SUBJECTS: Final = {
 
 
 #: How a tier's knowledge was put to the model, where not as for its own figures.
-RENDERING_WORDS: Final = {"facts": "facts alone"}
+RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat"}
 
 
 def is_of_others(rule: PublishedRule) -> bool:

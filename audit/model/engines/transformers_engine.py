@@ -34,7 +34,7 @@ class _Row:
     def take(self, token: int, stop_token_ids: frozenset[int]) -> FinishReason | None:
         """Take the next token; return why the row is finished, None where it is not."""
         self.decoded += 1
-        if token in stop_token_ids:
+        if token in stop_token_ids or token in self.request.stop_token_ids:
             return "stop"
         if self.guard.push(token):
             return "repetition"

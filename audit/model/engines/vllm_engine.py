@@ -52,7 +52,7 @@ class VllmEngine:
         os.environ["OMP_NUM_THREADS"] = str(threads)
         self.context_length = context_length
         self._batch_size = batch_size
-        self._stop_token_ids = sorted(model.stop_token_ids)
+        self._stop_token_ids = model.stop_token_ids
         with quiet_stderr():
             _silence_logging()
             try:
@@ -138,13 +138,14 @@ class VllmEngine:
                 for step in steps:
                     if step.request_id not in guards:
                         continue  # aborted at its repeat, a token was still under way
-                    finish = self._take(guards[step.request_id], step.outputs[0])
+                    request = requests[int(step.request_id)]
+                    finish = self._take(guards[step.request_id], step.outputs[0], request)
                     if finish is None:
                         continue
                     guard = guards.pop(step.request_id)
                     if finish == "repetition":
                         self._abort([added[step.request_id]])
-                    yield GenerationOutput(requests[int(step.request_id)].key, guard.kept, finish)
+                    yield GenerationOutput(request.key, guard.kept, finish)
         finally:
             self._abort([added[name] for name in guards if name in added])
 
@@ -161,7 +162,7 @@ class VllmEngine:
         parameters = SamplingParams(
             temperature=0.0,
             max_tokens=request.max_new_tokens,
-            stop_token_ids=self._stop_token_ids,
+            stop_token_ids=sorted(self._stop_token_ids | request.stop_token_ids),
             # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
             ignore_eos=True,
             detokenize=False,
@@ -170,10 +171,10 @@ class VllmEngine:
         prompt = {"prompt_token_ids": list(request.prompt_ids)}
         return str(self._engine.add_request(name, prompt, parameters))
 
-    def _take(self, guard: RepetitionGuard, new: Any) -> Any:
+    def _take(self, guard: RepetitionGuard, new: Any, request: GenerationRequest) -> Any:
         """Feed a step's new tokens to the guard; return why the generation is finished, None where it is not."""
         for token in new.token_ids:
-            if token in self._stop_token_ids:
+            if token in self._stop_token_ids or token in request.stop_token_ids:
                 return "stop"
             if guard.push(token):
                 return "repetition"

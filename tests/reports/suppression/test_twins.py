@@ -19,7 +19,9 @@ from support.suppression_attack.sex_balance import keep_shares
 from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.publication import published_files
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.disclosure import DisclosureResults
+from clinaudit.reports.exact.memorization import Refusals
 from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
@@ -65,10 +67,25 @@ def test_twins_publish_the_same_bytes_in_every_file(seed: int, tmp_path: Path) -
 
 
 def ask_in_another_form(results: Results, *, unbroken: int, broken: int) -> Results:
-    """Return the results with one tier's figures as those of a rendering beside it, and prompts of both kinds."""
+    """Return the results with one tier's figures as those of a rendering beside it, and prompts of both kinds.
+
+    As many as are `broken` were refused.
+    """
     tier = "encounter_cc_hpi"
+    refusals = Refusals(
+        generations=unbroken + broken,
+        refused=broken,
+        patients=unbroken + broken,
+        refused_patients=broken,
+        share=clopper_pearson(broken, unbroken + broken),
+    )
     rendered = RenderedResults(
-        memorization={tier: results.memorization[tier]},
+        memorization={
+            tier: {
+                arm: summary.model_copy(update={"refusals": refusals})
+                for arm, summary in results.memorization[tier].items()
+            }
+        },
         disclosure=DisclosureResults(
             by_diagnosis={name: {tier: own[tier]} for name, own in results.disclosure.by_diagnosis.items()},
             mean={tier: results.disclosure.mean[tier]},
@@ -84,6 +101,8 @@ def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> N
     second = ask_in_another_form(twins.second, unbroken=98, broken=9).model_copy(update={"decision": first.decision})
     assert differing_files(Twins(first, second, twins.changed, twins.refused), tmp_path) == []
     assert any(rule.rendering == "facts" for rule in first.decision.rules)  # type: ignore[union-attr]
+    published = (tmp_path / "first" / "results.json").read_text(encoding="utf-8")
+    assert '"refused_patients": {' in published
 
 
 def test_a_remark_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

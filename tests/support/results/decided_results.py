@@ -65,6 +65,8 @@ class Text:
     hit_rate: float = 0.0
     #: The gate's bounds of other patients' text; None where it was not measured.
     others: tuple[float, float] | None = (0.0, 0.04)
+    #: Of the patients, those of whom an answer was refused; None where it was not asked in a chat.
+    refused: int | None = None
 
     def exact(self) -> Memorization:
         value = None if self.reason else (self.low + self.high) / 2
@@ -94,8 +96,12 @@ class Text:
         if self.others is not None and full.other_patients is not None:
             shown = full.other_patients.fraction.model_copy(update={"mean": _mean(*self.others)})
             others = full.other_patients.model_copy(update={"fraction": shown})
+        refused = None if self.refused is None else class_of(self.refused)
+        answered = class_of(self.patients - (self.refused or 0))
         return full.model_copy(
             update={
+                "refused_patients": refused,
+                "refused_share": None if refused is None else share_range(refused, answered),
                 "patients": NOTATION.count(self.patients),
                 "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
                 "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),

@@ -49,7 +49,10 @@ for turn in job["turns"]:
     except ClinauditError as error:
         print(json.dumps({"error": error.render(), "status": error.status}))
         sys.exit()
-    requests = [GenerationRequest(key, tuple(ids), "", *rest) for key, ids, *rest in turn["requests"]]
+    requests = [
+        GenerationRequest(key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops))
+        for key, ids, *rest, stops in turn["requests"]
+    ]
     if turn["abandon"]:
         stream = engine.generate(requests)
         next(stream)
@@ -107,7 +110,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def requests(model):
-    """Two dozen prompts of 1 to 120 tokens, one of which fills the context but for a single token."""
+    """Two dozen prompts of 1 to 120 tokens: one has stop ids of its own, one fills the context but for a token."""
     rng = random.Random(1)
 
     def prompt(length):
@@ -115,6 +118,7 @@ def requests(model):
 
     return [
         *(GenerationRequest(f"k{i}", prompt(rng.randrange(1, 121)), "", BUDGET) for i in range(22)),
+        GenerationRequest("own stop", prompt(9), "", BUDGET, stop_token_ids=frozenset(range(0, model.vocab_size, 2))),
         GenerationRequest("one token", prompt(5), "", 1),
         GenerationRequest("full", prompt(CONTEXT - 1), "", 1),
     ]
@@ -173,9 +177,11 @@ def test_all_three_ends_occur(outputs, requests):
 
 def test_equals_plain_greedy_decoding(network, requests, outputs):
     by_end = {outputs[request.key].finish_reason: request for request in requests}
-    for request in [*by_end.values(), *requests[-2:]]:
+    for request in [*by_end.values(), *requests[-3:]]:
         output = outputs[request.key]
-        assert (output.token_ids, output.finish_reason) == plain_greedy(network, request, {0})
+        stops = {0, *request.stop_token_ids}
+        assert (output.token_ids, output.finish_reason) == plain_greedy(network, request, stops)
+    assert outputs["own stop"].finish_reason == "stop"
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +328,8 @@ def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False):
         "abandon": abandon,
         "ignore_stop_ids": ignore_stop_ids,
         "requests": [
-            (request.key, request.prompt_ids, request.max_new_tokens, request.guarded) for request in requests
+            (request.key, request.prompt_ids, request.max_new_tokens, request.guarded, sorted(request.stop_token_ids))
+            for request in requests
         ],
     }
 
