@@ -74,6 +74,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     with run.removed_on_failure():
         refuse_purged(run)
         inputs = load_inputs(settings)
+    if inputs.model.ignored_files:
+        progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
     for reading in inputs.corpus.readings:
         progress.say(f"corpus: {reading}")
 

@@ -49,6 +49,14 @@ class AuditSettings:
     #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
     tokenizer: Path | None = None
     context_length: int | None = None
+    #: The model that an adapter, given as MODEL, was trained on.
+    base_model: Path | None = None
+    #: How the model is loaded (audit/model/engines/options.py).
+    tensor_parallel: int | None = None
+    gpu_memory: float | None = None
+    max_batch: int | None = None
+    #: Whether some prompts are decoded alone, too.
+    drift_check: bool = True
     #: Approved hosts other than loopback.
     phi_approved: tuple[str, ...] = ()
     #: A file, or the name of a policy that ships; None: the default policy.
@@ -133,7 +141,7 @@ _CHOICES = {
     "controls": get_args(Controls),
     "fragment": get_args(Fragment),
 }
-_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels"}
+_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels", "base_model"}
 #: More than any generation holds.
 MAX_NGRAM = 10_000
 _NUMBERS = {
@@ -143,6 +151,8 @@ _NUMBERS = {
     "patients_per_cell": 1,
     "context_length": 1,
     "judge_note_tokens": 1,
+    "tensor_parallel": 1,
+    "max_batch": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
@@ -200,6 +210,10 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be at most {MAX_NGRAM}"
     if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
         return "must be a number above 0"
+    if name == "gpu_memory" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1):
+        return "must be a number above 0 and at most 1"
+    if name == "drift_check" and not isinstance(value, bool):
+        return "must be true or false"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
     if name == "judge_price" and not _is_price(value):
