@@ -24,6 +24,7 @@ from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import (
+    find_drift,
     generate,
     load_finished_generations,
     make_prompt_writer,
@@ -134,7 +135,15 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         own_repeats = find_own_repeats(targets.diagnoses, inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(priors, inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner)
+            engine = generate(
+                priors,
+                inputs.decoding,
+                store,
+                progress,
+                own_repeats=own_repeats,
+                runner=runner,
+                drift_seed=settings.seed if inputs.checks_drift else None,
+            )
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
@@ -198,6 +207,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 annotations=annotations,
                 priors=priors,
                 generations=generations,
+                drift=find_drift(priors, store) if inputs.checks_drift else None,
                 judgements=judgements,
                 memorization=by_view(memorization.results, settings.probed.beside),
                 disclosure=disclosure,

@@ -6,6 +6,7 @@ Owns the shards, and the check that all workers load the same model. Knows nothi
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from clinaudit.audit.choices import EngineName
@@ -40,12 +41,12 @@ class _Loading:
 def decode_in_shards(
     model: AuditedModel,
     requests: Sequence[GenerationRequest],
+    alone: Sequence[GenerationRequest],
     *,
     context_length: int,
     runner: ShardRunner,
-    shard_size: int = SHARD_REQUESTS,
 ) -> Generator[_Decoded]:
-    """Yield each output with the identity of the engine that made it, shard by shard of `shard_size` requests.
+    """Yield each output with the identity of the engine that made it, shard by shard; each of `alone` is a shard.
 
     Raises `BadInputError` where a node lacks the model or has another one.
     """
@@ -61,8 +62,9 @@ def decode_in_shards(
         None if model.files.adapter is None else model.files.adapter.directory,
         model.options,
     )
-    shards = (tuple(requests[begin : begin + shard_size]) for begin in range(0, len(requests), shard_size))
-    for _, (identity, outputs) in runner.map(decode_shard, loading, shards, cpus=threads, gpu=True):
+    shards = (tuple(requests[begin : begin + SHARD_REQUESTS]) for begin in range(0, len(requests), SHARD_REQUESTS))
+    singles = ((request,) for request in alone)
+    for _, (identity, outputs) in runner.map(decode_shard, loading, chain(shards, singles), cpus=threads, gpu=True):
         for output in outputs:
             yield identity, output
 
