@@ -31,7 +31,9 @@ def _audit_options(command: Command) -> Command:
         ),
         click.option("--tokenizer", type=PATH, metavar="DIR", help="Tokenizer of a served MODEL."),
         click.option("--context-length", type=click.IntRange(min=1), help="Context of a served MODEL, in tokens."),
-        click.option("--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."),
+        click.option(
+            "--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."
+        ),
         click.option("--max-batch", type=click.IntRange(min=1), help="Prompts to decode at once.  [default: 64]"),
         click.option("--tensor-parallel", type=click.IntRange(min=1), metavar="N", help="GPUs to spread vLLM over."),
         click.option(

@@ -20,9 +20,7 @@ DRIFT_TOKENS: Final = 64
 _ALONE: Final = "alone "
 
 
-def choose_alone(
-    requests: Iterable[GenerationRequest], *, seed: int, done: Collection[str]
-) -> list[GenerationRequest]:
+def choose_alone(requests: Iterable[GenerationRequest], *, seed: int, done: Collection[str]) -> list[GenerationRequest]:
     """Return the requests to decode alone, but for those `done`: a seeded choice of all, whatever is kept already."""
     by_key = {request.key: request for request in requests}
     chosen = random.Random(seed).sample(sorted(by_key), min(DRIFT_PROMPTS, len(by_key)))
@@ -70,5 +68,7 @@ def equal_leading_share(kept: StoredGeneration, alone: Sequence[int]) -> float:
         # What the repetition guard cut off is not there to be compared.
         other = other[: len(first)]
     longer = max(len(first), len(other))
-    equal = next((at for at, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other)))
+    equal = next(
+        (at for at, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other))
+    )
     return equal / longer if longer else 1.0

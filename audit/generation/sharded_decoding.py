@@ -89,4 +89,6 @@ def _load(loading: _Loading) -> Engine:
         raise BadInputError(
             f"a node of the cluster has another model at {loading.directory}; put the audited one there"
         )
-    return make_engine(loading.engine, files, context_length=loading.context_length, threads=loading.threads, options=loading.options)
+    return make_engine(
+        loading.engine, files, context_length=loading.context_length, threads=loading.threads, options=loading.options
+    )

@@ -115,7 +115,6 @@ def inspect_model(path: Path) -> ModelFiles:
     )
 
 
-
 def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
     """Check an adapter and the model that it was trained on, and describe both as one model; loads no weights.
 
@@ -236,7 +235,6 @@ def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
     width = text.get("head_dim")
     heads_kept = kv_heads if type(kv_heads) is int else heads
     return 2 * layers * heads_kept * (width if type(width) is int else hidden // heads) * 4
-
 
 
 def digest_tokenizer(directory: Path) -> str:

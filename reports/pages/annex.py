@@ -172,9 +172,7 @@ def _corpus(content: ReportContent) -> AnnexPart:
 
 def _run(content: ReportContent) -> AnnexPart:
     results, exact = content.results, content.exact
-    drift = (
-        () if results.drift is None else (drift_sentence(results.drift, None if exact is None else exact.drift),)
-    )
+    drift = () if results.drift is None else (drift_sentence(results.drift, None if exact is None else exact.drift),)
     tables = _filled(completeness_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 

@@ -64,7 +64,9 @@ def _parameter(model: Any, name: str, adapter: AdapterFiles) -> Any:
 
 def _require_same_shape(tensor: Any, parameter: Any, name: str, adapter: AdapterFiles) -> None:
     if tensor.shape != parameter.shape:
-        raise _mismatch(adapter, f"{name} is for {tuple(tensor.shape)}, and the base has {tuple(parameter.shape)} there")
+        raise _mismatch(
+            adapter, f"{name} is for {tuple(tensor.shape)}, and the base has {tuple(parameter.shape)} there"
+        )
 
 
 def _require_unshared(model: Any, parameter: Any, name: str, adapter: AdapterFiles) -> None:

@@ -90,7 +90,9 @@ def change_weights(adapter: Path, change: Any) -> None:
 
 
 def without_a_factor(tensors: dict[str, Any]) -> dict[str, Any]:
-    return {name: tensor for name, tensor in tensors.items() if not name.endswith("layers.0.self_attn.q_proj.lora_B.weight")}
+    return {
+        name: tensor for name, tensor in tensors.items() if not name.endswith("layers.0.self_attn.q_proj.lora_B.weight")
+    }
 
 
 def for_another_layer(tensors: dict[str, Any]) -> dict[str, Any]:
