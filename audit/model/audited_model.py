@@ -12,7 +12,7 @@ from pathlib import Path
 from clinaudit.audit.choices import EngineChoice, EngineName
 from clinaudit.audit.model.adapters.files import is_adapter
 from clinaudit.audit.model.engines.memory import require_loadable
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
 from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
@@ -35,7 +35,7 @@ class AuditedModel:
     files: ModelFiles | None
     served: ServedModel | None
     approved_hosts: tuple[str, ...]
-    options: EngineOptions = EngineOptions()
+    options: EngineOptions = DEFAULT_OPTIONS
 
     @property
     def ignored_files(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def find_model(
     context_length: int | None,
     approved_hosts: Collection[str],
     base_model: Path | None = None,
-    options: EngineOptions = EngineOptions(),  # noqa: B008 (frozen)
+    options: EngineOptions = DEFAULT_OPTIONS,
 ) -> AuditedModel:
     """Check MODEL and the options that go with it; sends nothing and loads nothing.
 

@@ -9,8 +9,8 @@ def drift_sentence(drift: PublishedDrift, counts: DriftCounts | None = None) -> 
     checked = f"Drift: some prompts were decoded alone, too ({drift.tokens} tokens)"
     if counts is not None:
         return (
-            f"{checked}. Of {counts.prompts}, {counts.differing} gave another text than in the batch; the mean share of "
-            f"equal leading tokens is {counts.equal_leading_share:.0%}."
+            f"{checked}. Of {counts.prompts}, {counts.differing} gave another text than in the batch; "
+            f"the mean share of equal leading tokens is {counts.equal_leading_share:.0%}."
         )
     if drift.differing == "none":
         return f"{checked}; all gave the same text."

@@ -44,8 +44,8 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
     if model.quantization is not None and not (on_gpu and engine == "vllm"):
         lacks = "vLLM (--engine vllm)" if on_gpu else "a GPU, and this machine has none that torch can use"
         raise BadInputError(
-            f"the weights in {model.directory} are quantized ({model.quantization}), which needs {lacks}; give the same "
-            "model before it was quantized, or audit it where it can run"
+            f"the weights in {model.directory} are quantized ({model.quantization}), which needs {lacks}; "
+            "give the same model before it was quantized, or audit it where it can run"
         )
     free = free_memory(options) if on_gpu else free_main_memory()
     _require_room(model, engine, context_length=context_length, options=options, free=free, on_gpu=on_gpu)

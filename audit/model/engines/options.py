@@ -41,6 +41,9 @@ class EngineOptions:
         return {name: value for name, value in options.items() if value is not None}
 
 
+DEFAULT_OPTIONS: Final = EngineOptions()
+
+
 def require_usable_options(options: EngineOptions, engine: EngineName, *, is_cluster: bool) -> None:
     """Raise `UsageError` where options do not go with the engine, with this machine, or with a cluster."""
     for name in options.given:

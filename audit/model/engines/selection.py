@@ -5,7 +5,7 @@ import os
 
 from clinaudit.audit.choices import EngineChoice, EngineName
 from clinaudit.audit.model.engines.memory import require_loadable
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import UsageError
@@ -49,11 +49,12 @@ def make_engine(
     *,
     context_length: int | None = None,
     threads: int | None = None,
-    options: EngineOptions = EngineOptions(),  # noqa: B008 (frozen)
+    options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
     """Load `model` into the engine; `context_length` (tokens, at most the model's) saves memory where it is less.
 
-    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded. Served models: see `openai_engine.OpenAIEngine`.
+    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded. Served models: see
+    `openai_engine.OpenAIEngine`.
     """
     length = min(context_length or model.context_length, model.context_length)
     threads = threads or default_threads(model)

@@ -73,7 +73,7 @@ class TransformersEngine:
         self._stop_token_ids = model.stop_token_ids
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device, threads; on a GPU the batch size, on which results may depend there."""
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
         cuda = self._device.type == "cuda"
         return {
             "engine": self.name,

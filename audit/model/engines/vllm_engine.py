@@ -124,7 +124,7 @@ class VllmEngine:
             }
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device, threads; on a GPU the batch size, on which results may depend there."""
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
         return dict(self._identity)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
@@ -226,7 +226,7 @@ def _register_class(model: ModelFiles) -> None:
                 ModelRegistry.register_model(architecture, known.load_model_cls())
 
 
-def _on_gpus(options: EngineOptions) -> dict[str, float]:
+def _on_gpus(options: EngineOptions) -> dict[str, Any]:
     """Return vLLM's names of the options that were given."""
     named = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
     return {name: value for name, value in named.items() if value is not None}

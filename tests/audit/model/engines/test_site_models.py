@@ -1,4 +1,4 @@
-"""Models as sites have them: in shards, of half precision, with an adapter. Each decodes as the whole, plain model does."""
+"""Models as sites have them, in shards, of half precision or with an adapter, decode as the whole, plain model does."""
 
 import importlib.util
 import json
@@ -23,7 +23,7 @@ needs_peft = pytest.mark.skipif(
     importlib.util.find_spec("peft") is None, reason="peft makes the adapters: not installed"
 )
 BUDGET = 60
-#: Decodes with vLLM, in a process of its own: it changes torch, signal handlers and the environment of the one it is in.
+#: Decodes with vLLM, in a process of its own: it changes torch, signal handlers and the environment.
 RUN_VLLM = """
 import json, os, sys, tempfile
 from pathlib import Path
