@@ -26,7 +26,9 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """
     from transformers import AutoModelForCausalLM
 
-    model, said = AutoModelForCausalLM.from_pretrained(
+    # Its declared type leaves out what `output_loading_info` adds.
+    load: Any = AutoModelForCausalLM.from_pretrained
+    model, said = load(
         str(files.directory),
         dtype=dtype,
         use_safetensors=True,
