@@ -13,7 +13,7 @@ from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import next_step_sentences
 from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
-from clinaudit.reports.wording.drift import drift_sentence
+from clinaudit.reports.wording.drift import drift_in_short
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
@@ -43,11 +43,14 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
         legend = f"{rule_counts_text(results.decision)} ({_LEGEND}):"
         parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
     notes = [wrap(_READ_EXACT if exact else _READ_PUBLISHED, indent="  ")]
-    if results.drift is not None:
-        notes.append(wrap(drift_sentence(results.drift), indent="  "))
     warnings = len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0)
-    if warnings:
-        notes.append(f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report.")
+    remarks = (
+        [f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report."] if warnings else []
+    )
+    if results.drift is not None:
+        remarks.append(drift_in_short(results.drift))
+    if remarks:
+        notes.append(wrap(" ".join(remarks), indent="  "))
     parts.append("\n".join(notes))
     return "\n\n".join(parts)
 

@@ -15,3 +15,10 @@ def drift_sentence(drift: PublishedDrift, counts: DriftCounts | None = None) -> 
     if drift.differing == "none":
         return f"{checked}; all gave the same text."
     return f"{checked}; not all gave the same text."
+
+
+def drift_in_short(drift: PublishedDrift) -> str:
+    """Return the same for a line that it shares with others."""
+    if drift.differing == "none":
+        return "Prompts decoded alone gave the same text (no drift)."
+    return "Some prompts decoded alone gave another text (drift)."
