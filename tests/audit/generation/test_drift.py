@@ -43,7 +43,7 @@ class BatchedEngine:
         for request in requests:
             ids = [len(request.prompt_ids) + at for at in range(min(LENGTH, request.max_new_tokens))]
             if len(requests) == 1 and any(name in request.prompt for name in self.astray):
-                ids[16] = 0
+                ids[12] = 0
             yield GenerationOutput(request.key, tuple(ids), "length")
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ def test_what_differs_is_counted_and_nothing_kept_is_changed(audit: Audit, tmp_p
         patients=32,
         differing=astray,
         differing_patients=astray,
-        equal_leading_share=(32 - astray + astray * 16 / 48) / 32,
+        equal_leading_share=(32 - astray + astray * 12 / 48) / 32,
         tokens=48,
     )
 
