@@ -33,7 +33,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--engine": inputs.model.engine,
         "--drift-check": inputs.checks_drift,
         # In float32 on a CPU no result depends on them, so that a resumed run may change them.
-        **({} if count_gpus() == 0 else inputs.model.options.given),
+        **({} if count_gpus() == 0 else inputs.model.options.by_name),
         "--judge": inputs.judge.identity(),
         "--judge-labels": inputs.labelled.digest,
         "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,

@@ -31,14 +31,13 @@ class EngineOptions:
         return self.max_batch or DEFAULT_BATCH
 
     @property
-    def given(self) -> dict[str, float]:
-        """The options that were given, by name."""
-        options = {
+    def by_name(self) -> dict[str, float | None]:
+        """The options as the command line names them."""
+        return {
             "--max-batch": self.max_batch,
             "--tensor-parallel": self.tensor_parallel,
             "--gpu-memory": self.gpu_memory,
         }
-        return {name: value for name, value in options.items() if value is not None}
 
 
 DEFAULT_OPTIONS: Final = EngineOptions()
@@ -46,7 +45,9 @@ DEFAULT_OPTIONS: Final = EngineOptions()
 
 def require_usable_options(options: EngineOptions, engine: EngineName, *, is_cluster: bool) -> None:
     """Raise `UsageError` where options do not go with the engine, with this machine, or with a cluster."""
-    for name in options.given:
+    for name, value in options.by_name.items():
+        if value is None:
+            continue
         if engine == "openai":
             raise UsageError(f"{name} does not go with a served MODEL: its server decides that; leave it out")
         if name == "--max-batch":
