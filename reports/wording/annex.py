@@ -47,6 +47,7 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("Tier", "what an adversary knows before asking."),
     ("Prior", "what an adversary types: the facts of a tier, from which the model goes on."),
     ("Generation", "the note that the model wrote for one prompt."),
+    ("Drift", "where a generation comes out otherwise when its prompt is decoded alone than in a batch with others."),
     ("Token", "a piece of a word, as the model reads and writes text; a word is one token or a few."),
     (
         "Match",
