@@ -15,8 +15,8 @@ from clinaudit.reports.exact.results import Drift
 
 #: Prompts that are decoded alone; fewer where fewer are planned.
 DRIFT_PROMPTS: Final = 32
-#: Tokens of each that are decoded alone at most: alone, each costs as much as one for a whole batch. On the demo the check
-#: takes 3% of generation's processor time (5.5% with 64).
+#: Tokens of each that are decoded alone at most: alone, each costs as much as one for a whole batch. On the demo
+#: the check takes 3% of generation's processor time (5.5% with 64).
 DRIFT_TOKENS: Final = 48
 _ALONE: Final = "alone "
 
