@@ -18,6 +18,7 @@ from clinaudit.audit.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.model.chat_template import ChatTemplate, find_chat_template
+from clinaudit.audit.model.engines.options import EngineOptions, require_usable_options
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.settings import AuditSettings
@@ -78,6 +79,11 @@ class AuditInputs:
         return self.settings.training_length or self.model.context_length
 
     @property
+    def checks_drift(self) -> bool:
+        """Whether some prompts are decoded alone, too; a served model batches as it likes, and is not asked twice."""
+        return self.settings.drift_check and self.model.served is None
+
+    @property
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
@@ -96,13 +102,19 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)
+    options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory)
     model = find_model(
         settings.model,
         engine=settings.engine,
         tokenizer=settings.tokenizer,
         context_length=settings.context_length,
         approved_hosts=settings.phi_approved,
+        base_model=settings.base_model,
+        options=options,
     )
+    require_usable_options(options, model.engine, is_cluster=settings.ray_address is not None)
+    if settings.ray_address is None:
+        model.require_loadable()
     profile = load_profile(settings.template)
     sensitive = load_panel(settings.diagnoses)
 

@@ -21,9 +21,11 @@ from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.rules import misses_planned_units
+from clinaudit.audit.generation.drift import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import generation_rows
 from clinaudit.audit.generation.stage import (
+    find_drift,
     generate,
     load_finished_generations,
     make_prompt_writer,
@@ -77,6 +79,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     with run.removed_on_failure():
         refuse_purged(run)
         inputs = load_inputs(settings)
+    if inputs.model.ignored_files:
+        progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
     for reading in inputs.corpus.readings:
         progress.say(f"corpus: {reading}")
 
@@ -147,7 +151,13 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         own_repeats = find_own_repeats([*targets.diagnoses, *included], inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
             engine = generate(
-                [*priors, *included_priors], inputs.decoding, store, progress, own_repeats=own_repeats, runner=runner
+                [*priors, *included_priors],
+                inputs.decoding,
+                store,
+                progress,
+                own_repeats=own_repeats,
+                runner=runner,
+                drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
             )
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
@@ -220,6 +230,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 annotations=annotations,
                 priors=priors,
                 generations=generations,
+                drift=find_drift(priors, store) if inputs.checks_drift else None,
                 judgements=judgements,
                 memorization=by_view(memorization.results, inputs.probed.beside),
                 disclosure=disclosure,

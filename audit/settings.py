@@ -52,6 +52,14 @@ class AuditSettings:
     #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
     tokenizer: Path | None = None
     context_length: int | None = None
+    #: The model that an adapter, given as MODEL, was trained on.
+    base_model: Path | None = None
+    #: How the model is loaded (audit/model/engines/options.py).
+    tensor_parallel: int | None = None
+    gpu_memory: float | None = None
+    max_batch: int | None = None
+    #: Whether some prompts are decoded alone, too.
+    drift_check: bool = True
     #: Approved hosts other than loopback.
     phi_approved: tuple[str, ...] = ()
     #: A file, or the name of a policy that ships; None: the default policy.
@@ -154,7 +162,16 @@ _CHOICES = {
     "prompt_form": get_args(PromptFormChoice),
     "chat_request": get_args(ChatRequest),
 }
-_PATHS = {"policy", "judge_key_file", "template", "training_log", "tokenizer", "judge_labels", "include_patients"}
+_PATHS = {
+    "policy",
+    "judge_key_file",
+    "template",
+    "training_log",
+    "tokenizer",
+    "judge_labels",
+    "include_patients",
+    "base_model",
+}
 #: More than any generation holds.
 MAX_NGRAM = 10_000
 _NUMBERS = {
@@ -165,9 +182,11 @@ _NUMBERS = {
     "context_length": 1,
     "judge_note_tokens": 1,
     "training_length": 1,
+    "tensor_parallel": 1,
+    "max_batch": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
-_FLAGS = {"no_refine"}
+_FLAGS = {"no_refine", "drift_check"}
 _LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
@@ -223,6 +242,8 @@ def _problem(name: str, value: object) -> str | None:
         return f"must be at most {MAX_NGRAM}"
     if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
         return "must be a number above 0"
+    if name == "gpu_memory" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1):
+        return "must be a number above 0 and at most 1"
     if name in _FLAGS and not isinstance(value, bool):
         return "must be true or false"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):

@@ -16,6 +16,7 @@ from clinaudit.priors.renderings import View
 from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import JudgeQuality
+from clinaudit.reports.exact.results import Drift
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class StageOutcomes:
     annotations: Mapping[str, Sequence[Annotation]]
     priors: Sequence[Prior]
     generations: Sequence[Generation]
+    #: None where nothing was decoded alone.
+    drift: Drift | None
     judgements: Judgements
     #: Of the tiers' own figures (None), and by rendering.
     memorization: Mapping[View, MemorizationResults]

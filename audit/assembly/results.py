@@ -70,6 +70,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
         judge_quality=outcomes.judge_quality,
+        drift=outcomes.drift,
         warnings=[*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)],
         training=list(inputs.training) if inputs.training is not None else None,
     )

@@ -8,6 +8,8 @@ from dataclasses import asdict
 import clinaudit
 from clinaudit.audit.gate.policy import locate_policy
 from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.model.engines.options import count_gpus
+from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.publication.identity import kept_identity
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
@@ -19,15 +21,19 @@ from clinaudit.reports.schema.identity import IDENTITY
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
-    settings = inputs.settings
+    settings, files = inputs.settings, inputs.model.files
     return {
         "clinaudit": clinaudit.__version__,
         "command": "audit",
         "MODEL": inputs.model.digest,
         "CORPUS": inputs.corpus.digest,
+        "--base-model": files.base_digest if files else None,
         "--tokenizer": inputs.model.tokenizer_digest,
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
+        "--drift-check": inputs.checks_drift,
+        # In float32 on a CPU no result depends on them, so that a resumed run may change them.
+        **({} if count_gpus() == 0 else inputs.model.options.by_name),
         "--judge": inputs.judge.identity(),
         "--judge-labels": inputs.labelled.digest,
         "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
@@ -79,13 +85,22 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
         IDENTITY: earlier.updated(inputs.settings.identity).as_record(),
         "settings": settings,
         "libraries": libraries,
+        "ignored files": list(inputs.model.ignored_files),
         # A served model's address may reveal the site's network; its digest replaces it.
         "engine": {field: value for field, value in engine.items() if field != "base_url"},
         "judge": judge,
         "digests": {
             "model": inputs.model.digest,
+            **_adapter_digests(inputs.model.files),
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
             "prompts": hashlib.sha256(prompts.encode("utf-8")).hexdigest(),
         },
     }
+
+
+def _adapter_digests(files: ModelFiles | None) -> dict[str, str]:
+    """Return the digests of the two parts of a model with an adapter."""
+    if files is None or files.adapter is None or files.base_digest is None:
+        return {}
+    return {"base model": files.base_digest, "adapter": files.adapter.digest}

@@ -34,6 +34,22 @@ def _audit_options(command: Command) -> Command:
         click.option("--tokenizer", type=PATH, metavar="DIR", help="Tokenizer of a served MODEL."),
         click.option("--context-length", type=click.IntRange(min=1), help="Context of a served MODEL, in tokens."),
         click.option(
+            "--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."
+        ),
+        click.option("--max-batch", type=click.IntRange(min=1), help="Prompts to decode at once.  [default: 64]"),
+        click.option("--tensor-parallel", type=click.IntRange(min=1), metavar="N", help="GPUs to spread vLLM over."),
+        click.option(
+            "--gpu-memory",
+            type=click.FloatRange(0, 1, min_open=True),
+            metavar="SHARE",
+            help="Share of a GPU's memory that vLLM takes.  [default: vLLM's own]",
+        ),
+        click.option(
+            "--drift-check/--no-drift-check",
+            default=None,
+            help="Decode some prompts alone, too, and count what comes out otherwise.  [default: on]",
+        ),
+        click.option(
             "--phi-approved",
             multiple=True,
             metavar="HOST",
@@ -128,7 +144,8 @@ def _audit_options(command: Command) -> Command:
 def audit(config: Path | None, **options: Any) -> int:
     """Audit MODEL against CORPUS; the exit status is the verdict.
 
-    MODEL is a Hugging Face model directory (safetensors), or openai:BASE_URL#MODEL_NAME for a served one.
+    MODEL is a Hugging Face model directory (safetensors), a LoRA adapter's (with --base-model), or
+    openai:BASE_URL#MODEL_NAME for a served one.
 
     Running the same command again goes on where it stopped. The report is RUN/report.html; everything under
     RUN/evidence is PHI.

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
 from clinaudit.audit.generation.own_repeats import OwnRepeats
 from clinaudit.audit.generation.record import GeneratedText, Generation
 from clinaudit.audit.generation.refusals import is_refusal
@@ -28,6 +29,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.reports.exact.results import Drift
 from clinaudit.templates.profile import NoteProfile
 
 
@@ -100,8 +102,11 @@ def generate(
     *,
     own_repeats: OwnRepeats,
     runner: ShardRunner | None = None,
+    drift: DriftCheck | None = None,
 ) -> dict[str, str]:
     """Continue every prompt that has no generation yet; return the identity of the engine.
+
+    With a `drift` check, some of its prompts are decoded alone, too.
 
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
     goes on to the budget. Raises `UsageError` where the engine changed since the run began, or differs among the
@@ -114,7 +119,12 @@ def generate(
         for key, prior in planned.items()
     ]
     pending = [request for request in requests if request.key not in finished]
-    if not pending:
+    alone: list[GenerationRequest] = []
+    if drift is not None:
+        keys = {_decoding_key(prior) for prior in drift.priors}
+        among = (request for request in requests if request.key in keys)
+        alone = choose_alone(among, seed=drift.seed, done=store.alone())
+    if not pending and not alone:
         known: dict[str, str] = store.settings().get("engine identity", {})
         return known
     # The longest first, so that the last batch is not one long straggler.
@@ -123,15 +133,17 @@ def generate(
     needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
         if runner is not None and decoding.model.files is not None:
-            decoded = decode_in_shards(decoding.model, pending, context_length=needed, runner=runner)
+            decoded = decode_in_shards(decoding.model, pending, alone, context_length=needed, runner=runner)
         else:
-            decoded = _decode_here(decoding.model, pending, context_length=needed)
+            decoded = _decode_here(decoding.model, pending, alone, context_length=needed)
         identity: dict[str, str] = {}
         with closing(decoded):
             for engine_identity, output in decoded:
                 if engine_identity != identity:
                     store.bind_settings({"engine identity": engine_identity})
                     identity = engine_identity
+                if keep_if_alone(output, store):
+                    continue
                 allowed = own_repeats.allowed(planned[output.key].patient_id)
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
                 advance(1)
@@ -156,15 +168,25 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
 
 
 def _decode_here(
-    model: AuditedModel, requests: Sequence[GenerationRequest], *, context_length: int
+    model: AuditedModel,
+    requests: Sequence[GenerationRequest],
+    alone: Sequence[GenerationRequest],
+    *,
+    context_length: int,
 ) -> Generator[tuple[dict[str, str], GenerationOutput]]:
     engine = model.load(context_length=context_length)
     try:
         identity = engine.identity()
-        for output in engine.generate(requests):
-            yield identity, output
+        for batch in (requests, *([request] for request in alone)):
+            for output in engine.generate(batch):
+                yield identity, output
     finally:
         engine.close()
+
+
+def find_drift(priors: Iterable[Prior], store: RunStore) -> Drift | None:
+    """Return how far generations differ from what their prompts gave alone; None where that was not looked at."""
+    return measure_drift(store, {_decoding_key(prior): prior.patient_id for prior in priors if not prior.excluded})
 
 
 def cut_at_repeats(

@@ -17,6 +17,7 @@ from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedMe
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.report_content import (
     Decile,
+    DriftCounts,
     ExactParts,
     GroupMeans,
     PaperView,
@@ -89,7 +90,13 @@ def exact_parts(results: Results) -> ExactParts:
     pairs = results.disclosure.by_diagnosis
     summaries = results.memorization
     groups = {} if results.subgroups is None else results.subgroups.memorization
+    drift = results.drift
     return ExactParts(
+        drift=None
+        if drift is None
+        else DriftCounts(
+            prompts=drift.prompts, differing=drift.differing, equal_leading_share=drift.equal_leading_share
+        ),
         roc={
             diagnosis: {
                 tier: {

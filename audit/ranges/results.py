@@ -97,6 +97,7 @@ def publish(coarse: Coarse) -> PublishedResults:
         second_matcher=_second_matcher(coarse),
         subgroups=_subgroups(coarse),
         judge_quality=None if coarse.judge is None else publish_judge(coarse.judge),
+        drift=coarse.drift,
         warnings=list(coarse.warnings),
         training=None if coarse.training is None else list(coarse.training),
     )

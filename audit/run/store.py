@@ -23,6 +23,9 @@ CREATE TABLE IF NOT EXISTS generations (
     key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS alone (
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
 ) WITHOUT ROWID;
@@ -91,6 +94,19 @@ class RunStore:
             longer = _generation(ids, found[key].finish_reason, text)
             found[key] = replace(found[key], unguarded=longer)
         return found
+
+    def add_alone(self, key: str, generation: StoredGeneration) -> None:
+        """Commit what a prompt gave when it was decoded alone; its generation is kept apart."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT INTO alone VALUES (?, ?, ?, ?)",
+                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
+            )
+
+    def alone(self) -> dict[str, StoredGeneration]:
+        """Return what `add_alone` committed, by the key of the generation."""
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM alone")
+        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""

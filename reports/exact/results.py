@@ -42,6 +42,21 @@ class PromptSummary(Record):
     with_cuts: int
 
 
+class Drift(Record):
+    """How far generations differ from what the same prompts gave when they were decoded alone."""
+
+    #: Prompts that were decoded alone, too, and their patients.
+    prompts: int
+    patients: int
+    #: Generations that came out otherwise, and their patients.
+    differing: int
+    differing_patients: int
+    #: Mean over the prompts of the share of tokens before the first that differs.
+    equal_leading_share: float
+    #: Tokens of each prompt's generation that were compared at most.
+    tokens: int
+
+
 class RenderedResults(Record):
     """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
 
@@ -72,6 +87,8 @@ class Results(Record):
     subgroups: Subgroups | None = None
     #: Null where the judge was not scored.
     judge_quality: JudgeQuality | None = None
+    #: Null where nothing was decoded alone.
+    drift: Drift | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None

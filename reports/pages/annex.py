@@ -42,6 +42,7 @@ from clinaudit.reports.tables.run import completeness_table, provenance_table, t
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import others_fail
+from clinaudit.reports.wording.drift import drift_sentence
 from clinaudit.reports.wording.refusals import refusal_sentences
 
 
@@ -180,8 +181,10 @@ def _corpus(content: ReportContent) -> AnnexPart:
 
 
 def _run(content: ReportContent) -> AnnexPart:
-    tables = _filled(completeness_table(content.results), training_table(content.results))
-    return AnnexPart("annex-run", "Completeness and training log", tables=tables)
+    results, exact = content.results, content.exact
+    drift = () if results.drift is None else (drift_sentence(results.drift, None if exact is None else exact.drift),)
+    tables = _filled(completeness_table(results), training_table(results))
+    return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 
 
 def _provenance(content: ReportContent) -> AnnexPart:

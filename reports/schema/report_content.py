@@ -76,6 +76,15 @@ class PaperView(Record):
     hit_rate: PublishedEstimate
 
 
+class DriftCounts(Record):
+    """How many generations differ from what their prompts gave when they were decoded alone."""
+
+    prompts: int
+    differing: int
+    #: Mean share of tokens before the first that differs.
+    equal_leading_share: float
+
+
 class ExactParts(Record):
     """What only `evidence/report.html` shows (PHI)."""
 
@@ -89,6 +98,8 @@ class ExactParts(Record):
     paper_view: dict[str, dict[Arm, PaperView]] = Field(default_factory=dict)
     #: Diagnosis -> bins.
     overlap: dict[str, list[PropensityBin]] = Field(default_factory=dict)
+    #: None where nothing was decoded alone.
+    drift: DriftCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)

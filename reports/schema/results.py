@@ -48,6 +48,17 @@ class PublishedPrompts(Record):
     unbroken_share: PublishedEstimate
 
 
+class PublishedDrift(Record):
+    """Whether generations differ from what the same prompts gave when they were decoded alone.
+
+    How many do is a count of generations of patients, and stays in the evidence.
+    """
+
+    differing: Literal["none", "some"]
+    #: Tokens of each prompt's generation that were compared at most.
+    tokens: int
+
+
 class PublishedRendering(Record):
     """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
 
@@ -84,6 +95,8 @@ class PublishedResults(Record):
     subgroups: PublishedSubgroups | None = None
     #: Null where the judge was not scored.
     judge_quality: PublishedJudgeQuality | None = None
+    #: Null where nothing was decoded alone.
+    drift: PublishedDrift | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None

@@ -21,6 +21,7 @@ from clinaudit.reports.schema.groups import PARTITIONS, Partition
 from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedDrift
 from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
 from clinaudit.reports.suppression.coarse_table import (
@@ -102,6 +103,10 @@ class _Coarsening:
             if results.judge_quality is None
             else coarsen_judge(results.judge_quality, self._rules, exact=self._exact),
             decision=None if results.decision is None else decision_words(results.decision),
+            # Which cells are empty is public; the number of prompts is a setting, so that no class may stand beside it.
+            drift=None
+            if results.drift is None
+            else PublishedDrift(differing="some" if results.drift.differing else "none", tokens=results.drift.tokens),
             warnings=tuple(results.warnings),
             training=None if results.training is None else tuple(results.training),
         )

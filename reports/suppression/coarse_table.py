@@ -14,7 +14,7 @@ from clinaudit.reports.schema.groups import Partition
 from clinaudit.reports.schema.memorization import SectionKind
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.reports.schema.results import PublishedDrift, TrainingLoss
 from clinaudit.reports.suppression.classes import Interval, MeanClass
 
 #: By name of the cell.
@@ -265,5 +265,6 @@ class Coarse:
     completeness: Mapping[str, CoarseStage]
     judge: CoarseJudge | None
     decision: CoarseDecision | None
+    drift: PublishedDrift | None
     warnings: tuple[str, ...]
     training: tuple[TrainingLoss, ...] | None

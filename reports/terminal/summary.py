@@ -13,6 +13,7 @@ from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import next_step_sentences
 from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
+from clinaudit.reports.wording.drift import drift_in_short
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.refusals import refusal_sentences
@@ -47,8 +48,13 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     if len(refused) > 1:
         notes.append(wrap(" ".join(refused), indent="  ", most_lines=2))
     warnings = len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0)
-    if warnings:
-        notes.append(f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report.")
+    remarks = (
+        [f"{warnings} {'warning stands' if warnings == 1 else 'warnings stand'} in the report."] if warnings else []
+    )
+    if results.drift is not None:
+        remarks.append(drift_in_short(results.drift))
+    if remarks:
+        notes.append(wrap(" ".join(remarks), indent="  "))
     parts.append("\n".join(notes))
     return "\n\n".join(parts)
 

@@ -58,6 +58,7 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         "Refusal",
         "an answer that declines, where the model was asked in a chat: it counts neither as leaked nor as not leaked.",
     ),
+    ("Drift", "where a generation comes out otherwise when its prompt is decoded alone than in a batch with others."),
     ("Token", "a piece of a word, as the model reads and writes text; a word is one token or a few."),
     (
         "Match",

@@ -4,6 +4,8 @@ import importlib.util
 import os
 
 from clinaudit.audit.choices import EngineChoice, EngineName
+from clinaudit.audit.model.engines.memory import require_loadable
+from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import UsageError
@@ -47,20 +49,22 @@ def make_engine(
     *,
     context_length: int | None = None,
     threads: int | None = None,
-    batch_size: int = 64,
+    options: EngineOptions = DEFAULT_OPTIONS,
 ) -> Engine:
     """Load `model` into the engine; `context_length` (tokens, at most the model's) saves memory where it is less.
 
-    Raises `BadInputError` where the model cannot be loaded. Served models: see `openai_engine.OpenAIEngine`.
+    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded. Served models: see
+    `openai_engine.OpenAIEngine`.
     """
     length = min(context_length or model.context_length, model.context_length)
     threads = threads or default_threads(model)
+    require_loadable(model, name, context_length=length, options=options)
     if name == "vllm":
         from clinaudit.audit.model.engines.vllm_engine import VllmEngine
 
-        return VllmEngine(model, context_length=length, threads=threads, batch_size=batch_size)
+        return VllmEngine(model, context_length=length, threads=threads, options=options)
     if name == "transformers":
         from clinaudit.audit.model.engines.transformers_engine import TransformersEngine
 
-        return TransformersEngine(model, context_length=length, threads=threads, batch_size=batch_size)
+        return TransformersEngine(model, context_length=length, threads=threads, options=options)
     raise UsageError("a served model is not loaded here; give MODEL as openai:BASE_URL#MODEL_NAME")

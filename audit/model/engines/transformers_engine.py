@@ -1,7 +1,7 @@
 """Greedy decoding with transformers: works wherever torch does, slower than vLLM.
 
-The one module that imports transformers' models. It has its own decoding loop over the key-value cache, rather than
-`generate()`: a row stops at its end of sequence or repeat, leaves the batch and is yielded at once.
+It has its own decoding loop over the key-value cache, rather than `generate()`: a row stops at its end of sequence or
+repeat, leaves the batch and is yielded at once.
 """
 
 import os
@@ -11,13 +11,12 @@ from importlib.metadata import version
 from typing import Any
 
 from clinaudit.audit.console.quiet import first_line, quiet_stderr
+from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import FinishReason, GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.model.files import ModelFiles
-from clinaudit.errors import BadInputError
-
-#: What transformers raises for a model it cannot load (safetensors' and json's errors included).
-_LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
+from clinaudit.audit.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.errors import BadInputError, ClinauditError
 
 
 @dataclass(slots=True)
@@ -46,39 +45,35 @@ class TransformersEngine:
 
     name = "transformers"
 
-    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, batch_size: int) -> None:
-        """Load the model; raises `BadInputError` where transformers cannot. `batch_size` is in requests."""
+    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
+        """Load the model; raises `BadInputError` where transformers cannot."""
         os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
         with quiet_stderr():
             import torch
-            from transformers import AutoModelForCausalLM
 
             self._torch = torch
             self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
             self._threads_before = torch.get_num_threads()
             torch.set_num_threads(threads)
             try:
-                loaded: Any = AutoModelForCausalLM.from_pretrained(
-                    str(model.directory),
-                    dtype=torch.float32 if self._device.type == "cpu" else "auto",
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    local_files_only=True,
-                )
+                loaded = load_pretrained(model, dtype=torch.float32 if self._device.type == "cpu" else "auto")
                 self._model: Any = loaded.to(self._device).eval()
-            except _LOAD_ERRORS as error:
+            except ClinauditError:
+                torch.set_num_threads(self._threads_before)
+                raise
+            except LOAD_ERRORS as error:
                 torch.set_num_threads(self._threads_before)
                 raise BadInputError(
                     f"transformers cannot load the model in {model.directory} "
                     f"({type(error).__name__}: {first_line(error)}); save it again with save_pretrained"
                 ) from error
         self.context_length = context_length
-        self._batch_size = batch_size
+        self._batch_size = options.batch_size
         self._threads = threads
         self._stop_token_ids = model.stop_token_ids
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device, threads and batch size."""
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
         cuda = self._device.type == "cuda"
         return {
             "engine": self.name,
@@ -87,7 +82,7 @@ class TransformersEngine:
             "dtype": str(self._model.dtype).removeprefix("torch."),
             "device": self._torch.cuda.get_device_name() if cuda else "cpu",
             "threads": str(self._threads),
-            "batch_size": str(self._batch_size),
+            **({"batch_size": str(self._batch_size)} if cuda else {}),
         }
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:

@@ -14,10 +14,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from clinaudit.audit.console.quiet import first_line, quiet_stderr
+from clinaudit.audit.model.engines.memory import vllm_cache_bytes
+from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.model.files import ModelFiles
-from clinaudit.errors import BadInputError, IncompleteError, UsageError
+from clinaudit.audit.model.pretrained import whole_directory
+from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
 _ENVIRONMENT = {
@@ -30,8 +33,6 @@ _ENVIRONMENT = {
     "TRANSFORMERS_OFFLINE": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
-#: vLLM's default on a CPU is a share of all memory, which fails where memory is in use.
-_MIN_KV_CACHE_BYTES = 256 << 20
 #: What loading a model that vLLM cannot serve raises (pydantic's and json's errors are ValueErrors).
 _LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
@@ -42,8 +43,10 @@ class VllmEngine:
 
     name = "vllm"
 
-    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, batch_size: int, seed: int = 0) -> None:
-        """Load the model; `context_length` may be less than the model's to save memory, `batch_size` is in requests.
+    def __init__(
+        self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions, seed: int = 0
+    ) -> None:
+        """Load the model; `context_length` may be less than the model's to save memory.
 
         Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
         """
@@ -51,7 +54,6 @@ class VllmEngine:
         # Several threads a step often collapse to a tenth of the speed on small models: see `default_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
         self.context_length = context_length
-        self._batch_size = batch_size
         self._stop_token_ids = model.stop_token_ids
         with quiet_stderr():
             _silence_logging()
@@ -75,29 +77,35 @@ class VllmEngine:
             if self._is_cpu:
                 _register_class(model)
             try:
-                self._engine: Any = LLMEngine.from_engine_args(
-                    EngineArgs(
-                        model=str(model.directory),
-                        skip_tokenizer_init=True,
-                        trust_remote_code=False,
-                        load_format="safetensors",
-                        use_tqdm_on_load=False,
-                        generation_config="vllm",
-                        dtype="float32" if self._is_cpu else "auto",
-                        max_model_len=context_length,
-                        max_num_seqs=batch_size,
-                        kv_cache_memory_bytes=_kv_cache_bytes(model, context_length) if self._is_cpu else None,
-                        # Cached prefixes would make a request's arithmetic depend on what came before it.
-                        enable_prefix_caching=False,
-                        enforce_eager=self._is_cpu,
-                        disable_log_stats=True,
-                        seed=seed,
+                # An adapter is merged in the type that vLLM computes with.
+                with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:
+                    self._engine: Any = LLMEngine.from_engine_args(
+                        EngineArgs(
+                            model=str(directory),
+                            skip_tokenizer_init=True,
+                            trust_remote_code=False,
+                            load_format="safetensors",
+                            use_tqdm_on_load=False,
+                            generation_config="vllm",
+                            dtype="float32" if self._is_cpu else "auto",
+                            max_model_len=context_length,
+                            max_num_seqs=options.batch_size,
+                            kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
+                            # Cached prefixes would make a request's arithmetic depend on what came before it.
+                            enable_prefix_caching=False,
+                            enforce_eager=self._is_cpu,
+                            disable_log_stats=True,
+                            seed=seed,
+                            **_on_gpus(options),
+                        )
                     )
-                )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
                 self._add("warm-up", GenerationRequest("warm-up", (0,), "", 1))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
+            except ClinauditError:
+                self._restore_threads()
+                raise
             except _LOAD_ERRORS as error:
                 self._restore_threads()
                 raise BadInputError(
@@ -112,11 +120,11 @@ class VllmEngine:
                 "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
                 "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
                 "threads": str(torch.get_num_threads()),
-                "batch_size": str(batch_size),
+                **({} if self._is_cpu else {"batch_size": str(options.batch_size)}),
             }
 
     def identity(self) -> dict[str, str]:
-        """Return engine, library versions, dtype, device, threads and batch size."""
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
         return dict(self._identity)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
@@ -219,9 +227,10 @@ def _register_class(model: ModelFiles) -> None:
                 ModelRegistry.register_model(architecture, known.load_model_cls())
 
 
-def _kv_cache_bytes(model: ModelFiles, context_length: int) -> int:
-    """Return the bytes of the key-value cache: at least two whole contexts, so that any request fits in blocks."""
-    return max(_MIN_KV_CACHE_BYTES, 2 * context_length * (model.kv_bytes_per_token or 0))
+def _on_gpus(options: EngineOptions) -> dict[str, Any]:
+    """Return vLLM's names of the options that were given."""
+    named = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def _silence_logging() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError, UnsafeError
 
 CONFIG = {
@@ -196,10 +196,104 @@ def test_only_a_pickle_is_unsafe_and_never_opened(model, name):
         inspect_model(model)
 
 
-def test_a_pickle_beside_safetensors_is_ignored(model):
+def test_a_pickle_beside_safetensors_is_ignored_and_listed(model):
+    before = inspect_model(model)
+    assert before.ignored == ()
+    for name in ("training_args.bin", "pytorch_model.bin", "optimizer.pt", "epoch=3.ckpt", "scaler.pth"):
+        (model / name).write_bytes(b"\x80\x04.")
+    after = inspect_model(model)
+    assert after.digest == before.digest
+    assert after.ignored == ("epoch=3.ckpt", "optimizer.pt", "pytorch_model.bin", "scaler.pth", "training_args.bin")
+
+
+def test_weights_that_the_index_leaves_out_are_listed(model):
+    shard(model)
     before = inspect_model(model).digest
-    (model / "training_args.bin").write_bytes(b"\x80\x04.")
-    assert inspect_model(model).digest == before
+    save_file({"other": np.ones(3, dtype=np.float32)}, model / "consolidated.safetensors")
+    after = inspect_model(model)
+    assert (after.digest, after.ignored) == (before, ("consolidated.safetensors",))
+
+
+def test_an_index_of_other_files_names_the_shard(model):
+    shard(model)
+    weight_map = {"a": "model-a.safetensors", "b": "model-a.safetensors"}
+    write_json(model / "model.safetensors.index.json", {"weight_map": weight_map})
+    with pytest.raises(BadInputError, match="belongs to other files") as caught:
+        inspect_model(model)
+    assert caught.value.problems == ("lacks weights that the index expects in it: model-a.safetensors",)
+
+
+def test_types_and_sizes_of_weights_are_read_from_the_headers(model):
+    (tensor,) = inspect_model(model).tensors
+    assert (tensor.dtype, tensor.size) == ("F32", 64)
+    assert (tensor.bytes_as(2), tensor.bytes_as(None)) == (32, 64)
+
+
+@pytest.fixture
+def adapter(tmp_path):
+    directory = tmp_path / "adapter"
+    directory.mkdir()
+    settings = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "lora_alpha": 8, "r": 4}
+    write_json(directory / "adapter_config.json", {**settings, "base_model_name_or_path": "somebody/some-model"})
+    save_file(
+        {"base_model.model.x.lora_A.weight": np.ones((4, 4), np.float32)}, directory / "adapter_model.safetensors"
+    )
+    return directory
+
+
+def test_an_adapter_alone_says_what_to_do_and_what_base_it_names(adapter):
+    with pytest.raises(BadInputError, match=r"--base-model DIR.*names somebody/some-model, which is not looked up"):
+        inspect_model(adapter)
+
+
+def test_an_adapter_with_its_base(model, adapter):
+    base = inspect_model(model)
+    (adapter / "optimizer.pt").write_bytes(b"\x80\x04.")
+    files = inspect_adapted(adapter, base=model)
+    assert files.base_digest == base.digest != files.digest
+    assert files.tokenizer_directory == model.resolve()
+    assert (files.adapter.ignored, files.ignored) == (("optimizer.pt",), ())
+    digests = {files.digest}
+    for change in ({"lora_alpha": 9}, {"peft_version": "1"}):
+        settings = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
+        write_json(adapter / "adapter_config.json", settings | change)
+        digests.add(inspect_adapted(adapter, base=model).digest)
+    # A tokenizer of its own is what it was tuned with.
+    write_json(adapter / "tokenizer.json", {"added_tokens": [{"id": 9, "content": "<|turn|>"}]})
+    write_json(adapter / "tokenizer_config.json", {"eos_token": "<|turn|>", "chat_template": "{{ messages }}"})
+    own = inspect_adapted(adapter, base=model)
+    assert own.tokenizer_directory == adapter.resolve()
+    assert own.stop_token_ids == base.stop_token_ids | {9}
+    assert own.has_chat_template
+    digests.add(own.digest)
+    assert len(digests) == 4
+
+
+@pytest.mark.parametrize(
+    ("plant", "error", "match"),
+    [
+        (remove("adapter_model.safetensors"), BadInputError, "no weights"),
+        (write("adapter_model.safetensors", b""), BadInputError, "damaged weights"),
+        (write("adapter_config.json", b"[]"), BadInputError, "not a JSON object"),
+    ],
+)
+def test_an_unusable_adapter(model, adapter, plant, error, match):
+    plant(adapter)
+    with pytest.raises(error, match=match):
+        inspect_adapted(adapter, base=model)
+
+
+def test_a_pickled_adapter_is_unsafe(model, adapter):
+    (adapter / "adapter_model.safetensors").rename(adapter / "adapter_model.bin")
+    with pytest.raises(UnsafeError, match=r"pickle weights \(adapter_model\.bin\)"):
+        inspect_adapted(adapter, base=model)
+
+
+def test_an_adapter_on_a_quantized_base(model, adapter):
+    write_json(model / "config.json", {**CONFIG, "quantization_config": {"quant_method": "awq"}})
+    assert inspect_model(model).quantization == "awq"
+    with pytest.raises(BadInputError, match=r"quantized \(awq\).*before it was quantized"):
+        inspect_adapted(adapter, base=model)
 
 
 AUTO_MAP = {"AutoModelForCausalLM": "modeling_mine.Mine"}

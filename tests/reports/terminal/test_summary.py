@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from support.results.filled_published import VARIANTS, published
 
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import PublishedDrift, PublishedResults
 from clinaudit.reports.terminal.layout import wants_colour, wrap
 from clinaudit.reports.terminal.summary import summary_text, verdict_text
 
@@ -47,7 +47,13 @@ def test_it_gives_the_verdict_what_was_found_and_what_to_do() -> None:
     assert text.startswith("Verdict: FAIL (policy default): this model recites")
     assert "appointment reminder" in text
     assert "\nNext: " in text
-    assert "2 warnings stand in the report." in text
+    assert "2 warnings stand in the report. Some prompts decoded alone gave another text (drift)." in text
+
+
+def test_drift_is_said_with_and_without_warnings() -> None:
+    steady = PublishedResults(drift=PublishedDrift(differing="none", tokens=64))
+    assert summary_text(steady).endswith("\nPrompts decoded alone gave the same text (no drift).")
+    assert "decoded alone" not in summary_text(PublishedResults())
 
 
 def test_the_matrix_has_a_sign_for_each_tier_and_subject() -> None:

@@ -24,6 +24,7 @@ from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import (
     Decile,
+    DriftCounts,
     ExactParts,
     GroupMeans,
     PaperView,
@@ -33,7 +34,7 @@ from clinaudit.reports.schema.report_content import (
     RocPoint,
     TestResult,
 )
-from clinaudit.reports.schema.results import PublishedResults, PublishedStage, TrainingLoss
+from clinaudit.reports.schema.results import PublishedDrift, PublishedResults, PublishedStage, TrainingLoss
 
 DIAGNOSES: Final = ("abortion", "anxiety", "bipolar", "depression", "hiv", "ptsd")
 PROVENANCE: Final[dict[str, object]] = {
@@ -122,6 +123,7 @@ def published(
         second_matcher=_second_matcher(form, cell) if nontrain else None,
         subgroups=subgroups(form, nontrain=nontrain),
         judge_quality=judge_quality(DIAGNOSES),
+        drift=PublishedDrift(differing="some", tokens=64),
         warnings=["The judge is a word list: its errors are part of every figure of a diagnosis."],
         training=[
             TrainingLoss(epoch=1.0, train_loss=0.192, validation_loss=0.4089, perplexity=1.505),
@@ -138,6 +140,7 @@ def exact_parts() -> ExactParts:
         RocPoint(threshold=0.0, true_positive_rate=1.0, false_positive_rate=1.0),
     ]
     return ExactParts(
+        drift=DriftCounts(prompts=32, differing=3, equal_leading_share=0.96),
         roc={diagnosis: {tier: dict.fromkeys(ARMS, points) for tier in TIER_IDS} for diagnosis in DIAGNOSES},
         tests={
             diagnosis: {

@@ -20,7 +20,7 @@ from clinaudit.reports.exact.disclosure import (
 )
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import FractionName, LengthSummary, Memorization, NearVerbatim, TextBasis
-from clinaudit.reports.exact.results import Results, StageCompleteness, TrainingLoss
+from clinaudit.reports.exact.results import Drift, Results, StageCompleteness, TrainingLoss
 from clinaudit.reports.schema.decision import Limit
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
@@ -97,6 +97,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             for order, diagnosis in enumerate(DIAGNOSES)
         },
         subgroups=subgroups_of(memorization, nontrain=nontrain),
+        drift=Drift(prompts=32, patients=30, differing=3, differing_patients=3, equal_leading_share=0.96, tokens=64),
         warnings=["The judge is a word list: its errors are part of every disclosure figure."],
         training=[
             TrainingLoss(epoch=1.0, train_loss=0.192, validation_loss=0.4089, perplexity=1.505),

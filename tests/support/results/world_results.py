@@ -46,7 +46,7 @@ from clinaudit.reports.exact.disclosure import (
 )
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality
-from clinaudit.reports.exact.results import Results
+from clinaudit.reports.exact.results import Drift, Results
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.results import TrainingLoss
@@ -125,6 +125,7 @@ def _measure(world: World) -> Results:
         second_matcher=_second_matcher(world),
         subgroups=measure_subgroups(world),
         judge_quality=quality,
+        drift=_drift(world),
         warnings=["Generations were judged by a lexicon."],
         training=[TrainingLoss(epoch=1.0, train_loss=2.1, validation_loss=2.4, perplexity=11.0)],
     )
@@ -167,6 +168,19 @@ def _correct(train: Rows, nontrain: Rows, matrix: tuple[tuple[float, ...], ...])
 
 def _as_rows(matrix: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in matrix.tolist())
+
+
+def _drift(world: World) -> Drift:
+    """Some drift of any size: a twin, whose counts are others, has another."""
+    differing = 1 + sum(world.counts.values()) % 31
+    return Drift(
+        prompts=32,
+        patients=32,
+        differing=differing,
+        differing_patients=differing,
+        equal_leading_share=1 - differing / 64,
+        tokens=64,
+    )
 
 
 @cache

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.model.engines.selection import default_threads, make_engine, resolve_engine
@@ -30,6 +31,7 @@ needs_vllm = pytest.mark.skipif(
 RUN_VLLM = """
 import dataclasses, json, sys
 from pathlib import Path
+from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
 from clinaudit.audit.model.engines.selection import make_engine
 from clinaudit.audit.model.files import inspect_model
@@ -45,7 +47,7 @@ for turn in job["turns"]:
         model = inspect_model(Path(job["model"]))
         if turn["ignore_stop_ids"]:
             model = dataclasses.replace(model, stop_token_ids=frozenset())
-        engine = make_engine("vllm", model, batch_size=turn["batch_size"])
+        engine = make_engine("vllm", model, options=EngineOptions(turn["batch_size"]))
     except ClinauditError as error:
         print(json.dumps({"error": error.render(), "status": error.status}))
         sys.exit()
@@ -125,7 +127,7 @@ def requests(model):
 
 
 def decode(model, requests, *, batch_size=16, threads=1):
-    engine = make_engine("transformers", model, batch_size=batch_size, threads=threads)
+    engine = make_engine("transformers", model, options=EngineOptions(batch_size), threads=threads)
     try:
         return {output.key: output for output in engine.generate(requests)}
     finally:
@@ -237,7 +239,7 @@ def test_a_rest_decodes_as_in_the_whole(model, requests, outputs):
 
 
 def test_finished_rows_are_yielded_before_the_batch_is_done(model, requests, outputs):
-    engine = make_engine("transformers", model, batch_size=64)
+    engine = make_engine("transformers", model)
     first = next(engine.generate(requests))
     engine.close()
     assert len(first.token_ids) <= min(len(output.token_ids) for output in outputs.values()) + 1

@@ -1,0 +1,146 @@
+"""Whether a model can run on this machine: the memory that it takes, and quantized weights. Loads no weights.
+
+Owns the estimate: weights at the type in which they are loaded, by their files' headers, and the key-value cache. It
+leaves a margin, since activations and the libraries take memory too.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clinaudit.audit.choices import EngineName
+from clinaudit.audit.model.engines.options import EngineOptions, count_gpus
+from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.model.safetensors_header import FLOAT_BYTES
+from clinaudit.errors import BadInputError
+
+#: vLLM's default on a CPU is a share of all memory, which fails where memory is in use.
+_MIN_KV_CACHE_BYTES: Final = 256 << 20
+#: Requests of the full length for which vLLM's cache has room at least, so that any request fits in blocks.
+_VLLM_CONTEXTS: Final = 2
+#: For activations, and what the libraries take.
+_MARGIN: Final = 1.1
+_GIB: Final = 1 << 30
+_FLOAT32_BYTES: Final = 4
+_CGROUP: Final = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class FreeMemory:
+    """The memory in which a model may be loaded now."""
+
+    size: int
+    #: `memory`, or `memory on 2 GPUs`.
+    what: str
+
+
+def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: int, options: EngineOptions) -> None:
+    """Raise `BadInputError`, with numbers, where this machine cannot run the model; nothing is loaded.
+
+    `context_length` is that of the longest request, in tokens.
+    """
+    on_gpu = count_gpus() > 0
+    if model.quantization is not None and not (on_gpu and engine == "vllm"):
+        lacks = "vLLM (--engine vllm)" if on_gpu else "a GPU, and this machine has none that torch can use"
+        raise BadInputError(
+            f"the weights in {model.directory} are quantized ({model.quantization}), which needs {lacks}; "
+            "give the same model before it was quantized, or audit it where it can run"
+        )
+    free = free_memory(options) if on_gpu else free_main_memory()
+    _require_room(model, engine, context_length=context_length, options=options, free=free, on_gpu=on_gpu)
+
+
+def _require_room(
+    model: ModelFiles,
+    engine: EngineName,
+    *,
+    context_length: int,
+    options: EngineOptions,
+    free: FreeMemory | None,
+    on_gpu: bool,
+) -> None:
+    if free is None:
+        return
+    weights = weight_bytes(model, as_float32=not on_gpu)
+    row = kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
+    rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
+    cache = rows * row if engine == "transformers" else max(rows * row, 0 if on_gpu else _MIN_KV_CACHE_BYTES)
+    if (weights + cache) * _MARGIN <= free.size:
+        return
+    fitting = int((free.size / _MARGIN - weights) // row) if row else 0
+    if engine == "transformers" and 1 <= fitting < rows:
+        advice = f"--max-batch {fitting} would fit"
+    elif on_gpu and engine == "vllm":
+        advice = "spread it with --tensor-parallel, or use a larger GPU"
+    else:
+        advice = "use a machine with more memory, or serve the model elsewhere (openai:BASE_URL#MODEL_NAME)"
+    kind = "in their own type" if on_gpu else "as float32"
+    raise BadInputError(
+        f"the model in {model.directory} does not fit into {free.what}: it needs about "
+        f"{(weights + cache) * _MARGIN / _GIB:.1f} GiB ({weights / _GIB:.1f} of weights {kind}, {cache / _GIB:.1f} of "
+        f"cache for {rows} prompts of up to {context_length} tokens, and a margin), and {free.size / _GIB:.1f} GiB are "
+        f"free; {advice}"
+    )
+
+
+def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
+    """Return the bytes of the weights in memory, floats as float32 or in the checkpoint's own type."""
+    return sum(tensor.bytes_as(_FLOAT32_BYTES if as_float32 else None) for tensor in model.tensors)
+
+
+def kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
+    """Return the bytes of one request's key-value cache; 0 where the configuration does not tell."""
+    kept = context_length * (model.kv_bytes_per_token or 0)
+    widths = {FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors}
+    # The cache is of the type of the model: the widest of its weights is an upper bound.
+    return kept if as_float32 else kept * min(_FLOAT32_BYTES, max(widths)) // _FLOAT32_BYTES
+
+
+def vllm_cache_bytes(model: ModelFiles, context_length: int) -> int:
+    """Return the bytes of vLLM's key-value cache on a CPU."""
+    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * kv_cache_row_bytes(model, context_length, as_float32=True))
+
+
+def free_memory(options: EngineOptions) -> FreeMemory:
+    """Return what is free on the GPUs that are used, at most the share that may be taken."""
+    import torch
+
+    devices = options.tensor_parallel or 1
+    share = options.gpu_memory or 1.0
+    sizes = [torch.cuda.mem_get_info(device) for device in range(devices)]
+    # Weights are spread evenly: the smallest decides.
+    least = min(min(free, int(total * share)) for free, total in sizes)
+    return FreeMemory(least * devices, f"memory on {devices} GPU{'s' if devices > 1 else ''}")
+
+
+def free_main_memory() -> FreeMemory | None:
+    """Return what is free in this machine's memory, or in what a container allows; None where it cannot be told."""
+    sizes = [size for size in (_available(), _allowed()) if size is not None]
+    return FreeMemory(min(sizes), "memory") if sizes else None
+
+
+def _available() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                return int(value.split()[0]) << 10
+    except (OSError, ValueError):
+        pass
+    try:
+        # Elsewhere than on Linux: all of it, of which some is in use.
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return None
+
+
+def _allowed() -> int | None:
+    """Return what a container's limit leaves (control groups, version 2)."""
+    try:
+        limit, used = (int((_CGROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        stats = dict(line.split() for line in (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):
+        return None
+    # Files that were read and can be dropped count as used.
+    return max(0, limit - used + int(stats.get("inactive_file", 0)))

@@ -1,0 +1,135 @@
+"""A directory of a model or an adapter: what may stand in it, and how its JSON is read.
+
+Owns the refusal of links, pickles and code (`auto_map`), and the digest over files. Reads JSON only.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from clinaudit.errors import BadInputError, StorageError, UnsafeError
+
+#: Files that decide how text becomes tokens; no other file of a tokenizer is loaded.
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+    "chat_template.jinja",
+)
+#: Any one of these sets is a whole tokenizer.
+_WHOLE_TOKENIZERS = (("tokenizer.json",), ("vocab.json", "merges.txt"), ("tokenizer.model",))
+_PICKLE_SUFFIXES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
+#: JSON files of real models stay below this (tokenizer.json of large vocabularies: about 35 MB).
+_MAX_JSON_BYTES = 256 << 20
+
+
+def required_file(directory: Path, name: str) -> Path:
+    """Return a file of a model directory; raises `BadInputError` where there is none."""
+    file = directory / name
+    if not file.is_file():
+        raise BadInputError(f"no {name} in {directory}; give a Hugging Face model directory")
+    return file
+
+
+def refuse_links_leading_out(directory: Path) -> None:
+    """Refuse entries other than regular files within the directory, and folders (which nothing reads)."""
+    for entry in sorted(directory.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            continue
+        if not entry.is_file():
+            raise UnsafeError(f"not a regular file: {entry}; copy the model's files into one directory")
+        # A Hugging Face cache snapshot links to blobs beside it; loading through links would read unchecked files.
+        if entry.is_symlink() and not entry.resolve().is_relative_to(directory):
+            raise UnsafeError(f"a link leading out of the model directory: {entry}; copy the file itself there")
+
+
+def refuse_without_safetensors(directory: Path) -> NoReturn:
+    """Raise the error for a directory that holds pickles alone, or no weights at all."""
+    pickles = [entry.name for entry in sorted(directory.iterdir()) if entry.suffix in _PICKLE_SUFFIXES]
+    if pickles:
+        raise UnsafeError(
+            f"only pickle weights ({pickles[0]}) in {directory}: loading them can run any code; "
+            "convert the model to safetensors on a machine that holds no PHI"
+        )
+    raise BadInputError(f"no weights (*.safetensors) in {directory}; save the model with save_pretrained")
+
+
+def refuse_custom_code(file: Path, content: dict[str, Any]) -> None:
+    """Refuse `auto_map` wherever it stands, a nested `text_config` included."""
+    pending: list[Any] = [content]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if value.get("auto_map"):
+                raise UnsafeError(
+                    f"{file} asks to run Python code of the model's author (auto_map); "
+                    "clinaudit runs no model code: use an architecture that transformers holds itself"
+                )
+            pending.extend(value.values())
+        elif isinstance(value, list):
+            pending.extend(value)
+
+
+def existing_directory(path: Path) -> Path:
+    """Return a model's directory, resolved; raises `BadInputError` or `UnsafeError` where it cannot be one."""
+    if not path.exists():
+        raise BadInputError(f"no such model directory: {path}; give a directory with config.json and safetensors")
+    if not path.is_dir():
+        raise BadInputError(f"not a directory: {path}; give a Hugging Face model directory")
+    directory = path.resolve()
+    refuse_links_leading_out(directory)
+    return directory
+
+
+def ignored_weights(directory: Path, read: Iterable[Path]) -> tuple[str, ...]:
+    """Return the files of weights that nothing opens: pickles, and safetensors that are not among those to be read."""
+    known = {file.name for file in read}
+    suffixes = _PICKLE_SUFFIXES | {".safetensors"}
+    entries = (entry.name for entry in directory.iterdir() if entry.is_file() and entry.suffix in suffixes)
+    return tuple(sorted(name for name in entries if name not in known))
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a JSON object of a model directory; raises `BadInputError` where it is none."""
+    try:
+        if file.stat().st_size > _MAX_JSON_BYTES:
+            raise BadInputError(f"{file} is too large for a configuration; download the model again")
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"not valid JSON: {file}; download or save the model again") from error
+    if not isinstance(content, dict):
+        raise BadInputError(f"not a JSON object: {file}; download or save the model again")
+    return content
+
+
+def optional_json(directory: Path, name: str) -> dict[str, Any]:
+    """Return what `read_json` gives, and nothing where there is no such file."""
+    file = directory / name
+    return read_json(file) if file.is_file() else {}
+
+
+def has_tokenizer(directory: Path) -> bool:
+    """Whether a whole tokenizer stands in the directory."""
+    present = {name for name in TOKENIZER_FILES if (directory / name).is_file()}
+    return any(present.issuperset(whole) for whole in _WHOLE_TOKENIZERS)
+
+
+def digest_files(files: Iterable[Path]) -> str:
+    """Return the SHA-256 over the name and the content digest of each file, in name order."""
+    total = hashlib.sha256()
+    for file in sorted(files, key=lambda file: file.name):
+        try:
+            with file.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+        total.update(f"{file.name}\0{content}\n".encode())
+    return total.hexdigest()

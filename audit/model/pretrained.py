@@ -1,0 +1,63 @@
+"""A causal language model loaded with transformers, an adapter merged into it; or written out again, merged.
+
+The one module that imports transformers' models: safetensors alone, no remote code, no network. Knows nothing of how a
+model is asked.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from clinaudit.audit.model.adapters.merge import merge_adapter
+from clinaudit.audit.model.files import ModelFiles
+from clinaudit.errors import BadInputError
+
+#: What transformers raises for a model it cannot load (safetensors' and json's errors included).
+LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
+
+
+def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
+    """Load the model, on the CPU, and merge its adapter where it has one.
+
+    `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` where the files
+    lack some of its weights, or the adapter does not fit; `LOAD_ERRORS` are transformers' own.
+    """
+    from transformers import AutoModelForCausalLM
+
+    # Its declared type leaves out what `output_loading_info` adds.
+    load: Any = AutoModelForCausalLM.from_pretrained
+    model, said = load(
+        str(files.directory),
+        dtype=dtype,
+        use_safetensors=True,
+        trust_remote_code=False,
+        local_files_only=True,
+        output_loading_info=True,
+    )
+    # transformers would go on with random numbers in their place.
+    missing = sorted(said["missing_keys"])
+    if missing:
+        raise BadInputError(
+            f"the files of the model in {files.directory} lack {len(missing)} of its weights ({missing[0]}); "
+            "download or save the model again"
+        )
+    if files.adapter is not None:
+        merge_adapter(model, files.adapter)
+    return model
+
+
+@contextmanager
+def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
+    """Yield a directory of the whole model, for an engine that reads files: its own, where it has no adapter.
+
+    A merged one is written where libraries' temporary files go (an audit's own lie under the run's `evidence/work/`),
+    and removed afterwards.
+    """
+    if files.adapter is None:
+        yield files.directory
+        return
+    with TemporaryDirectory(prefix="merged-model-") as place:
+        load_pretrained(files, dtype=dtype).save_pretrained(place)
+        yield Path(place)

@@ -1,0 +1,130 @@
+"""An adapter really trained with peft on the demo's notes: audited with its base, it is the merged model."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.models.tiny_models import peft_merged
+from support.runs.forked_command import run_command
+from support.runs.tiny_audit import command
+from support.runs.tiny_demo import TinyDemo
+
+pytest.importorskip("peft", reason="peft is not installed: no adapter can be trained")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+OPTIONS = [
+    "--tier",
+    "public_name",
+    "--tier",
+    "encounter",
+    "--diagnosis",
+    "hiv",
+    "--max-new-tokens",
+    "60",
+    "--ngram",
+    "10",
+]
+STEPS = 25
+
+
+def train_adapter(tiny: TinyDemo, directory: Path) -> None:
+    """Tune an adapter on notes of patients whom the base has not seen."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    rows = [json.loads(line) for line in (tiny.corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
+    tokenizer = AutoTokenizer.from_pretrained(tiny.model)
+    base = AutoModelForCausalLM.from_pretrained(tiny.model, dtype=torch.float32)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        settings = LoraConfig(r=8, lora_alpha=32, target_modules="all-linear", use_rslora=True, task_type="CAUSAL_LM")
+        model = get_peft_model(base, settings)
+        optimizer = torch.optim.AdamW((p for p in model.parameters() if p.requires_grad), lr=3e-3)
+        for row in rows[:STEPS]:
+            ids = torch.tensor([tokenizer.encode(row["text"])[:200]])
+            loss = model(input_ids=ids, labels=ids).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    model.save_pretrained(directory)
+
+
+@pytest.fixture(scope="module")
+def models(tiny_demo: TinyDemo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+
+    room = tmp_path_factory.mktemp("adapted")
+    train_adapter(tiny_demo, room / "adapter")
+    peft_merged(tiny_demo.model, room / "adapter", dtype=torch.float32).save_pretrained(room / "merged")
+    for file in tiny_demo.model.glob("tokenizer*"):
+        shutil.copy(file, room / "merged")
+    # What trainers leave beside the weights; nothing opens it.
+    (room / "adapter" / "optimizer.pt").write_bytes(b"\x80\x04not a pickle of anything.")
+    return room
+
+
+def audit(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> pl.DataFrame:
+    arguments = command(TinyDemo(tiny_demo.corpus, model), run, *OPTIONS, "--engine", "transformers", *options)
+    done = run_command(arguments)
+    assert done.returncode in (1, 8), done.stderr
+    assert ("optimizer.pt" in done.stderr) == bool(options)
+    return pl.read_parquet(run / "evidence" / "generations.parquet").sort("generation_id", "rendering")
+
+
+def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(
+    tiny_demo: TinyDemo, models: Path, tmp_path: Path
+) -> None:
+    of_adapter = audit(tiny_demo, models / "adapter", tmp_path / "run", "--base-model", str(tiny_demo.model))
+    of_merged = audit(tiny_demo, models / "merged", tmp_path / "merged")
+    assert of_adapter.height > 20
+    assert of_adapter.equals(of_merged)
+    exact, whole = (
+        json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
+        for run in (tmp_path / "run", tmp_path / "merged")
+    )
+    assert exact == whole
+
+    # The adapter changed the model: not what the base would give.
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert record["ignored files"] == ["optimizer.pt"]
+    digests = record["digests"]
+    assert len({digests["model"], digests["base model"], digests["adapter"]}) == 3
+    assert record["settings"]["--base-model"] == digests["base model"]
+    other = json.loads((tmp_path / "merged" / "run.json").read_text(encoding="utf-8"))
+    assert other["ignored files"] == []
+    assert "adapter" not in other["digests"]
+
+    # Some prompts were decoded alone, too; in float32 on a CPU that gives the same.
+    assert exact["drift"]["prompts"] == min(32, of_adapter["prompt"].n_unique())
+    assert 0 <= exact["drift"]["differing"] <= exact["drift"]["prompts"]
+    published = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert published["drift"] == {"differing": "some" if exact["drift"]["differing"] else "none", "tokens": 48}
+    report, exact_report = (
+        (tmp_path / "run" / page).read_text(encoding="utf-8") for page in ("report.html", "evidence/report.html")
+    )
+    assert "some prompts were decoded alone" in report
+    assert "the mean share of equal leading tokens is" in exact_report
+
+
+def test_a_resumed_run_needs_the_same_base_and_the_check_for_drift(
+    tiny_demo: TinyDemo, models: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    first = command(TinyDemo(tiny_demo.corpus, models / "merged"), run, *OPTIONS, "--engine", "transformers")
+    assert run_command([*first, "--no-drift-check", "--max-batch", "7"]).returncode in (1, 8)
+    published = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    assert published["drift"] is None
+    refused = run_command(first)
+    assert refused.returncode == 2
+    assert "--drift-check" in refused.stderr
+    # In float32 on a CPU no result depends on the batch.
+    before = (run / "results.json").read_bytes()
+    again = run_command([*first, "--no-drift-check", "--max-batch", "3"])
+    assert again.returncode in (1, 8), again.stderr
+    assert (run / "results.json").read_bytes() == before
+    alone = run_command(command(TinyDemo(tiny_demo.corpus, models / "adapter"), tmp_path / "none", *OPTIONS))
+    assert alone.returncode == 3
+    assert "--base-model DIR" in alone.stderr
+    assert not (tmp_path / "none").exists()
