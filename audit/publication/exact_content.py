@@ -6,6 +6,7 @@ Owns which exact number replaces which range, and the parts that only the exact 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
@@ -60,6 +61,14 @@ def exact_results(results: Results) -> PublishedResults:
     decision = shown.decision
     if decision is not None and results.decision is not None:
         decision = exact_decision(decision, results.decision)
+    cohorts = {
+        name: cohort.model_copy(
+            update={
+                "mention_rate": average_over_tiers(list(disclosure.by_diagnosis.get(name, {}).values()), "mention_rate")
+            }
+        )
+        for name, cohort in shown.cohorts.items()
+    }
     completeness = {
         # In the ledger's own units: prompts, and verdicts.
         name: shown.completeness[name].model_copy(update={"planned": exactly(stage.planned)})
@@ -69,6 +78,7 @@ def exact_results(results: Results) -> PublishedResults:
         update={
             "completeness": completeness,
             "disclosure": disclosure,
+            "cohorts": cohorts,
             "second_matcher": second,
             "decision": decision,
         }

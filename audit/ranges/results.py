@@ -8,7 +8,13 @@ from collections.abc import Mapping
 
 from clinaudit.audit.gate.rules import observed_range
 from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
-from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
+from clinaudit.audit.ranges.disclosure import (
+    average_over_tiers,
+    find_sizes,
+    publish_means,
+    publish_pair,
+    publish_prevalence,
+)
 from clinaudit.audit.ranges.judge import publish_judge
 from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
 from clinaudit.reports.schema.cohorts import PublishedCohort
@@ -53,6 +59,7 @@ def publish(coarse: Coarse) -> PublishedResults:
         diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
         for diagnosis, cohort in coarse.cohorts.items()
     }
+    disclosure = _disclosure(coarse.disclosure, prevalence)
     results = PublishedResults(
         completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
         corpus=None
@@ -65,7 +72,7 @@ def publish(coarse: Coarse) -> PublishedResults:
             warnings=list(coarse.corpus.warnings),
         ),
         memorization=_memorization(coarse.memorization),
-        disclosure=_disclosure(coarse.disclosure, prevalence),
+        disclosure=disclosure,
         renderings={
             name: PublishedRendering(
                 memorization=_memorization(rendered.memorization),
@@ -81,6 +88,9 @@ def publish(coarse: Coarse) -> PublishedResults:
                 matcher=cohort.matcher,
                 sets=_sets(coarse.disclosure.get(diagnosis, {}), coarse, diagnosis),
                 prevalence=prevalence[diagnosis],
+                mention_rate=average_over_tiers(
+                    list(disclosure.by_diagnosis.get(diagnosis, {}).values()), "mention_rate"
+                ),
                 balance=list(cohort.balance),
                 excluded=dict(cohort.excluded),
             )
@@ -182,7 +192,8 @@ def _up_to(count: CountRange) -> CountRange:
 
 
 def _population(coarse: CoarsePopulation) -> PublishedPopulation:
-    partitions = [list(cells.values()) for cells in (coarse.age_bands, coarse.sex, coarse.race)]
+    partitions = {"age_bands": coarse.age_bands, "sex": coarse.sex, "race": coarse.race}
+    patients = common_total(list(cells.values()) for cells in partitions.values())
     age = coarse.age
     estimate = _NOT_MEASURED
     if age is not None:
@@ -190,13 +201,24 @@ def _population(coarse: CoarsePopulation) -> PublishedPopulation:
         if age.whole is not None:
             estimate = estimate.model_copy(update={"value": age.whole})
     return PublishedPopulation(
-        patients=common_total(partitions),
+        patients=patients,
         **coarse.text,
         age=estimate,
         age_bands=dict(coarse.age_bands),
         sex=dict(coarse.sex),
         race=dict(coarse.race),
+        shares={name: _shares(cells, patients) for name, cells in partitions.items()},
     )
+
+
+def _shares(cells: Mapping[str, CountRange], total: CountRange) -> dict[str, PublishedEstimate]:
+    """Return the share of each cell of a partition; without intervals, since it is the whole corpus or cohort."""
+    others = {name: add(count for other, count in cells.items() if other != name) for name in cells}
+    shares = {name: share_range(count, others[name], total=total) for name, count in cells.items()}
+    return {
+        name: share.model_copy(update={"confidence_low": None, "confidence_high": None})
+        for name, share in shares.items()
+    }
 
 
 def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> CountRange:

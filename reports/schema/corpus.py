@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
@@ -23,6 +25,8 @@ class PublishedPopulation(Record):
     age_bands: dict[str, Count]
     sex: dict[str, Count]
     race: dict[str, Count]
+    #: By partition (`age_bands`, `sex`, `race`) and cell: its share of all patients.
+    shares: dict[str, dict[str, PublishedEstimate]] = Field(default_factory=dict)
 
 
 class PublishedCorpus(Record):
