@@ -13,6 +13,7 @@ from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
+from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
@@ -40,6 +41,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
                 for cohort in outcomes.targets.cohorts
                 if cohort.members
             },
+            follow_up={split: describe_follow_up(ids, inputs.corpus) for split, ids in splits.items() if ids},
             warnings=list(inputs.corpus.warnings),
         ),
         memorization=outcomes.memorization[None],

@@ -7,7 +7,8 @@ than it does.
 from collections.abc import Mapping
 
 from clinaudit.audit.gate.rules import observed_range
-from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
+from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population
+from clinaudit.audit.ranges.counts import add, common_total, share_range
 from clinaudit.audit.ranges.disclosure import (
     average_over_tiers,
     find_sizes,
@@ -18,7 +19,7 @@ from clinaudit.audit.ranges.disclosure import (
 from clinaudit.audit.ranges.judge import publish_judge
 from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
 from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
+from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import (
     COMPARED_METRICS,
@@ -43,7 +44,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseDecision,
     CoarseMemorization,
     CoarsePair,
-    CoarsePopulation,
     CoarsePrompts,
     CoarseStage,
 )
@@ -51,6 +51,7 @@ from clinaudit.reports.suppression.coarse_table import (
 _NOT_MEASURED = PublishedEstimate(reason="not measured")
 #: Patients in one matched set.
 _OF_SET = 4
+_HALF_PERCENT = 0.005
 
 
 def publish(coarse: Coarse) -> PublishedResults:
@@ -60,6 +61,8 @@ def publish(coarse: Coarse) -> PublishedResults:
         for diagnosis, cohort in coarse.cohorts.items()
     }
     disclosure = _disclosure(coarse.disclosure, prevalence)
+    # Shares of text are whole percents.
+    rounding = 0.0 if coarse.is_exact else _HALF_PERCENT
     results = PublishedResults(
         completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
         corpus=None
@@ -67,15 +70,19 @@ def publish(coarse: Coarse) -> PublishedResults:
         else PublishedCorpus(
             counterfactual=coarse.corpus.counterfactual,
             labels=coarse.corpus.labels,
-            splits={name: _population(split) for name, split in coarse.corpus.splits.items()},
-            cohorts={name: _population(cohort) for name, cohort in coarse.corpus.cohorts.items()},
+            splits={name: publish_population(s, is_exact=coarse.is_exact) for name, s in coarse.corpus.splits.items()},
+            cohorts={
+                name: publish_population(cohort, is_exact=coarse.is_exact)
+                for name, cohort in coarse.corpus.cohorts.items()
+            },
+            follow_up={name: publish_follow_up(split) for name, split in coarse.corpus.follow_up.items()},
             warnings=list(coarse.corpus.warnings),
         ),
-        memorization=_memorization(coarse.memorization),
+        memorization=_memorization(coarse.memorization, rounding=rounding),
         disclosure=disclosure,
         renderings={
             name: PublishedRendering(
-                memorization=_memorization(rendered.memorization),
+                memorization=_memorization(rendered.memorization, rounding=rounding),
                 disclosure=_disclosure(rendered.disclosure, prevalence),
             )
             for name, rendered in coarse.renderings.items()
@@ -108,10 +115,11 @@ def publish(coarse: Coarse) -> PublishedResults:
 
 
 def _memorization(
-    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]],
+    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]], *, rounding: float
 ) -> dict[str, dict[Arm, PublishedMemorization]]:
     return {
-        tier: {arm: publish_memorization(summary) for arm, summary in arms.items()} for tier, arms in coarse.items()
+        tier: {arm: publish_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
+        for tier, arms in coarse.items()
     }
 
 
@@ -191,43 +199,14 @@ def _up_to(count: CountRange) -> CountRange:
     return CountRange(low=0, high=count.high)
 
 
-def _population(coarse: CoarsePopulation) -> PublishedPopulation:
-    partitions = {"age_bands": coarse.age_bands, "sex": coarse.sex, "race": coarse.race}
-    patients = common_total(list(cells.values()) for cells in partitions.values())
-    age = coarse.age
-    estimate = _NOT_MEASURED
-    if age is not None:
-        estimate = ranged(age.low, age.high)
-        if age.whole is not None:
-            estimate = estimate.model_copy(update={"value": age.whole})
-    return PublishedPopulation(
-        patients=patients,
-        **coarse.text,
-        age=estimate,
-        age_bands=dict(coarse.age_bands),
-        sex=dict(coarse.sex),
-        race=dict(coarse.race),
-        shares={name: _shares(cells, patients) for name, cells in partitions.items()},
-    )
-
-
-def _shares(cells: Mapping[str, CountRange], total: CountRange) -> dict[str, PublishedEstimate]:
-    """Return the share of each cell of a partition; without intervals, since it is the whole corpus or cohort."""
-    others = {name: add(count for other, count in cells.items() if other != name) for name in cells}
-    shares = {name: share_range(count, others[name], total=total) for name, count in cells.items()}
-    return {
-        name: share.model_copy(update={"confidence_low": None, "confidence_high": None})
-        for name, share in shares.items()
-    }
-
-
 def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> CountRange:
     """Return the matched sets of a cohort: at each tier those that are read and those that are left out."""
     totals = [[find_sizes(pair), *pair.dropped_sets.values()] for pair in pairs.values()]
     if totals:
         return common_total(totals)
     if coarse.corpus is not None and diagnosis in coarse.corpus.cohorts:
-        patients = _population(coarse.corpus.cohorts[diagnosis]).patients
+        cohort = coarse.corpus.cohorts[diagnosis]
+        patients = publish_population(cohort, is_exact=coarse.is_exact).patients
         return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
     return NOBODY
 

@@ -20,6 +20,12 @@ class PublishedPopulation(Record):
     notes_per_patient: float | None
     tokens_per_patient: float | None
     #: Mean age in whole years.
+    #: Mean tokens of a note.
+    tokens_per_note: float | None = None
+    #: Practices, as a class; and their means, ranges that follow from classes. Of splits alone.
+    practices: Count | None = None
+    notes_per_practice: PublishedEstimate | None = None
+    patients_per_practice: PublishedEstimate | None = None
     age: PublishedEstimate
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, Count]
@@ -27,6 +33,19 @@ class PublishedPopulation(Record):
     race: dict[str, Count]
     #: By partition (`age_bands`, `sex`, `race`) and cell: its share of all patients.
     shares: dict[str, dict[str, PublishedEstimate]] = Field(default_factory=dict)
+
+
+class PublishedFollowUp(Record):
+    """Longitudinal coverage of one split (the paper's Appendix E); no median or other percentile."""
+
+    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
+    patients: dict[str, Count]
+    #: Share of each cell.
+    shares: dict[str, PublishedEstimate]
+    #: Mean years from first to last encounter, of patients with more than one; two significant digits.
+    span_years: float | None
+    #: Mean notes a year, of patients with more than 30 days of follow-up; two significant digits.
+    notes_per_year: float | None
 
 
 class PublishedCorpus(Record):
@@ -38,4 +57,6 @@ class PublishedCorpus(Record):
     labels: Literal["table", "lexicon", "openai"]
     splits: dict[str, PublishedPopulation]
     cohorts: dict[str, PublishedPopulation]
+    #: By split; empty where it was not measured.
+    follow_up: dict[str, PublishedFollowUp] = Field(default_factory=dict)
     warnings: list[str]

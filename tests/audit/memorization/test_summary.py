@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.memorization.text_lengths import TextLength
 from clinaudit.audit.memorization.verbatim import TokenFlags
 
 
@@ -23,7 +24,7 @@ def figures(
     own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
     counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
     metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
-    lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
+    lengths = tuple(TextLength(len(flags) // regions, 4 * len(flags) // regions, 7) for _ in range(regions))
     return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
@@ -66,7 +67,7 @@ def test_hand_computed_figures() -> None:
     assert [(item.k, item.pieces) for item in summary.k_distribution[:2]] == [("1", 4), ("2-10", 1)]
     assert [(item.notes, item.pieces) for item in summary.copy_forward[:3]] == [("1", 2), ("2", 0), ("3", 1)]
     # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
-    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0]
+    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0, 0]
     assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
     assert summary.attributable_patients == 2
     plan, systems = summary.sections

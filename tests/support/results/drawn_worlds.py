@@ -23,6 +23,7 @@ from support.results.random_worlds import (
     VERDICTS,
     World,
 )
+from support.results.world_follow_up import draw_follow_up
 from support.results.world_guard import draw_guard
 
 from clinaudit.priors.tiers import TIER_IDS
@@ -56,6 +57,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
         _draw_second(world, rng, diagnosis)
     _draw_judge(world, rng)
     draw_guard(world, rng)
+    draw_follow_up(world, rng)
     return world
 
 

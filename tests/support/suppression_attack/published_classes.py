@@ -29,6 +29,7 @@ from support.results.random_worlds import (
     add,
     minus,
 )
+from support.results.world_follow_up import behind_of, cells_of, texts_of
 from support.results.world_guard import guard_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
@@ -36,6 +37,7 @@ from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.classes import OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
+    CoarseFollowUp,
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
@@ -325,11 +327,23 @@ class Reader:
                 yield from self._mean(add(f"age/sum/{name}"), known, 1, shown.age)
             if name in ARMS:
                 patients, of_one = world.all_patients(name), shown.text
+                yield from self._follow_up(name, corpus.follow_up[name])  # type: ignore[index]
+                if shown.practice_patients is not None:
+                    # Each is in one practice, the only one.
+                    yield self._class(patients, shown.practice_patients)
+                yield from self._text(of_one["tokens_per_note"], add(f"tokens/{name}"), add(f"notes/{name}"), patients)
                 for kind in ("notes", "tokens"):
                     total = add(f"{kind}/{name}")
                     yield from self._text(of_one[f"{kind}_per_patient"], total, patients, patients)
                     if of_one[kind] is not None:
                         yield from self._total(total, of_one[kind] or 0.0)
+
+    def _follow_up(self, arm: str, coarse: CoarseFollowUp) -> Iterator[Law]:
+        yield from self._partition(cells_of(arm), coarse.patients)
+        behind, everyone = behind_of(arm), self._world.all_patients(arm)
+        for name, (part, whole) in texts_of(arm).items():
+            others = minus(everyone, behind[name])
+            yield from self._text(coarse.text[name], part, whole, behind[name], others)
 
     def _total(self, total: Sum, shown: float) -> Iterator[Law]:
         digit = 10.0 ** (math.floor(math.log10(shown) + 1e-12) - 1) if shown else 1.0

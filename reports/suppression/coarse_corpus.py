@@ -1,0 +1,57 @@
+"""The corpus in the coarse table: who is in a split or a cohort, and how long they were followed.
+
+Owns which partitions of a population are published, and which of its means. Knows nothing of what a model wrote.
+"""
+
+from clinaudit.reports.exact.corpus import FollowUp, PopulationSummary
+from clinaudit.reports.suppression.classes import STEP
+from clinaudit.reports.suppression.coarse_table import CoarseFollowUp, CoarsePopulation
+from clinaudit.reports.suppression.rules import Rules, ages_of, has_ages
+
+
+def coarsen_population(population: PopulationSummary, rules: Rules, *, step: int) -> CoarsePopulation:
+    """Return the classes of a split, or with a larger `step` of a cohort."""
+    bands = rules.cells(population.age_bands, step=step)
+    bins = [(ages_of(name), count) for name, count in bands.items() if has_ages(name)]
+    mean = population.age.mean
+    is_split = step == STEP or rules.exact
+    # A cohort's text is a choice of the split's, whose figures are given.
+    shown = population.patients if is_split else 1
+    tokens = population.tokens
+    visited = population.patients_per_practice
+    # Practices are public knowledge: a mean over them to two digits would give the number of patients.
+    practices = population.practices if is_split and visited is not None else None
+    return CoarsePopulation(
+        age_bands=bands,
+        sex=rules.cells(population.sex, step=step),
+        race=rules.cells(population.race, step=step),
+        age=None if mean is None else rules.mean(mean, bins, unit=1.0),
+        text={
+            # A total beside its mean over patients would give their number.
+            "notes": population.notes if rules.exact else None,
+            "tokens": tokens if rules.exact else None,
+            "notes_per_patient": rules.text(population.notes_per_patient.mean, shown),
+            "tokens_per_patient": rules.text(population.tokens_per_patient.mean, shown),
+            "tokens_per_note": rules.text(
+                None if tokens is None or not population.notes else tokens / population.notes, shown
+            ),
+        },
+        practices=None if practices is None else rules.count(practices),
+        practice_patients=None
+        if practices is None or visited is None or visited.mean is None
+        else rules.count(round(visited.mean * practices)),
+        is_placed=not population.notes_without_practice,
+    )
+
+
+def coarsen_follow_up(split: FollowUp, rules: Rules) -> CoarseFollowUp:
+    """Return the classes of a split by how long its patients were followed, and two means."""
+    everyone = sum(split.patients.values())
+    return CoarseFollowUp(
+        patients=rules.cells(split.patients),
+        text={
+            # With zeros for those with one encounter, the mean would bound how many these are.
+            "span_years": rules.text(split.span_years_of_several, split.several, everyone - split.several),
+            "notes_per_year": rules.text(split.notes_per_year.mean, split.rated, everyone - split.rated),
+        },
+    )
