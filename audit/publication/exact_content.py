@@ -22,7 +22,10 @@ from clinaudit.reports.schema.report_content import (
     GroupMeans,
     PaperView,
     PatientSpread,
+    Percentiles,
     PropensityBin,
+    RegionLength,
+    Spread,
     TestResult,
 )
 from clinaudit.reports.schema.results import PublishedResults
@@ -30,6 +33,13 @@ from clinaudit.reports.suppression.classes import exactly
 from clinaudit.reports.suppression.coarse import coarsen
 
 _METRICS: Final = tuple(DisclosureDelta.model_fields)
+_MOMENTS: Final = (
+    "notes_per_patient",
+    "tokens_per_patient",
+    "notes_per_practice",
+    "patients_per_practice",
+    "age",
+)
 
 
 def exact_results(results: Results) -> PublishedResults:
@@ -97,7 +107,7 @@ def exact_decision(shown: PublishedDecision, decision: Decision) -> PublishedDec
 def exact_parts(results: Results) -> ExactParts:
     """Return what only the exact report shows."""
     pairs = results.disclosure.by_diagnosis
-    summaries = results.memorization
+    summaries, corpus = results.memorization, results.corpus
     groups = {} if results.subgroups is None else results.subgroups.memorization
     return ExactParts(
         roc={
@@ -157,6 +167,35 @@ def exact_parts(results: Results) -> ExactParts:
         overlap={
             diagnosis: [PropensityBin(**row.model_dump()) for row in cohort.overlap]
             for diagnosis, cohort in results.cohorts.items()
+        },
+        populations={}
+        if corpus is None
+        else {
+            name: {
+                field: Spread(**moments.model_dump())
+                for field in _MOMENTS
+                if (moments := getattr(population, field)) is not None
+            }
+            for name, population in {**corpus.splits, **corpus.cohorts}.items()
+        },
+        follow_up={}
+        if corpus is None
+        else {
+            name: {
+                field: Percentiles(**getattr(split, field).model_dump(exclude={"mean"}))
+                for field in ("span_years", "notes_per_year")
+            }
+            for name, split in corpus.follow_up.items()
+        },
+        region_lengths={
+            tier: {
+                arm: {
+                    unit: RegionLength(**length.model_dump(exclude={"mean"}))
+                    for unit, length in summary.region_length.items()
+                }
+                for arm, summary in arms.items()
+            }
+            for tier, arms in summaries.items()
         },
     )
 

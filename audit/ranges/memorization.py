@@ -75,7 +75,9 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float) -> Publ
         piece_length={kind: dict(lengths) for kind, lengths in coarse.piece_length.items()},
         k_distribution=[SharedPieces(k=k, share=share) for k, share in coarse.k_distribution],
         sections=[
-            SectionComposition(section=section, **shares, templated_share=templated_range(shares, rounding=rounding))
+            SectionComposition.model_validate(
+                {"section": section, **shares, "templated_share": templated_range(shares, rounding=rounding)}
+            )
             for section, shares in coarse.sections
         ],
         largest_sections_share=_largest_sections([shares for _, shares in coarse.sections], rounding=rounding),

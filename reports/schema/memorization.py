@@ -13,6 +13,7 @@ LengthUnit = Literal["tokens", "characters", "words"]
 LENGTH_UNITS: tuple[LengthUnit, ...] = get_args(LengthUnit)
 #: Pieces of K = 1, and of K above 1.
 PieceKind = Literal["single", "shared"]
+PIECE_KINDS: tuple[PieceKind, ...] = get_args(PieceKind)
 #: Sections that the paper's Figure 4 draws.
 SECTIONS_DRAWN: Final = 10
 

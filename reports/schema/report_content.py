@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.memorization import LengthUnit
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 from clinaudit.reports.schema.results import PublishedResults
@@ -76,6 +77,32 @@ class PaperView(Record):
     hit_rate: PublishedEstimate
 
 
+class RegionLength(Record):
+    """Median, 90th percentile and longest of the regions' lengths."""
+
+    median: float | None
+    p90: float | None
+    max: int | None
+
+
+class Spread(Record):
+    """Mean, standard deviation and range of a number per patient or practice; null where it is not known."""
+
+    mean: float | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class Percentiles(Record):
+    """Quartiles and 95th percentile of a number per patient."""
+
+    p25: float | None
+    median: float | None
+    p75: float | None
+    p95: float | None
+
+
 class ExactParts(Record):
     """What only `evidence/report.html` shows (PHI)."""
 
@@ -89,6 +116,12 @@ class ExactParts(Record):
     paper_view: dict[str, dict[Arm, PaperView]] = Field(default_factory=dict)
     #: Diagnosis -> bins.
     overlap: dict[str, list[PropensityBin]] = Field(default_factory=dict)
+    #: Split or cohort -> figure (notes and tokens a patient, notes and patients a practice, age).
+    populations: dict[str, dict[str, Spread]] = Field(default_factory=dict)
+    #: Split -> `span_years`, `notes_per_year`.
+    follow_up: dict[str, dict[str, Percentiles]] = Field(default_factory=dict)
+    #: Tier -> arm -> unit: of the length of regions.
+    region_lengths: dict[str, dict[Arm, dict[LengthUnit, RegionLength]]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tables 5 to 8 as CSV: sizes, race and sex, ages by split and cohort; the training log.
+"""Tables 5 to 8 as CSV: sizes, race and sex, ages by split and cohort; longitudinal coverage; the training log.
 
 Owns what stands in which row.
 """
@@ -7,18 +7,41 @@ from collections.abc import Iterator
 
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, count_cells, estimate_cells
 from clinaudit.reports.schema.corpus import PublishedPopulation
+from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 
 
-def table5(results: PublishedResults) -> CsvTable:
-    """Return how large each split and cohort is, a row each."""
+def table5(content: ReportContent) -> CsvTable:
+    """Return how large each split and cohort is, a row each; deviations and ranges where exact."""
+    exact = {} if content.exact is None else content.exact.populations
     rows: list[Row] = []
-    for place, population in _populations(results):
-        cells = place | count_cells("patients", population.patients)
-        for name in ("notes", "tokens", "notes_per_patient", "tokens_per_patient"):
+    for place, population in _populations(content.results):
+        cells = place | count_cells("patients", population.patients) | count_cells("practices", population.practices)
+        for name in ("notes", "tokens", "notes_per_patient", "tokens_per_patient", "tokens_per_note"):
             cells[name] = getattr(population, name)
+        for name in ("notes_per_practice", "patients_per_practice"):
+            cells |= estimate_cells(name, getattr(population, name))
+        for name, spread in exact.get(str(place["population"]), {}).items():
+            if name != "age":
+                cells |= {f"{name}_sd": spread.sd, f"{name}_min": spread.min, f"{name}_max": spread.max}
         rows.append(cells)
     return CsvTable("table5_corpus", rows)
+
+
+def longitudinal(content: ReportContent) -> CsvTable:
+    """Return how long the patients of each split were followed (Appendix E); percentiles where exact."""
+    corpus, exact = content.results.corpus, {} if content.exact is None else content.exact.follow_up
+    rows: list[Row] = []
+    for name, split in ({} if corpus is None else corpus.follow_up).items():
+        for cell, count in split.patients.items():
+            share = estimate_cells("share", split.shares.get(cell))
+            rows.append({"split": name, "figure": cell} | count_cells("patients", count) | share)
+        for figure in ("span_years", "notes_per_year"):
+            cells: dict[str, Value] = {"split": name, "figure": figure, "mean": getattr(split, figure)}
+            if name in exact:
+                cells |= exact[name][figure].model_dump()
+            rows.append(cells)
+    return CsvTable("longitudinal_coverage", rows)
 
 
 def table6(results: PublishedResults) -> CsvTable:
@@ -26,13 +49,16 @@ def table6(results: PublishedResults) -> CsvTable:
     return CsvTable("table6_race_sex", [*_groups(results, "race"), *_groups(results, "sex")])
 
 
-def table7(results: PublishedResults) -> CsvTable:
-    """Return the mean age of each split and cohort, and its patients by age band."""
-    rows: list[Row] = [
-        place | {"band": "mean"} | estimate_cells("mean_age", population.age)
-        for place, population in _populations(results)
-    ]
-    return CsvTable("table7_age", [*rows, *_groups(results, "age_bands", title="band")])
+def table7(content: ReportContent) -> CsvTable:
+    """Return the mean age of each split and cohort, its deviation where exact, and its patients by age band."""
+    exact = {} if content.exact is None else content.exact.populations
+    rows: list[Row] = []
+    for place, population in _populations(content.results):
+        cells = place | {"band": "mean"} | estimate_cells("mean_age", population.age)
+        if (ages := exact.get(str(place["population"]), {}).get("age")) is not None:
+            cells["age_sd"] = ages.sd
+        rows.append(cells)
+    return CsvTable("table7_age", [*rows, *_groups(content.results, "age_bands", title="band")])
 
 
 def table8(results: PublishedResults) -> CsvTable:

@@ -5,7 +5,7 @@ Owns which tables there are. One function serves both: exact content has the sam
 
 from typing import Final
 
-from clinaudit.reports.exports.paper.corpus import table5, table6, table7, table8
+from clinaudit.reports.exports.paper.corpus import longitudinal, table5, table6, table7, table8
 from clinaudit.reports.exports.paper.csv_table import CsvTable, csv_text, filled
 from clinaudit.reports.exports.paper.disclosure import figure3, table1, table4
 from clinaudit.reports.exports.paper.memorization import figure2, figure4, figure12, k_distribution, regions
@@ -21,6 +21,7 @@ FILE_NAMES: Final = tuple(
         "figure3_delta",
         "table4_balance",
         "table5_corpus",
+        "longitudinal_coverage",
         "table6_race_sex",
         "table7_age",
         "table8_training",
@@ -45,12 +46,13 @@ def list_tables(content: ReportContent) -> list[CsvTable]:
         figure2(content),
         figure3(results),
         table4(results),
-        table5(results),
+        table5(content),
+        longitudinal(content),
         table6(results),
-        table7(results),
+        table7(content),
         table8(results),
         figure4(results),
         figure12(results),
         k_distribution(results),
-        regions(results),
+        regions(content),
     ]

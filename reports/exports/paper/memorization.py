@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, count_cells, estimate_cells
-from clinaudit.reports.schema.memorization import SECTION_KINDS, PublishedMemorization
+from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS, PublishedMemorization
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
@@ -35,11 +35,12 @@ def figure2(content: ReportContent) -> CsvTable:
 
 def figure4(results: PublishedResults) -> CsvTable:
     """Return the composition of memorized tokens by note section and kind, largest section first."""
-    rows: list[Row] = [
-        _place(tier, arm) | {"section": row.section} | {kind: getattr(row, kind) for kind in SECTION_KINDS}
-        for tier, arm, summary in _summaries(results)
-        for row in summary.sections
-    ]
+    rows: list[Row] = []
+    for tier, arm, summary in _summaries(results):
+        for row in summary.sections:
+            kinds: dict[str, Value] = {kind: getattr(row, kind) for kind in SECTION_KINDS}
+            templated = estimate_cells("templated_share", row.templated_share)
+            rows.append(_place(tier, arm) | {"section": row.section} | kinds | templated)
     return CsvTable("figure4_sections", rows)
 
 
@@ -63,20 +64,28 @@ def k_distribution(results: PublishedResults) -> CsvTable:
     return CsvTable("k_distribution", rows)
 
 
-def regions(results: PublishedResults) -> CsvTable:
-    """Return what the memorized regions are made of: source notes, stitched and templated shares, lengths."""
+def regions(content: ReportContent) -> CsvTable:
+    """Return what the memorized regions are made of: source notes, shares, lengths; their percentiles where exact."""
     names = (
         "source_notes_mean",
+        "source_notes_any",
+        "source_notes_min",
         "stitched_share",
         "templated_share",
         "multi_patient_share",
-        "region_tokens",
-        "region_characters",
+        "largest_sections_share",
+        *(f"region_{unit}" for unit in LENGTH_UNITS),
     )
-    rows: list[Row] = [
-        _place(tier, arm) | {name: getattr(summary, name) for name in names}
-        for tier, arm, summary in _summaries(results)
-    ]
+    exact = {} if content.exact is None else content.exact.region_lengths
+    rows: list[Row] = []
+    for tier, arm, summary in _summaries(content.results):
+        cells = _place(tier, arm) | {name: getattr(summary, name) for name in names}
+        for kind in PIECE_KINDS:
+            lengths = summary.piece_length.get(kind, {})
+            cells |= {f"piece_{kind}_{unit}": lengths.get(unit) for unit in LENGTH_UNITS}
+        for unit, length in exact.get(tier, {}).get(arm, {}).items():
+            cells |= {f"region_{unit}_{name}": value for name, value in length.model_dump().items()}
+        rows.append(cells)
     return CsvTable("memorized_regions", rows)
 
 
