@@ -103,7 +103,7 @@ def regions_table(results: PublishedResults) -> Table:
     rows = []
     for tier, arm, summary in memorization_summaries(results):
         shares = (summary.stitched_share, summary.templated_share, summary.multi_patient_share)
-        numbers = (summary.source_notes_mean, summary.region_tokens, summary.region_characters)
+        numbers = (summary.region_tokens, summary.region_characters, summary.region_words)
         if any(value is not None for value in (*shares, *numbers)):
             cells = [*map(_share, shares), *map(_two_digits, numbers)]
             rows.append((numbered_tier_title(tier), arm, *cells))
@@ -113,9 +113,9 @@ def regions_table(results: PublishedResults) -> Table:
         "Stitched regions",
         "Templated tokens",
         "Pieces in several patients' notes",
-        "Source notes a generation",
         "Region length, tokens",
         "Characters",
+        "Words",
     )
     return Table("Memorized regions", heads, tuple(rows), _few_note(rows))
 
