@@ -156,7 +156,7 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
         held = pl.read_parquet_schema(path)
         absent = {column for column in _ADDED.get(name, ()) if column not in held}
         rows = pl.read_parquet(path, columns=[column for column in SCHEMAS[name] if column not in absent])
-        return rows.with_columns(pl.lit(None).alias(column) for column in absent).select(SCHEMAS[name]).to_dicts()
+        return rows.with_columns(pl.lit(None).alias(column) for column in absent).select(list(SCHEMAS[name])).to_dicts()
     except (pl.exceptions.PolarsError, OSError):
         # polars quotes what it could not read.
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None

@@ -117,7 +117,7 @@ def regions_table(results: PublishedResults) -> Table:
         "Characters",
         "Words",
     )
-    return Table("Memorized regions", heads, tuple(rows), _few_note(rows))
+    return Table("Memorized regions", heads, tuple(rows), few_note(rows))
 
 
 def shared_table(results: PublishedResults) -> Table:
@@ -130,7 +130,7 @@ def shared_table(results: PublishedResults) -> Table:
         for found in [{bin_.k: bin_.share for bin_ in summary.k_distribution}]
     ]
     heads = ("Tier", "Arm", *(f"K {name}" for name in names))
-    return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), _few_note(rows))
+    return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), few_note(rows))
 
 
 def sections_table(results: PublishedResults) -> Table:
@@ -143,7 +143,7 @@ def sections_table(results: PublishedResults) -> Table:
         if any(getattr(section, kind) for kind in SECTION_KINDS)
     ]
     heads = ("Section", *(KIND_TITLES[kind][:1].upper() + KIND_TITLES[kind][1:] for kind in SECTION_KINDS))
-    return Table("Repeated text by note section and kind", heads, tuple(rows), _few_note(rows))
+    return Table("Repeated text by note section and kind", heads, tuple(rows), few_note(rows))
 
 
 def near_verbatim_table(results: PublishedResults) -> Table:
@@ -181,7 +181,7 @@ def guard_table(results: PublishedResults) -> Table:
         "A generated text ends where 20 tokens of it come again, as in the paper. Where a note repeats itself, whoever"
         " recites it is cut off too: this says of how many patients, and how much."
     )
-    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
 def unguarded_table(results: PublishedResults) -> Table:
@@ -198,7 +198,7 @@ def unguarded_table(results: PublishedResults) -> Table:
         " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
     )
     caption = "Memorization where a note's own repeats are not cut"
-    return Table(caption, heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+    return Table(caption, heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
 def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
@@ -275,7 +275,8 @@ def _two_digits(number: float | None) -> str:
     return f"{number:,.0f}" if number >= 10 else number_text(number)
 
 
-def _few_note(rows: Sequence[Sequence[str]]) -> str:
+def few_note(rows: Sequence[Sequence[str]]) -> str:
+    """Return what “few patients” stands for, where a row says so."""
     if not any(FEW_PATIENTS in row for row in rows):
         return ""
     return f"“{FEW_PATIENTS.capitalize()}”: 1 to 10 patients stand behind the figure, or behind what it leaves out."

@@ -9,6 +9,7 @@ from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SEC
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.memorization import FEW_PATIENTS, few_note
 from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
 from clinaudit.reports.wording.captions import KIND_TITLES
 from clinaudit.reports.wording.names import display_title
@@ -18,7 +19,6 @@ from clinaudit.reports.wording.numbers import estimate_text, is_measured, number
 BOLD: Final = {"auroc": 0.65, "ppv": 0.8}
 _HEADS: Final = {"auroc": "AUROC", "ppv": "PPV"}
 _MARK: Final = "*"
-_FEW: Final = "few patients"
 _NONE: Final = "–"
 
 
@@ -76,7 +76,7 @@ def composition_tables(results: PublishedResults) -> list[Table]:
         ]
         heads = ("Section", *(KIND_TITLES[kind] for kind in SECTION_KINDS), "template text of the section")
         caption = f"Repeated text by note section and kind: {numbered_tier_title(tier)}, {arm}"
-        tables.append(Table(caption, heads, tuple(rows)))
+        tables.append(Table(caption, heads, tuple(rows), few_note(rows)))
     return tables
 
 
@@ -87,7 +87,7 @@ def copy_forward_tables(results: PublishedResults) -> list[Table]:
         is_shown = any(bin_.share for bin_ in summary.copy_forward)
         rows = [(bin_.notes, _share(bin_.share)) for bin_ in summary.copy_forward] if is_shown else []
         caption = f"Patient-specific pieces by the patient's notes that hold them: {numbered_tier_title(tier)}, {arm}"
-        tables.append(Table(caption, ("Notes", "Share of the pieces"), tuple(rows)))
+        tables.append(Table(caption, ("Notes", "Share of the pieces"), tuple(rows), few_note(rows)))
     return tables
 
 
@@ -99,7 +99,7 @@ def source_notes_table(results: PublishedResults) -> Table:
         if any(value is not None for value in found):
             rows.append((numbered_tier_title(tier), arm, *map(_number, found)))
     heads = ("Tier", "Arm", "Latest note of each piece", "All notes that hold a piece", "Fewest that hold every piece")
-    return Table("Source notes of a generation that repeats anything, mean", heads, tuple(rows))
+    return Table("Source notes of a generation that repeats anything, mean", heads, tuple(rows), few_note(rows))
 
 
 def piece_lengths_table(results: PublishedResults) -> Table:
@@ -110,12 +110,12 @@ def piece_lengths_table(results: PublishedResults) -> Table:
         if any(value is not None for value in lengths):
             rows.append((numbered_tier_title(tier), arm, *map(_number, lengths)))
     heads = ("Tier", "Arm", *(f"{kind}, {unit}" for kind in ("K = 1", "K > 1") for unit in LENGTH_UNITS))
-    return Table("Mean length of a piece by K", heads, tuple(rows))
+    return Table("Mean length of a piece by K", heads, tuple(rows), few_note(rows))
 
 
 def _share(value: float | None) -> str:
-    return _FEW if value is None else percent_text(round(value, 2))
+    return FEW_PATIENTS if value is None else percent_text(round(value, 2))
 
 
 def _number(value: float | None) -> str:
-    return _FEW if value is None else number_text(value)
+    return FEW_PATIENTS if value is None else number_text(value)
