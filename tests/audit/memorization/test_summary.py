@@ -144,7 +144,7 @@ def test_lengths_are_in_tokens_characters_and_words_and_by_k() -> None:
         ("1001-8000", 1),
         (">8000", 1),
     ]
-    assert measure_length(" no  chest\npain,\u00a0today", 6) == TextLength(6, 23, 4)
+    assert measure_length(" no  chest\npain,\u00a0today", 6) == TextLength(6, 22, 4)
 
 
 def test_source_notes_are_means_over_generations_that_repeat_anything() -> None:
