@@ -11,10 +11,11 @@ import numpy as np
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
 from clinaudit.reports.exact.corpus import FollowUp, Quantiles
+from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN, FOLLOW_UP_YEARS
 
-ONE, SHORT, LONG, UNKNOWN = "one encounter", "under 3 years", "3 years or more", "unknown"
+ONE, SHORT, LONG = FOLLOW_UP_YEARS
 _YEAR_DAYS: Final = 365.25
-_LONG_YEARS: Final = 3
+_LONG_YEARS: Final = FOLLOW_UP_YEARS[LONG][0]
 #: A rate is of patients who were followed for longer than this.
 _RATED_DAYS: Final = 30
 
@@ -22,28 +23,22 @@ _RATED_DAYS: Final = 30
 def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUp:
     """Describe how long a group of patients was followed; an encounter is a day with a note."""
     spans: list[float] = []
-    several: list[float] = []
     rates: list[float] = []
-    cells = dict.fromkeys((ONE, SHORT, LONG, UNKNOWN), 0)
+    cells = dict.fromkeys((ONE, SHORT, LONG, FOLLOW_UP_UNKNOWN), 0)
     for patient_id in patient_ids:
         notes = corpus.notes_of(patient_id)
         days = _span_days(notes)
         if days is None:
-            cells[UNKNOWN] += 1
+            cells[FOLLOW_UP_UNKNOWN] += 1
             continue
         years = days / _YEAR_DAYS
         spans.append(years)
-        if days:
-            several.append(years)
         if days > _RATED_DAYS:
             rates.append(len(notes) / years)
         cells[ONE if not days else LONG if years >= _LONG_YEARS else SHORT] += 1
     return FollowUp(
         patients=cells,
-        several=len(several),
-        rated=len(rates),
         span_years=_quantiles(spans),
-        span_years_of_several=float(np.mean(several)) if several else None,
         notes_per_year=_quantiles(rates),
     )
 

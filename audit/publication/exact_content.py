@@ -182,8 +182,7 @@ def exact_parts(results: Results) -> ExactParts:
         if corpus is None
         else {
             name: {
-                field: Percentiles(**getattr(split, field).model_dump(exclude={"mean"}))
-                for field in ("span_years", "notes_per_year")
+                field: Percentiles(**getattr(split, field).model_dump()) for field in ("span_years", "notes_per_year")
             }
             for name, split in corpus.follow_up.items()
         },

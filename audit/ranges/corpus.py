@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
 from clinaudit.reports.schema.corpus import PublishedFollowUp, PublishedPopulation
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.suppression.classes import MeanClass
 from clinaudit.reports.suppression.coarse_table import CoarseFollowUp, CoarsePopulation
 
 _NOT_MEASURED = PublishedEstimate(reason="not measured")
@@ -18,12 +19,6 @@ def publish_population(coarse: CoarsePopulation, *, is_exact: bool) -> Published
     """Return a split, or a cohort."""
     partitions = {"age_bands": coarse.age_bands, "sex": coarse.sex, "race": coarse.race}
     patients = common_total(list(cells.values()) for cells in partitions.values())
-    age = coarse.age
-    estimate = _NOT_MEASURED
-    if age is not None:
-        estimate = ranged(age.low, age.high)
-        if age.whole is not None:
-            estimate = estimate.model_copy(update={"value": age.whole})
     practices, visited = coarse.practices, coarse.practice_patients
     return PublishedPopulation(
         patients=patients,
@@ -31,7 +26,7 @@ def publish_population(coarse: CoarsePopulation, *, is_exact: bool) -> Published
         practices=practices,
         notes_per_practice=None if practices is None else _notes_per_practice(coarse, patients, is_exact=is_exact),
         patients_per_practice=None if practices is None or visited is None else _quotient(visited, practices),
-        age=estimate,
+        age=_mean(coarse.age),
         age_bands=dict(coarse.age_bands),
         sex=dict(coarse.sex),
         race=dict(coarse.race),
@@ -42,8 +37,18 @@ def publish_population(coarse: CoarsePopulation, *, is_exact: bool) -> Published
 def publish_follow_up(coarse: CoarseFollowUp) -> PublishedFollowUp:
     """Return the longitudinal coverage of a split."""
     return PublishedFollowUp(
-        patients=dict(coarse.patients), shares=publish_shares(coarse.patients, None), **coarse.text
+        patients=dict(coarse.patients),
+        shares=publish_shares(coarse.patients, None),
+        span_years=_mean(coarse.span_years),
     )
+
+
+def _mean(mean: MeanClass | None) -> PublishedEstimate:
+    """Return a mean in whole years, or its range."""
+    if mean is None:
+        return _NOT_MEASURED
+    estimate = ranged(mean.low, mean.high)
+    return estimate if mean.whole is None else estimate.model_copy(update={"value": mean.whole})
 
 
 def publish_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> dict[str, PublishedEstimate]:

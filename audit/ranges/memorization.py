@@ -4,6 +4,7 @@ Takes classes alone.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
@@ -30,6 +31,9 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseMemorization,
 )
 
+#: What a whole percent may be off by.
+HALF_PERCENT: Final = 0.005
+
 
 def find_patients(coarse: CoarseMemorization) -> CountRange:
     """Return the patients of a tier and arm: the total that all its partitions share."""
@@ -47,7 +51,7 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
     return common_total(partitions)
 
 
-def publish_memorization(coarse: CoarseMemorization, *, rounding: float) -> PublishedMemorization:
+def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(coarse)
     lengths, near = coarse.lengths, coarse.near_verbatim

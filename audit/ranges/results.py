@@ -17,7 +17,7 @@ from clinaudit.audit.ranges.disclosure import (
     publish_prevalence,
 )
 from clinaudit.audit.ranges.judge import publish_judge
-from clinaudit.audit.ranges.memorization import find_patients, publish_groups, publish_memorization
+from clinaudit.audit.ranges.memorization import HALF_PERCENT, find_patients, publish_groups, publish_memorization
 from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.decision import PublishedDecision
@@ -51,7 +51,6 @@ from clinaudit.reports.suppression.coarse_table import (
 _NOT_MEASURED = PublishedEstimate(reason="not measured")
 #: Patients in one matched set.
 _OF_SET = 4
-_HALF_PERCENT = 0.005
 
 
 def publish(coarse: Coarse) -> PublishedResults:
@@ -62,7 +61,7 @@ def publish(coarse: Coarse) -> PublishedResults:
     }
     disclosure = _disclosure(coarse.disclosure, prevalence)
     # Shares of text are whole percents.
-    rounding = 0.0 if coarse.is_exact else _HALF_PERCENT
+    rounding = 0.0 if coarse.is_exact else HALF_PERCENT
     results = PublishedResults(
         completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
         corpus=None

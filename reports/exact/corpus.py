@@ -31,12 +31,8 @@ class FollowUp(Record):
 
     #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
     patients: dict[str, int]
-    #: Patients with more than one encounter, and with more than 30 days of follow-up.
-    several: int
-    rated: int
-    #: From the first encounter to the last, of all whose notes have dates; and its mean over those with several.
+    #: From the first encounter to the last, of all whose notes have dates.
     span_years: Quantiles
-    span_years_of_several: float | None
     #: Notes a year, of patients with more than 30 days of follow-up.
     notes_per_year: Quantiles
 

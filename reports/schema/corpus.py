@@ -1,11 +1,21 @@
 """Published records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from pydantic import Field
 
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Record
+
+#: Cells of patients by how long they were followed, with the least and the largest span in years; nobody's notes span
+#: more than a century. Patients of whom some note has no date are unknown.
+FOLLOW_UP_YEARS: Final[Mapping[str, tuple[float, float]]] = {
+    "one encounter": (0.0, 0.0),
+    "under 3 years": (0.0, 3.0),
+    "3 years or more": (3.0, 100.0),
+}
+FOLLOW_UP_UNKNOWN: Final = "unknown"
 
 
 class PublishedPopulation(Record):
@@ -42,10 +52,8 @@ class PublishedFollowUp(Record):
     patients: dict[str, Count]
     #: Share of each cell.
     shares: dict[str, PublishedEstimate]
-    #: Mean years from first to last encounter, of patients with more than one; two significant digits.
-    span_years: float | None
-    #: Mean notes a year, of patients with more than 30 days of follow-up; two significant digits.
-    notes_per_year: float | None
+    #: Mean years from first to last encounter, in whole years.
+    span_years: PublishedEstimate
 
 
 class PublishedCorpus(Record):

@@ -95,8 +95,9 @@ class Spread(Record):
 
 
 class Percentiles(Record):
-    """Quartiles and 95th percentile of a number per patient."""
+    """Mean, quartiles and 95th percentile of a number per patient."""
 
+    mean: float | None
     p25: float | None
     median: float | None
     p75: float | None

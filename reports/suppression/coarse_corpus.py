@@ -4,7 +4,8 @@ Owns which partitions of a population are published, and which of its means. Kno
 """
 
 from clinaudit.reports.exact.corpus import FollowUp, PopulationSummary
-from clinaudit.reports.suppression.classes import STEP
+from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS
+from clinaudit.reports.suppression.classes import STEP, Interval
 from clinaudit.reports.suppression.coarse_table import CoarseFollowUp, CoarsePopulation
 from clinaudit.reports.suppression.rules import Rules, ages_of, has_ages
 
@@ -45,13 +46,11 @@ def coarsen_population(population: PopulationSummary, rules: Rules, *, step: int
 
 
 def coarsen_follow_up(split: FollowUp, rules: Rules) -> CoarseFollowUp:
-    """Return the classes of a split by how long its patients were followed, and two means."""
-    everyone = sum(split.patients.values())
-    return CoarseFollowUp(
-        patients=rules.cells(split.patients),
-        text={
-            # With zeros for those with one encounter, the mean would bound how many these are.
-            "span_years": rules.text(split.span_years_of_several, split.several, everyone - split.several),
-            "notes_per_year": rules.text(split.notes_per_year.mean, split.rated, everyone - split.rated),
-        },
-    )
+    """Return the classes of a split by how long its patients were followed, and the mean span.
+
+    Notes a year are not published: who was followed for less than three years has two in these at least, so that a low
+    mean would bound how many they are.
+    """
+    cells, mean = rules.cells(split.patients), split.span_years.mean
+    bins = [(Interval(*years), cells[name]) for name, years in FOLLOW_UP_YEARS.items()]
+    return CoarseFollowUp(cells, None if mean is None else rules.mean(mean, bins, unit=1.0))

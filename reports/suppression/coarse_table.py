@@ -164,8 +164,8 @@ class CoarseFollowUp:
     """Longitudinal coverage of a split."""
 
     patients: Cells
-    #: `span_years`, `notes_per_year`.
-    text: Mapping[str, float | None]
+    #: In years; None where no patient's notes have dates.
+    span_years: MeanClass | None
 
 
 @dataclass(frozen=True, slots=True)

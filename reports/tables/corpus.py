@@ -58,13 +58,10 @@ def _follow_up_table(corpus: PublishedCorpus) -> Table:
     rows = []
     for name, split in corpus.follow_up.items():
         cells = [_with_share(count, split.shares.get(cell)) for cell, count in split.patients.items()]
-        rows.append((display_title(name), *cells, _size(split.span_years), _size(split.notes_per_year)))
+        rows.append((display_title(name), *cells, estimate_text(split.span_years)))
     cells = next((list(split.patients) for split in corpus.follow_up.values()), [])
-    heads = ("Split", *map(display_title, cells), "Mean years, more than one encounter", "Notes a year")
-    note = (
-        "From a patient's first encounter to the last; unknown: some note has no date. Notes a year are of those with"
-        " more than 30 days of follow-up."
-    )
+    heads = ("Split", *map(display_title, cells), "Mean years")
+    note = "From a patient's first encounter to the last; unknown: some note has no date."
     return Table("Longitudinal coverage", heads, tuple(rows), note)
 
 

@@ -36,11 +36,9 @@ def longitudinal(content: ReportContent) -> CsvTable:
         for cell, count in split.patients.items():
             share = estimate_cells("share", split.shares.get(cell))
             rows.append({"split": name, "figure": cell} | count_cells("patients", count) | share)
-        for figure in ("span_years", "notes_per_year"):
-            cells: dict[str, Value] = {"split": name, "figure": figure, "mean": getattr(split, figure)}
-            if name in exact:
-                cells |= exact[name][figure].model_dump()
-            rows.append(cells)
+        rows.append({"split": name, "figure": "span_years"} | estimate_cells("mean", split.span_years))
+        for figure, percentiles in exact.get(name, {}).items():
+            rows.append({"split": name, "figure": f"{figure}, exact"} | percentiles.model_dump())
     return CsvTable("longitudinal_coverage", rows)
 
 

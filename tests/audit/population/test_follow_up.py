@@ -7,9 +7,10 @@ from typing import cast
 import pytest
 
 from clinaudit.audit.population.description import describe_population
-from clinaudit.audit.population.follow_up import LONG, ONE, SHORT, UNKNOWN, describe_follow_up
+from clinaudit.audit.population.follow_up import LONG, ONE, SHORT, describe_follow_up
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
 
 Visit = tuple[date | None, str | None]
 
@@ -41,12 +42,10 @@ def test_spans_and_rates_by_hand() -> None:
         }
     )
     found = describe_follow_up(["once", "month", "year", "years", "unknown"], corpus)
-    assert found.patients == {ONE: 1, SHORT: 2, LONG: 1, UNKNOWN: 1}
-    assert (found.several, found.rated) == (3, 2)
+    assert found.patients == {ONE: 1, SHORT: 2, LONG: 1, FOLLOW_UP_UNKNOWN: 1}
     spans = [0, 30 / 365.25, 4 / 3, 4]
     assert found.span_years.mean == pytest.approx(sum(spans) / 4)
     assert found.span_years.median == pytest.approx((30 / 365.25 + 4 / 3) / 2)
-    assert found.span_years_of_several == pytest.approx(sum(spans) / 3)
     assert found.notes_per_year.mean == pytest.approx((3 + 0.5) / 2)
     assert found.notes_per_year.p25 == pytest.approx(0.5 + 2.5 / 4)
 
@@ -61,7 +60,6 @@ def test_three_years_are_1095_days_and_three_quarters(days: int, cell: str) -> N
 def test_nobody_has_no_figures() -> None:
     found = describe_follow_up([], corpus_of({}))
     assert found.span_years.median is None
-    assert found.span_years_of_several is None
     assert found.notes_per_year.mean is None
 
 

@@ -84,10 +84,7 @@ def followed(patients: int) -> FollowUp:
     """Return who of so many was followed for how long."""
     return FollowUp(
         patients={"one encounter": 14, "under 3 years": 50, "3 years or more": patients - 64, "unknown": 0},
-        several=patients - 14,
-        rated=patients - 20,
         span_years=Quantiles(mean=3.6, p25=2.2, median=3.8, p75=4.7, p95=5.5),
-        span_years_of_several=3.97,
         notes_per_year=Quantiles(mean=4.1, p25=2.5, median=3.7, p75=5.3, p95=8.1),
     )
 

@@ -29,7 +29,7 @@ from support.results.random_worlds import (
     add,
     minus,
 )
-from support.results.world_follow_up import behind_of, cells_of, texts_of
+from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
@@ -44,6 +44,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseMemorization,
 )
 
+_YEAR_DAYS = 365.25
 #: Patients behind a figure of text must be more than this, or nobody.
 _FEW = 10
 #: By field of `CoarseMemorization.fractions`.
@@ -119,13 +120,13 @@ class Reader:
         """Take as known whether anybody is in a pooled cell: it decides what is pooled."""
         return Law(sum_, 1) if self._world.value(sum_) else Law(sum_, 0, 0)
 
-    def _mean(self, total: Sum, patients: Sum, scale: int, mean: MeanClass) -> Iterator[Law]:
+    def _mean(self, total: Sum, patients: Sum, scale: float, mean: MeanClass) -> Iterator[Law]:
         """Read a mean over patients: the total is `scale` times it and them."""
         number = self._world.value(patients)
         value = self._world.value(total) / number / scale if number else 0.0
         yield from self._ratio(total, patients, scale, mean.low, mean.high, value)
 
-    def _ratio(self, part: Sum, whole: Sum, scale: int, low: float, high: float, value: float) -> Iterator[Law]:
+    def _ratio(self, part: Sum, whole: Sum, scale: float, low: float, high: float, value: float) -> Iterator[Law]:
         low, high = _inside(low, high, value)
         yield Law(minus(part, _times(whole, low * scale)), -_slack(low))
         yield Law(minus(_times(whole, high * scale), part), -_slack(high))
@@ -340,10 +341,9 @@ class Reader:
 
     def _follow_up(self, arm: str, coarse: CoarseFollowUp) -> Iterator[Law]:
         yield from self._partition(cells_of(arm), coarse.patients)
-        behind, everyone = behind_of(arm), self._world.all_patients(arm)
-        for name, (part, whole) in texts_of(arm).items():
-            others = minus(everyone, behind[name])
-            yield from self._text(coarse.text[name], part, whole, behind[name], others)
+        days, patients = days_of(arm)
+        if coarse.span_years is not None:
+            yield from self._mean(days, patients, _YEAR_DAYS, coarse.span_years)
 
     def _total(self, total: Sum, shown: float) -> Iterator[Law]:
         digit = 10.0 ** (math.floor(math.log10(shown) + 1e-12) - 1) if shown else 1.0
