@@ -46,22 +46,21 @@ def figure4(results: PublishedResults) -> CsvTable:
 
 def figure12(results: PublishedResults) -> CsvTable:
     """Return the K = 1 revealing pieces by how many of the patient's notes hold them."""
-    rows: list[Row] = [
-        _place(tier, arm) | {"notes": row.notes, "share": row.share}
-        for tier, arm, summary in _summaries(results)
-        for row in summary.copy_forward
-    ]
-    return CsvTable("figure12_copy_forward", rows)
+    return _shares(results, "figure12_copy_forward", bins="copy_forward", title="notes")
 
 
 def k_distribution(results: PublishedResults) -> CsvTable:
     """Return the pieces by K, in how many patients' notes they stand."""
+    return _shares(results, "k_distribution", bins="k_distribution", title="k")
+
+
+def _shares(results: PublishedResults, name: str, *, bins: str, title: str) -> CsvTable:
     rows: list[Row] = [
-        _place(tier, arm) | {"k": row.k, "share": row.share}
+        _place(tier, arm) | {title: getattr(row, title), "share": row.share}
         for tier, arm, summary in _summaries(results)
-        for row in summary.k_distribution
+        for row in getattr(summary, bins)
     ]
-    return CsvTable("k_distribution", rows)
+    return CsvTable(name, rows)
 
 
 def regions(content: ReportContent) -> CsvTable:
