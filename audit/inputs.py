@@ -4,8 +4,10 @@ Owns the order of those checks, and the part of the inputs that each room gets.
 """
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.cluster.runner import require_usable
@@ -30,6 +32,9 @@ from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
+
+#: Above it the exponential of a loss is no number any more; no log has one.
+_LARGEST_LOSS: Final = 700.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +180,17 @@ def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
         try:
             row = json.loads(line)
             losses = {key: row.get(key) for key in ("epoch", "train_loss", "validation_loss", "perplexity")}
-            rows.append(TrainingLoss.model_validate(losses))
+            rows.append(_with_perplexity(TrainingLoss.model_validate(losses)))
         except (ValueError, AttributeError):
             problems.append(f"{path.name} row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
     if problems:
         raise BadInputError(f"the training log {path.name} is not valid", problems)
     return tuple(rows)
+
+
+def _with_perplexity(row: TrainingLoss) -> TrainingLoss:
+    """Return a row with the perplexity of its validation loss (nats a token), where the log does not give it."""
+    loss = row.validation_loss
+    if row.perplexity is not None or loss is None or not 0 <= loss < _LARGEST_LOSS:
+        return row
+    return row.model_copy(update={"perplexity": math.exp(loss)})

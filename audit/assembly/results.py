@@ -14,6 +14,7 @@ from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
 from clinaudit.audit.population.description import describe_population
+from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.audit.population.identifiability import describe_identifiability
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
@@ -52,6 +53,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
                 if cohort.members
             },
             identifiability=identifiability,
+            follow_up={split: describe_follow_up(ids, inputs.corpus) for split, ids in splits.items() if ids},
             warnings=list(inputs.corpus.warnings),
         ),
         memorization=outcomes.memorization[None],

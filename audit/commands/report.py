@@ -37,7 +37,15 @@ def report(
       clinaudit report run/ --exact
     """
     from clinaudit.audit.publication.identity import kept_identity
-    from clinaudit.audit.publication.published_files import MODEL_CARD, PDF, REPORT, SUMMARY, has_evidence, render_again
+    from clinaudit.audit.publication.published_files import (
+        MODEL_CARD,
+        PDF,
+        REPORT,
+        SUMMARY,
+        has_evidence,
+        render_again,
+        rendered_files,
+    )
     from clinaudit.audit.run.directory import hold_lock_of_finished
     from clinaudit.audit.run.manifest import is_half_replaced, require_finished_run, verify
     from clinaudit.errors import BadInputError
@@ -55,7 +63,7 @@ def report(
         exact_report = f"{finished.evidence.name}/{REPORT}"
         rendered = [REPORT, *(name for name, asked in wanted.items() if asked)]
         # All files but those rendered anew: the new manifest must not list a file that somebody changed.
-        verify(finished, but=(*rendered, exact_report))
+        verify(finished, but=(*rendered, *rendered_files(finished)))
         render_again(
             finished,
             pdf=wanted[PDF],

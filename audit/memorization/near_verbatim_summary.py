@@ -12,8 +12,8 @@ from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     fraction_by_patient,
     ratio_over_patients,
-    summarize_lengths,
 )
+from clinaudit.audit.memorization.text_lengths import summarize_lengths
 from clinaudit.reports.exact.memorization import NearVerbatim
 
 

@@ -42,6 +42,8 @@ class Piece:
     note_start_chars: int
     #: Copy-forward: how many of the patient's notes hold the text.
     copy_forward_count: int
+    #: Indices of these notes.
+    holders: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,4 +176,4 @@ def _attribute_piece(region: RegionText, start: int, end: int, notes: Sequence[s
     if not holders:
         return None
     place = Span(region.span_tokens.start + start, region.span_tokens.start + end)
-    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), len(holders))
+    return Piece(place, text, holders[-1], notes[holders[-1]].index(text), len(holders), tuple(holders))

@@ -7,10 +7,12 @@ analysed. Every mean is over generations (one for each distinct prompt), with a 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
+from clinaudit.audit.memorization.source_notes import count_source_notes
+from clinaudit.audit.memorization.text_lengths import TextLength, measure_length, summarize_text
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution
@@ -19,7 +21,6 @@ from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
     KBin,
-    LengthSummary,
     Memorization,
     PaperView,
     PatientFraction,
@@ -30,8 +31,9 @@ from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.record import Arm
 
 #: Coarse, so that a bin does not reveal the size of a small group of patients.
-_K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"))
-_K_REST = ">1000"
+#: The paper names those in more than 8,000 patients' notes (5.2).
+_K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"), (8000, "1001-8000"))
+_K_REST = ">8000"
 _COPY_BINS = ("1", "2", "3", "4", "5", "6-10", ">10")
 
 
@@ -60,6 +62,9 @@ class GenerationMetrics:
     other_patient_chance_tokens: int | None = None
     #: None where refusals were not looked for.
     refused: bool | None = None
+    #: Of the patient's notes those that hold some piece, and how many hold every piece between them (greedily).
+    source_notes_any: int | None = None
+    source_notes_min: int | None = None
 
     @property
     def is_answer(self) -> bool:
@@ -77,15 +82,17 @@ class MeasuredGeneration:
     flags: tuple[TokenFlags, ...]
     #: (K, copy-forward count, holds a revealing token) of each piece.
     pieces: tuple[tuple[int, int, bool], ...]
-    #: (tokens, characters) of each region.
-    region_lengths: tuple[tuple[int, int], ...]
+    region_lengths: tuple[TextLength, ...]
     dropped_tokens: int
+    #: Of `pieces`.
+    piece_lengths: tuple[TextLength, ...] = ()
 
 
 def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
     """Reduce an analysed generation to its counts."""
     attributed = analyzed.attributed
     generation = attributed.generation
+    notes = count_source_notes([piece.piece.holders for piece in attributed.pieces])
     metrics = GenerationMetrics(
         generation_id=generation.generation_id,
         patient_id=generation.patient_id,
@@ -101,6 +108,8 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
         source_notes=len({piece.note_id for piece in attributed.pieces}),
         attributable_tokens_unmasked=analyzed.attributable_tokens_unmasked,
         refused=generation.refused,
+        source_notes_any=notes.any,
+        source_notes_min=notes.fewest,
     )
     chars = generation.token_chars
     return MeasuredGeneration(
@@ -112,10 +121,13 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
             for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True)
         ),
         region_lengths=tuple(
-            (end - start, max(0, chars[end - 1].end - chars[start].start))
+            measure_length(generation.text[chars[start].start : chars[end - 1].end], end - start)
             for start, end in (region.span_tokens for region in attributed.regions)
         ),
         dropped_tokens=sum(region.dropped_tokens for region in attributed.regions),
+        piece_lengths=tuple(
+            measure_length(generation.text[slice(*piece.span_chars)], len(piece.labels)) for piece in attributed.pieces
+        ),
     )
 
 
@@ -144,7 +156,9 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in counts), seed=seed)
 
     with_region = [row for row in rows if row.regions]
-    lengths = [length for item in counts for length in item.region_lengths]
+    lengths = [
+        (k, length) for item in counts for (k, _, _), length in zip(item.pieces, item.piece_lengths, strict=False)
+    ]
     return Memorization(
         generations=len(rows),
         patients=len({row.patient_id for row in rows}),
@@ -174,9 +188,12 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
             lambda item: sum(not flag.revealing for flag in item.flags), lambda item: item.metrics.memorized_tokens
         ),
         multi_patient_share=share(lambda item: sum(k > 1 for k, _, _ in item.pieces), lambda item: len(item.pieces)),
-        region_length={
-            "tokens": summarize_lengths([tokens for tokens, _ in lengths]),
-            "characters": summarize_lengths([characters for _, characters in lengths]),
+        source_notes_any=_notes_mean("source_notes_any", with_region, seed=seed),
+        source_notes_min=_notes_mean("source_notes_min", with_region, seed=seed),
+        region_length=summarize_text(length for item in counts for length in item.region_lengths),
+        piece_length={
+            "single": summarize_text(length for k, length in lengths if k == 1),
+            "shared": summarize_text(length for k, length in lengths if k > 1),
         },
         k_distribution=_k_distribution((item.metrics.patient_id, k) for item in counts for k, _, _ in item.pieces),
         sections=_sections((item.metrics.patient_id, flag) for item in counts for flag in item.flags),
@@ -190,6 +207,14 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         paper_view=_paper_view(counts, seed=seed),
         distribution=describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None,
     )
+
+
+def _notes_mean(
+    name: Literal["source_notes_any", "source_notes_min"], rows: Sequence[GenerationMetrics], *, seed: int
+) -> Estimate | None:
+    counted = [(row.patient_id, count, 1) for row in rows if (count := getattr(row, name)) is not None]
+    # None of an earlier version's rows.
+    return ratio_over_patients(counted, seed=seed) if len(counted) == len(rows) else None
 
 
 def _fraction(tokens: int, row: GenerationMetrics) -> float:
@@ -284,14 +309,6 @@ def values_by_patient(
     for row in rows:
         values.setdefault(row.patient_id, []).append(value(row))
     return values
-
-
-def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
-    """Return the distribution of lengths; all null where there are none."""
-    if not lengths:
-        return LengthSummary(mean=None, median=None, p90=None, max=None)
-    median, p90 = np.quantile(lengths, (0.5, 0.9))
-    return LengthSummary(mean=float(np.mean(lengths)), median=float(median), p90=float(p90), max=max(lengths))
 
 
 @dataclass(slots=True)

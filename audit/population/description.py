@@ -90,7 +90,9 @@ def describe_population(
 ) -> PopulationSummary:
     """Describe a group of patients; `tokens` by patient, over all its notes."""
     notes = [corpus.notes_of(patient_id) for patient_id in patient_ids]
-    practices = {note.practice for own in notes for note in own if note.practice}
+    placed = [(note.practice, place) for place, own in enumerate(notes) for note in own if note.practice]
+    practices = Counter(practice for practice, _ in placed)
+    visited = Counter(practice for practice, _ in set(placed))
     ages = [facts[patient_id].age for patient_id in patient_ids]
     known_ages = [min(age, _OLDEST_SHOWN) for age in ages if age is not None]
     bands = Counter(age_band(age) for age in ages)
@@ -101,6 +103,9 @@ def describe_population(
         practices=len(practices) or None,
         notes_per_patient=_moments(map(len, notes)),
         tokens_per_patient=_moments(tokens[patient_id] for patient_id in patient_ids),
+        notes_per_practice=_moments(practices.values()) if practices else None,
+        patients_per_practice=_moments(visited.values()) if practices else None,
+        notes_without_practice=sum(map(len, notes)) - len(placed),
         age=_moments(known_ages),
         age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
         sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),

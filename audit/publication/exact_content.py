@@ -6,6 +6,7 @@ Owns which exact number replaces which range, and the parts that only the exact 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
@@ -22,7 +23,10 @@ from clinaudit.reports.schema.report_content import (
     GroupMeans,
     PaperView,
     PatientSpread,
+    Percentiles,
     PropensityBin,
+    RegionLength,
+    Spread,
     TestResult,
 )
 from clinaudit.reports.schema.results import PublishedResults
@@ -30,6 +34,13 @@ from clinaudit.reports.suppression.classes import exactly
 from clinaudit.reports.suppression.coarse import coarsen
 
 _METRICS: Final = tuple(DisclosureDelta.model_fields)
+_MOMENTS: Final = (
+    "notes_per_patient",
+    "tokens_per_patient",
+    "notes_per_practice",
+    "patients_per_practice",
+    "age",
+)
 
 
 def exact_results(results: Results) -> PublishedResults:
@@ -61,6 +72,14 @@ def exact_results(results: Results) -> PublishedResults:
     decision = shown.decision
     if decision is not None and results.decision is not None:
         decision = exact_decision(decision, results.decision)
+    cohorts = {
+        name: cohort.model_copy(
+            update={
+                "mention_rate": average_over_tiers(list(disclosure.by_diagnosis.get(name, {}).values()), "mention_rate")
+            }
+        )
+        for name, cohort in shown.cohorts.items()
+    }
     completeness = {
         # In the ledger's own units: prompts, and verdicts.
         name: shown.completeness[name].model_copy(update={"planned": exactly(stage.planned)})
@@ -70,6 +89,7 @@ def exact_results(results: Results) -> PublishedResults:
         update={
             "completeness": completeness,
             "disclosure": disclosure,
+            "cohorts": cohorts,
             "second_matcher": second,
             "decision": decision,
         }
@@ -88,7 +108,7 @@ def exact_decision(shown: PublishedDecision, decision: Decision) -> PublishedDec
 def exact_parts(results: Results) -> ExactParts:
     """Return what only the exact report shows."""
     pairs = results.disclosure.by_diagnosis
-    summaries = results.memorization
+    summaries, corpus = results.memorization, results.corpus
     groups = {} if results.subgroups is None else results.subgroups.memorization
     drift = results.drift
     return ExactParts(
@@ -154,6 +174,34 @@ def exact_parts(results: Results) -> ExactParts:
         overlap={
             diagnosis: [PropensityBin(**row.model_dump()) for row in cohort.overlap]
             for diagnosis, cohort in results.cohorts.items()
+        },
+        populations={}
+        if corpus is None
+        else {
+            name: {
+                field: Spread(**moments.model_dump())
+                for field in _MOMENTS
+                if (moments := getattr(population, field)) is not None
+            }
+            for name, population in {**corpus.splits, **corpus.cohorts}.items()
+        },
+        follow_up={}
+        if corpus is None
+        else {
+            name: {
+                field: Percentiles(**getattr(split, field).model_dump()) for field in ("span_years", "notes_per_year")
+            }
+            for name, split in corpus.follow_up.items()
+        },
+        region_lengths={
+            tier: {
+                arm: {
+                    unit: RegionLength(**length.model_dump(exclude={"mean"}))
+                    for unit, length in summary.region_length.items()
+                }
+                for arm, summary in arms.items()
+            }
+            for tier, arms in summaries.items()
         },
     )
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from clinaudit.audit.publication.exact_content import exact_parts, exact_results
 from clinaudit.audit.ranges.results import publish, publish_decision
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.model_card import model_card_yaml
+from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_files
 from clinaudit.reports.exports.sarif import sarif_json
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
@@ -35,7 +36,7 @@ SUMMARY = "summary.pdf"
 MODEL_CARD = "model-card.yaml"
 VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
-PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES)
+PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES, *FILE_NAMES)
 _ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
 _OLDER = "of an earlier version of clinaudit; audit again, in a new directory"
 
@@ -52,10 +53,15 @@ def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object
     if content.results.decision is not None:
         write_verdict(run.root, content.results.decision)
     write_atomically(run.root / REPORT, render_report(content))
-    write_atomically(run.evidence / REPORT, render_report(exact(run)))
-    # What was made on request of an earlier audit would contradict the rest.
-    for name in _ON_REQUEST:
+    inside = exact(run)
+    write_atomically(run.evidence / REPORT, render_report(inside))
+    # What was made on request of an earlier audit would contradict the rest, and so would a table that is empty now.
+    for name in (*_ON_REQUEST, *FILE_NAMES, *(f"{run.evidence.name}/{name}" for name in FILE_NAMES)):
         (run.root / name).unlink(missing_ok=True)
+    for folder, tables in ((run.root, paper_files(content)), (run.evidence, paper_files(inside))):
+        make_private_directory(folder / FOLDER)
+        for name, csv in tables.items():
+            write_atomically(folder / name, csv)
     write_manifest(run)
     return content.results
 
@@ -108,10 +114,12 @@ def render_again(
         files[RUN_RECORD] = (json.dumps(record, indent=1, sort_keys=True) + "\n").encode("utf-8")
         content = ReportContent(results=content.results, provenance=record)
     files[REPORT] = render_report(content).encode("utf-8")
+    files |= _in_folder(run, run.root, content)
     if has_evidence(run):
         inside = exact(run)
         inside = ReportContent(results=inside.results, provenance=content.provenance, exact=inside.exact)
         files[f"{run.evidence.name}/{REPORT}"] = render_report(inside).encode("utf-8")
+        files |= _in_folder(run, run.evidence, inside)
     if pdf:
         files[PDF] = render_pdf(render_report(content, for_paper=True))
     if one_page:
@@ -119,6 +127,19 @@ def render_again(
     if model_card:
         files[MODEL_CARD] = model_card_yaml(content).encode("utf-8")
     replace_files(run, files)
+
+
+def rendered_files(run: RunDirectory) -> tuple[str, ...]:
+    """Return the names of the files that `render_again` always writes, as the manifest has them."""
+    names = (REPORT, *FILE_NAMES)
+    return (*names, *(f"{run.evidence.name}/{name}" for name in names))
+
+
+def _in_folder(run: RunDirectory, folder: Path, content: ReportContent) -> dict[str, bytes]:
+    """Return the paper's tables by their names in the run, and make the folder that they go to."""
+    make_private_directory(folder / FOLDER)
+    place = folder.relative_to(run.root)
+    return {str(place / name): csv.encode("utf-8") for name, csv in paper_files(content).items()}
 
 
 def read_published(run: RunDirectory) -> PublishedResults:

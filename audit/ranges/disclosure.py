@@ -104,6 +104,21 @@ def publish_means(pairs: Sequence[PublishedPair]) -> PublishedMeans:
     )
 
 
+def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm, PublishedEstimate]:
+    """Return the mean of a metric's ranges over the tiers that have it, by arm (the paper's Table 1)."""
+    by_arm: dict[Arm, list[Mapping[str, PublishedEstimate]]] = {
+        "train": [pair.train for pair in pairs],
+        "nontrain": [pair.nontrain for pair in pairs if pair.nontrain is not None],
+    }
+    averaged = {arm: _average_metric([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
+    # No interval: the tiers ask the same patients.
+    return {
+        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
+        for arm, estimate in averaged.items()
+        if estimate is not None
+    }
+
+
 def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> MeasuredArm:
     """Return every metric of an arm at every corner."""
     if not tables:
@@ -321,19 +336,21 @@ def _least_by_size(arm: MeasuredArm, error: AurocError) -> AurocError:
 
 def _average(estimates: Sequence[Mapping[str, PublishedEstimate]]) -> dict[str, PublishedEstimate]:
     """Return the mean of the ranges; the interval is the mean of the intervals' ends, which is conservative."""
-    averaged = {}
-    for metric in DISCLOSURE_METRICS:
-        known = [row[metric] for row in estimates if metric in row and row[metric].low is not None]
-        if not known:
-            averaged[str(metric)] = PublishedEstimate(reason="no diagnosis has this figure")
-            continue
-        low, high = (float(np.mean([getattr(one, end) for one in known])) for end in ("low", "high"))
-        ends = [[getattr(one, end) for one in known] for end in ("confidence_low", "confidence_high")]
-        has_ends = not any(end is None for of_end in ends for end in of_end)
-        averaged[str(metric)] = ranged(
-            low, high, (float(np.mean(ends[0])), float(np.mean(ends[1]))) if has_ends else None
-        )
-    return averaged
+    missing = PublishedEstimate(reason="no diagnosis has this figure")
+    return {
+        str(metric): _average_metric([row[metric] for row in estimates if metric in row]) or missing
+        for metric in DISCLOSURE_METRICS
+    }
+
+
+def _average_metric(estimates: Sequence[PublishedEstimate]) -> PublishedEstimate | None:
+    known = [one for one in estimates if one.low is not None]
+    if not known:
+        return None
+    low, high = (float(np.mean([getattr(one, end) for one in known])) for end in ("low", "high"))
+    ends = [[getattr(one, end) for one in known] for end in ("confidence_low", "confidence_high")]
+    has_ends = not any(end is None for of_end in ends for end in of_end)
+    return ranged(low, high, (float(np.mean(ends[0])), float(np.mean(ends[1]))) if has_ends else None)
 
 
 def publish_prevalence(present: CountRange, absent: CountRange) -> PublishedEstimate:

@@ -3,13 +3,15 @@
 Takes classes alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from clinaudit.audit.ranges.counts import add, common_total, mean_range, share_range, within
+from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.reports.schema.groups import PublishedGroup
 from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    SECTIONS_DRAWN,
     CopiedPieces,
     FractionBin,
     FractionOfText,
@@ -18,6 +20,7 @@ from clinaudit.reports.schema.memorization import (
     PublishedNearVerbatim,
     PublishedOtherPatients,
     SectionComposition,
+    SectionKind,
     ShareAbove,
     SharedPieces,
 )
@@ -32,6 +35,8 @@ from clinaudit.reports.suppression.coarse_table import (
 
 #: Why there is no mean: the model refused all answers.
 _NOBODY: Final = "there was nothing to average"
+#: What a whole percent may be off by.
+HALF_PERCENT: Final = 0.005
 
 
 def find_patients(coarse: CoarseMemorization) -> CountRange:
@@ -60,8 +65,8 @@ def find_asked(coarse: CoarseMemorization) -> CountRange:
     return add(coarse.refused.values()) if coarse.refused else find_patients(coarse)
 
 
-def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
-    """Return everything published of one tier and arm."""
+def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
+    """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(coarse)
     lengths, near, refused = coarse.lengths, coarse.near_verbatim, coarse.refused
     too_short = add([lengths["empty"], lengths["short"]])
@@ -77,15 +82,23 @@ def publish_memorization(coarse: CoarseMemorization) -> PublishedMemorization:
         short=within(too_short, patients),
         short_share=share_range(too_short, lengths["long"], total=patients),
         source_notes_mean=coarse.text["source_notes_mean"],
+        source_notes_any=coarse.text["source_notes_any"],
+        source_notes_min=coarse.text["source_notes_min"],
         stitched_share=coarse.text["stitched_share"],
         templated_share=coarse.text["templated_share"],
         multi_patient_share=coarse.text["multi_patient_share"],
         region_tokens=coarse.text["region_tokens"],
         region_characters=coarse.text["region_characters"],
+        region_words=coarse.text.get("region_words"),
+        piece_length={kind: dict(lengths) for kind, lengths in coarse.piece_length.items()},
         k_distribution=[SharedPieces(k=k, share=share) for k, share in coarse.k_distribution],
         sections=[
-            SectionComposition.model_validate({"section": section, **shares}) for section, shares in coarse.sections
+            SectionComposition.model_validate(
+                {"section": section, **shares, "templated_share": templated_range(shares, rounding=rounding)}
+            )
+            for section, shares in coarse.sections
         ],
+        largest_sections_share=_largest_sections([shares for _, shares in coarse.sections], rounding=rounding),
         copy_forward=[CopiedPieces(notes=notes, share=share) for notes, share in coarse.copy_forward],
         near_verbatim=None
         if near is None
@@ -118,6 +131,37 @@ def publish_other_patients(coarse: CoarseOtherPatients, patients: CountRange) ->
         rate=share_range(any_, none, total=patients),
         others=coarse.others,
     )
+
+
+def templated_range(shares: Mapping[SectionKind, float | None], *, rounding: float) -> PublishedEstimate | None:
+    """Return the templated share of one section from its four shares, each rounded by `rounding` at most.
+
+    None unless all four are shown.
+    """
+    known = {kind: share for kind, share in shares.items() if share is not None}
+    if len(known) < len(SECTION_KINDS):
+        return None
+    if not any(known.values()):
+        return PublishedEstimate(reason="there was nothing to count")
+    (least, most), (rest_least, rest_most) = (
+        [
+            sum(max(0.0, share + sign * rounding) for kind, share in known.items() if kind.startswith(content))
+            for sign in (-1, 1)
+        ]
+        for content in ("templated", "revealing")
+    )
+    low = least / (least + rest_most) if least + rest_most else 0.0
+    high = most / (most + rest_least) if most + rest_least else 1.0
+    return ranged(low, high)
+
+
+def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *, rounding: float) -> float | None:
+    """Return the share of all shown that the ten largest sections hold (Figure 4); of rounded ones, rounded."""
+    totals = sorted((sum(share or 0.0 for share in shares.values()) for shares in sections), reverse=True)
+    if not sum(totals):
+        return None
+    share = sum(totals[:SECTIONS_DRAWN]) / sum(totals)
+    return round(share, 2) if rounding else share
 
 
 def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:

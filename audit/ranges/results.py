@@ -7,18 +7,20 @@ than it does.
 from collections.abc import Mapping
 
 from clinaudit.audit.gate.rules import observed_range
-from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
-from clinaudit.audit.ranges.disclosure import find_sizes, publish_means, publish_pair, publish_prevalence
+from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population
+from clinaudit.audit.ranges.counts import add, common_total, share_range
+from clinaudit.audit.ranges.disclosure import (
+    average_over_tiers,
+    find_sizes,
+    publish_means,
+    publish_pair,
+    publish_prevalence,
+)
 from clinaudit.audit.ranges.judge import publish_judge
-from clinaudit.audit.ranges.memorization import find_asked, publish_groups, publish_memorization
+from clinaudit.audit.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
 from clinaudit.priors.uniqueness import FEWER_THAN
 from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.corpus import (
-    UNIQUENESS_BINS,
-    PublishedCorpus,
-    PublishedIdentifiability,
-    PublishedPopulation,
-)
+from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import (
     COMPARED_METRICS,
@@ -44,7 +46,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseIdentifiability,
     CoarseMemorization,
     CoarsePair,
-    CoarsePopulation,
     CoarsePrompts,
     CoarseStage,
 )
@@ -60,6 +61,9 @@ def publish(coarse: Coarse) -> PublishedResults:
         diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
         for diagnosis, cohort in coarse.cohorts.items()
     }
+    disclosure = _disclosure(coarse.disclosure, prevalence)
+    # Shares of text are whole percents.
+    rounding = 0.0 if coarse.is_exact else HALF_PERCENT
     results = PublishedResults(
         completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
         corpus=None
@@ -67,16 +71,20 @@ def publish(coarse: Coarse) -> PublishedResults:
         else PublishedCorpus(
             counterfactual=coarse.corpus.counterfactual,
             labels=coarse.corpus.labels,
-            splits={name: _population(split) for name, split in coarse.corpus.splits.items()},
-            cohorts={name: _population(cohort) for name, cohort in coarse.corpus.cohorts.items()},
+            splits={name: publish_population(s, is_exact=coarse.is_exact) for name, s in coarse.corpus.splits.items()},
+            cohorts={
+                name: publish_population(cohort, is_exact=coarse.is_exact)
+                for name, cohort in coarse.corpus.cohorts.items()
+            },
             identifiability={arm: _identifiability(of) for arm, of in coarse.corpus.identifiability.items()},
+            follow_up={name: publish_follow_up(split) for name, split in coarse.corpus.follow_up.items()},
             warnings=list(coarse.corpus.warnings),
         ),
-        memorization=_memorization(coarse.memorization),
-        disclosure=_disclosure(coarse.disclosure, prevalence),
+        memorization=_memorization(coarse.memorization, rounding=rounding),
+        disclosure=disclosure,
         renderings={
             name: PublishedRendering(
-                memorization=_memorization(rendered.memorization),
+                memorization=_memorization(rendered.memorization, rounding=rounding),
                 disclosure=_disclosure(rendered.disclosure, prevalence),
             )
             for name, rendered in coarse.renderings.items()
@@ -89,6 +97,9 @@ def publish(coarse: Coarse) -> PublishedResults:
                 matcher=cohort.matcher,
                 sets=_sets(coarse.disclosure.get(diagnosis, {}), coarse, diagnosis),
                 prevalence=prevalence[diagnosis],
+                mention_rate=average_over_tiers(
+                    list(disclosure.by_diagnosis.get(diagnosis, {}).values()), "mention_rate"
+                ),
                 balance=list(cohort.balance),
                 excluded=dict(cohort.excluded),
             )
@@ -107,10 +118,11 @@ def publish(coarse: Coarse) -> PublishedResults:
 
 
 def _memorization(
-    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]],
+    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]], *, rounding: float
 ) -> dict[str, dict[Arm, PublishedMemorization]]:
     return {
-        tier: {arm: publish_memorization(summary) for arm, summary in arms.items()} for tier, arms in coarse.items()
+        tier: {arm: publish_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
+        for tier, arms in coarse.items()
     }
 
 
@@ -209,31 +221,14 @@ def _up_to(count: CountRange) -> CountRange:
     return CountRange(low=0, high=count.high)
 
 
-def _population(coarse: CoarsePopulation) -> PublishedPopulation:
-    partitions = [list(cells.values()) for cells in (coarse.age_bands, coarse.sex, coarse.race)]
-    age = coarse.age
-    estimate = _NOT_MEASURED
-    if age is not None:
-        estimate = ranged(age.low, age.high)
-        if age.whole is not None:
-            estimate = estimate.model_copy(update={"value": age.whole})
-    return PublishedPopulation(
-        patients=common_total(partitions),
-        **coarse.text,
-        age=estimate,
-        age_bands=dict(coarse.age_bands),
-        sex=dict(coarse.sex),
-        race=dict(coarse.race),
-    )
-
-
 def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> CountRange:
     """Return the matched sets of a cohort: at each tier those that are read and those that are left out."""
     totals = [[find_sizes(pair), *pair.dropped_sets.values()] for pair in pairs.values()]
     if totals:
         return common_total(totals)
     if coarse.corpus is not None and diagnosis in coarse.corpus.cohorts:
-        patients = _population(coarse.corpus.cohorts[diagnosis]).patients
+        cohort = coarse.corpus.cohorts[diagnosis]
+        patients = publish_population(cohort, is_exact=coarse.is_exact).patients
         return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
     return NOBODY
 

@@ -86,6 +86,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "other_patient_sampled_tokens": "int",
         "other_patient_chance_tokens": "int",
         "refused": "bool",
+        "source_notes_any": "int",
+        "source_notes_min": "int",
     },
     "regions": {
         "generation_id": "text",
@@ -163,6 +165,21 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "second_spans": "texts",
     },
 }
+#: Columns that runs of earlier versions lack; there they are read as null.
+_ADDED: Mapping[str, frozenset[str]] = {
+    "generations": frozenset({"refused"}),
+    "generation_metrics": frozenset(
+        {
+            "source_notes_any",
+            "source_notes_min",
+            "other_patient_tokens",
+            "other_patient_sampled_tokens",
+            "other_patient_chance_tokens",
+            "refused",
+        }
+    ),
+    "judgements": frozenset({"evidence_spans", "answers"}),
+}
 #: Rows that are held as Python objects at a time.
 _BATCH_ROWS = 20_000
 
@@ -172,7 +189,11 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
     import polars as pl
 
     try:
-        return pl.read_parquet(directory / f"{name}.parquet", columns=list(SCHEMAS[name])).to_dicts()
+        path = directory / f"{name}.parquet"
+        held = pl.read_parquet_schema(path)
+        absent = {column for column in _ADDED.get(name, ()) if column not in held}
+        rows = pl.read_parquet(path, columns=[column for column in SCHEMAS[name] if column not in absent])
+        return rows.with_columns(pl.lit(None).alias(column) for column in absent).select(list(SCHEMAS[name])).to_dicts()
     except (pl.exceptions.PolarsError, OSError):
         # polars quotes what it could not read.
         raise IntegrityError(f"{name}.parquet is not the table that the audit wrote; run the audit again") from None

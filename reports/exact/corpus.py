@@ -16,6 +16,27 @@ class Moments(Record):
     max: float | None
 
 
+class Quantiles(Record):
+    """Mean and quantiles of a per-patient number."""
+
+    mean: float | None
+    p25: float | None
+    median: float | None
+    p75: float | None
+    p95: float | None
+
+
+class FollowUp(Record):
+    """Longitudinal coverage of one split (the paper's Appendix E); years have 365.25 days."""
+
+    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
+    patients: dict[str, int]
+    #: From the first encounter to the last, of all whose notes have dates.
+    span_years: Quantiles
+    #: Notes a year, of patients with more than 30 days of follow-up.
+    notes_per_year: Quantiles
+
+
 class PopulationSummary(Record):
     """The paper's Tables 5 to 7 for one split or one cohort."""
 
@@ -26,6 +47,11 @@ class PopulationSummary(Record):
     practices: int | None
     notes_per_patient: Moments
     tokens_per_patient: Moments
+    #: Null where no note names a practice. A patient counts in each of theirs.
+    notes_per_practice: Moments | None = None
+    patients_per_practice: Moments | None = None
+    #: Notes that name no practice.
+    notes_without_practice: int = 0
     age: Moments
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, int]
@@ -56,4 +82,5 @@ class CorpusSummary(Record):
     cohorts: dict[str, PopulationSummary]
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, Identifiability] = Field(default_factory=dict)
+    follow_up: dict[str, FollowUp] = Field(default_factory=dict)
     warnings: list[str]

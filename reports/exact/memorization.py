@@ -2,9 +2,11 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import FractionBin, PatientDistribution
-from clinaudit.reports.schema.memorization import SectionKind
+from clinaudit.reports.schema.memorization import LengthUnit, PieceKind, SectionKind
 from clinaudit.reports.schema.record import Record
 
 FractionName = Literal[
@@ -186,10 +188,15 @@ class Memorization(Record):
     memorized_fraction_bounds: Estimate
     hit_rate: Estimate
     source_notes_mean: Estimate
+    #: All notes that hold some piece; and how many hold every piece between them, found greedily.
+    source_notes_any: Estimate | None = None
+    source_notes_min: Estimate | None = None
     stitched_share: Estimate
     templated_share: Estimate
     multi_patient_share: Estimate
-    region_length: dict[Literal["tokens", "characters"], LengthSummary]
+    region_length: dict[LengthUnit, LengthSummary]
+    #: Of pieces with K = 1 and with K > 1.
+    piece_length: dict[PieceKind, dict[LengthUnit, LengthSummary]] = Field(default_factory=dict)
     k_distribution: list[KBin]
     sections: list[SectionComposition]
     copy_forward: list[CopyForwardBin]

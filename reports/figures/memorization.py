@@ -114,10 +114,14 @@ def sections_figure(results: PublishedResults) -> BarFigure:
     title = "Which parts of the notes it repeats"
     columns = ("Section", "Share of the repeated text")
     is_drawn = len(rows) > 1
+    caption = sections_caption(sections)
+    summary = _headline(results)
+    if rest and summary is not None and summary.largest_sections_share is not None:
+        caption += f" The ten sections drawn hold {percent_text(round(summary.largest_sections_share, 2))} of it."
     return BarFigure(
         "sections",
         title,
-        sections_caption(sections),
+        caption,
         columns,
         tuple(rows) if is_drawn else (),
         swatches=swatches if is_drawn else (),

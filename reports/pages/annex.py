@@ -36,11 +36,18 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
     unguarded_table,
 )
+from clinaudit.reports.tables.paper import (
+    composition_tables,
+    copy_forward_tables,
+    piece_lengths_table,
+    source_notes_table,
+    table1_tables,
+)
 from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.prompts import prompts_table, refusals_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.annex import GLOSSARY, METHODS, compared_sentence, labels_sentence
+from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import others_fail
 from clinaudit.reports.wording.drift import drift_sentence
 from clinaudit.reports.wording.refusals import refusal_sentences
@@ -57,11 +64,13 @@ class AnnexPart:
     curves: tuple[RocPanel, ...] = ()
     tables: tuple[Table, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
+    #: Tables that are folded once more, each for itself.
+    folded: tuple[Table, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to show but sentences."""
-        return not (self.figures or self.curves or self.tables or self.terms)
+        return not (self.figures or self.curves or self.tables or self.terms or self.folded)
 
 
 def context(content: ReportContent) -> dict[str, object]:
@@ -76,7 +85,7 @@ def context(content: ReportContent) -> dict[str, object]:
         _corpus(content),
         _run(content),
         AnnexPart("methods", "Methods in short", terms=METHODS),
-        AnnexPart("glossary", "Glossary", terms=GLOSSARY),
+        AnnexPart("glossary", "Glossary", terms=(*GLOSSARY, *SECTIONS)),
         _provenance(content),
     ]
     return {"parts": [part for part in parts if not part.is_empty]}
@@ -100,6 +109,8 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             memorization_zeros_table(results),
             short_texts_table(results),
             regions_table(results),
+            source_notes_table(results),
+            piece_lengths_table(results),
             shared_table(results),
             sections_table(results),
             others_table(results),
@@ -108,6 +119,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             unguarded_table(results),
             paper_view_table(content.exact, results),
         ),
+        folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
     )
 
 
@@ -131,6 +143,7 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
             power_table(results),
             verdicts_table(results),
         ),
+        folded=_filled(*table1_tables(results)),
     )
 
 

@@ -2,8 +2,10 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
-from clinaudit.reports.schema.record import Record
+from clinaudit.reports.schema.record import Arm, Record
 
 CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
 
@@ -30,5 +32,7 @@ class PublishedCohort(Record):
     sets: Count
     #: Share of patients with the diagnosis among the train candidates that controls come from.
     prevalence: PublishedEstimate
+    #: By arm: share of the generations that mention the diagnosis, the mean over the tiers (the paper's Table 1).
+    mention_rate: dict[Arm, PublishedEstimate] = Field(default_factory=dict)
     balance: list[PublishedBalance]
     excluded: dict[str, Count]

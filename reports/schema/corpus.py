@@ -1,5 +1,6 @@
 """Published records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pydantic import Field
@@ -10,6 +11,15 @@ from clinaudit.reports.schema.record import Arm, Record
 #: Bins of the number of patients whom a prior fits, and the patients who have none at a tier.
 UNIQUENESS_BINS: Final = ("1", "2-4", "5-10", ">10")
 NOT_ASKED: Final = "no prior"
+
+#: Cells of patients by how long they were followed, with the least and the largest span in years; nobody's notes span
+#: more than a century. Patients of whom some note has no date are unknown.
+FOLLOW_UP_YEARS: Final[Mapping[str, tuple[float, float]]] = {
+    "one encounter": (0.0, 0.0),
+    "under 3 years": (0.0, 3.0),
+    "3 years or more": (3.0, 100.0),
+}
+FOLLOW_UP_UNKNOWN: Final = "unknown"
 
 
 class PublishedPopulation(Record):
@@ -24,11 +34,30 @@ class PublishedPopulation(Record):
     notes_per_patient: float | None
     tokens_per_patient: float | None
     #: Mean age in whole years.
+    #: Mean tokens of a note.
+    tokens_per_note: float | None = None
+    #: Practices, as a class; and their means, ranges that follow from classes. Of splits alone.
+    practices: Count | None = None
+    notes_per_practice: PublishedEstimate | None = None
+    patients_per_practice: PublishedEstimate | None = None
     age: PublishedEstimate
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, Count]
     sex: dict[str, Count]
     race: dict[str, Count]
+    #: By partition (`age_bands`, `sex`, `race`) and cell: its share of all patients.
+    shares: dict[str, dict[str, PublishedEstimate]] = Field(default_factory=dict)
+
+
+class PublishedFollowUp(Record):
+    """Longitudinal coverage of one split (the paper's Appendix E); no median or other percentile."""
+
+    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
+    patients: dict[str, Count]
+    #: Share of each cell.
+    shares: dict[str, PublishedEstimate]
+    #: Mean years from first to last encounter, in whole years.
+    span_years: PublishedEstimate
 
 
 class PublishedIdentifiability(Record):
@@ -56,4 +85,5 @@ class PublishedCorpus(Record):
     cohorts: dict[str, PublishedPopulation]
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, PublishedIdentifiability] = Field(default_factory=dict)
+    follow_up: dict[str, PublishedFollowUp] = Field(default_factory=dict)
     warnings: list[str]

@@ -1,12 +1,21 @@
 """Published records of memorization: one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
+
+from pydantic import Field
 
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
 SectionKind = Literal["revealing_single", "revealing_shared", "templated_single", "templated_shared"]
 SECTION_KINDS: tuple[SectionKind, ...] = get_args(SectionKind)
+LengthUnit = Literal["tokens", "characters", "words"]
+LENGTH_UNITS: tuple[LengthUnit, ...] = get_args(LengthUnit)
+#: Pieces of K = 1, and of K above 1.
+PieceKind = Literal["single", "shared"]
+PIECE_KINDS: tuple[PieceKind, ...] = get_args(PieceKind)
+#: Sections that the paper's Figure 4 draws.
+SECTIONS_DRAWN: Final = 10
 
 
 class FractionBin(Record):
@@ -52,6 +61,8 @@ class SectionComposition(Record):
     revealing_shared: float | None
     templated_single: float | None
     templated_shared: float | None
+    #: Of the section's tokens; null unless all four kinds are shown. A range, since the shares are whole percents.
+    templated_share: PublishedEstimate | None = None
 
 
 class CopiedPieces(Record):
@@ -141,14 +152,22 @@ class PublishedMemorization(Record):
     short_share: PublishedEstimate
     #: Of text: two significant digits, null where 1 to 10 patients stand behind it or behind what it leaves out.
     source_notes_mean: float | None
+    #: All notes that hold some piece; and how many hold every piece between them, found greedily.
+    source_notes_any: float | None = None
+    source_notes_min: float | None = None
     stitched_share: float | None
     templated_share: float | None
     multi_patient_share: float | None
     #: Mean length of a region.
     region_tokens: float | None
     region_characters: float | None
+    region_words: float | None = None
+    #: Mean length of a piece by K; null where 1 to 10 patients have pieces of either kind.
+    piece_length: dict[PieceKind, dict[LengthUnit, float | None]] = Field(default_factory=dict)
     k_distribution: list[SharedPieces]
     sections: list[SectionComposition]
+    #: Share of all sections that the ten largest hold (the paper's 80.1%), of the whole percents; null without any.
+    largest_sections_share: float | None = None
     copy_forward: list[CopiedPieces]
     #: Null where it was not measured.
     near_verbatim: PublishedNearVerbatim | None = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.memorization import LengthUnit
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 from clinaudit.reports.schema.results import PublishedResults
@@ -85,6 +86,33 @@ class DriftCounts(Record):
     equal_leading_share: float
 
 
+class RegionLength(Record):
+    """Median, 90th percentile and longest of the regions' lengths."""
+
+    median: float | None
+    p90: float | None
+    max: int | None
+
+
+class Spread(Record):
+    """Mean, standard deviation and range of a number per patient or practice; null where it is not known."""
+
+    mean: float | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class Percentiles(Record):
+    """Mean, quartiles and 95th percentile of a number per patient."""
+
+    mean: float | None
+    p25: float | None
+    median: float | None
+    p75: float | None
+    p95: float | None
+
+
 class ExactParts(Record):
     """What only `evidence/report.html` shows (PHI)."""
 
@@ -100,6 +128,12 @@ class ExactParts(Record):
     overlap: dict[str, list[PropensityBin]] = Field(default_factory=dict)
     #: None where nothing was decoded alone.
     drift: DriftCounts | None = None
+    #: Split or cohort -> figure (notes and tokens a patient, notes and patients a practice, age).
+    populations: dict[str, dict[str, Spread]] = Field(default_factory=dict)
+    #: Split -> `span_years`, `notes_per_year`.
+    follow_up: dict[str, dict[str, Percentiles]] = Field(default_factory=dict)
+    #: Tier -> arm -> unit: of the length of regions.
+    region_lengths: dict[str, dict[Arm, dict[LengthUnit, RegionLength]]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

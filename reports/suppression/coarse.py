@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
-from clinaudit.reports.exact.corpus import CorpusSummary, Identifiability, PopulationSummary
+from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.judge import Outcome
 from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, OtherPatients, PatientFraction
@@ -23,28 +24,26 @@ from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedDrift
 from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
+from clinaudit.reports.suppression.coarse_corpus import coarsen_follow_up, coarsen_identifiability, coarsen_population
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
 from clinaudit.reports.suppression.coarse_table import (
-    Cells,
     Coarse,
     CoarseCohort,
     CoarseCorpus,
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
-    CoarseIdentifiability,
     CoarseMemorization,
     CoarseNearVerbatim,
     CoarseOtherPatients,
     CoarsePair,
-    CoarsePopulation,
     CoarsePrompts,
     CoarseRendering,
     CoarseSecondMatching,
     CoarseStage,
 )
 from clinaudit.reports.suppression.decision_words import decision_words
-from clinaudit.reports.suppression.rules import Rules, ages_of, has_ages, pool_groups
+from clinaudit.reports.suppression.rules import Rules, pool_groups
 
 #: Patients of an arm in one matched set, and in both arms: totals of sets keep their congruence if their steps do.
 _OF_ARM: Final = 2
@@ -147,6 +146,8 @@ class _Coarsening:
             ),
             text={
                 "source_notes_mean": self._rules.text(summary.source_notes_mean.value, hits),
+                "source_notes_any": self._rules.text(_value(summary.source_notes_any), hits),
+                "source_notes_min": self._rules.text(_value(summary.source_notes_min), hits),
                 "stitched_share": self._rules.text(
                     summary.stitched_share.value, behind["stitched"], behind["unstitched"]
                 ),
@@ -156,8 +157,14 @@ class _Coarsening:
                 "multi_patient_share": self._rules.text(
                     summary.multi_patient_share.value, behind["shared"], behind["single"]
                 ),
-                "region_tokens": self._rules.text(lengths["tokens"].mean, hits),
-                "region_characters": self._rules.text(lengths["characters"].mean, hits),
+                **{f"region_{unit}": self._rules.text(length.mean, hits) for unit, length in lengths.items()},
+            },
+            piece_length={
+                kind: {
+                    unit: self._rules.text(length.mean, behind["single"], behind["shared"])
+                    for unit, length in lengths.items()
+                }
+                for kind, lengths in summary.piece_length.items()
             },
             k_distribution=self._rules.shares({row.k: (row.pieces, row.patients) for row in summary.k_distribution}),
             sections=self._sections(summary),
@@ -345,41 +352,17 @@ class _Coarsening:
         return CoarseCorpus(
             counterfactual=corpus.counterfactual,
             labels=corpus.labels,
-            splits={name: self._population(split, step=STEP) for name, split in corpus.splits.items()},
+            splits={name: coarsen_population(split, self._rules, step=STEP) for name, split in corpus.splits.items()},
             # Both arms, with and without the diagnosis: four patients a matched set.
-            cohorts={name: self._population(cohort, step=STEP * _OF_SET) for name, cohort in corpus.cohorts.items()},
-            identifiability={arm: self._identifiability(of) for arm, of in corpus.identifiability.items()},
-            warnings=tuple(corpus.warnings),
-        )
-
-    def _identifiability(self, split: Identifiability) -> CoarseIdentifiability:
-        def halves(name: str, count: int) -> Cells:
-            return self._rules.cells({name: count, "rest": split.patients - count})
-
-        return CoarseIdentifiability(
-            tagged={style: halves("tagged", count) for style, count in split.tagged.items()},
-            uniqueness={tier: self._rules.cells(bins) for tier, bins in split.uniqueness.items()},
-            lengths=halves("longer", split.longer_than_trained),
-        )
-
-    def _population(self, population: PopulationSummary, *, step: int) -> CoarsePopulation:
-        bands = self._rules.cells(population.age_bands, step=step)
-        bins = [(ages_of(name), count) for name, count in bands.items() if has_ages(name)]
-        mean = population.age.mean
-        # A cohort's text is a choice of the split's, whose figures are given.
-        shown = population.patients if step == STEP or self._exact else 1
-        return CoarsePopulation(
-            age_bands=bands,
-            sex=self._rules.cells(population.sex, step=step),
-            race=self._rules.cells(population.race, step=step),
-            age=None if mean is None else self._rules.mean(mean, bins, unit=1.0),
-            text={
-                # A total beside its mean over patients would give their number.
-                "notes": population.notes if self._exact else None,
-                "tokens": population.tokens if self._exact else None,
-                "notes_per_patient": self._rules.text(population.notes_per_patient.mean, shown),
-                "tokens_per_patient": self._rules.text(population.tokens_per_patient.mean, shown),
+            cohorts={
+                name: coarsen_population(cohort, self._rules, step=STEP * _OF_SET)
+                for name, cohort in corpus.cohorts.items()
             },
+            identifiability={
+                arm: coarsen_identifiability(split, self._rules) for arm, split in corpus.identifiability.items()
+            },
+            follow_up={name: coarsen_follow_up(split, self._rules) for name, split in corpus.follow_up.items()},
+            warnings=tuple(corpus.warnings),
         )
 
     def _stage(self, stage: StageCompleteness) -> CoarseStage:
@@ -393,3 +376,7 @@ class _Coarsening:
             if self._is_single and not self._exact
             else {reason: self._rules.count(count) for reason, count in stage.excluded.items()},
         )
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.value

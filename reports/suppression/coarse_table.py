@@ -11,7 +11,7 @@ from clinaudit.reports.schema.cohorts import PublishedBalance
 from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, VerdictCounts
 from clinaudit.reports.schema.groups import Partition
-from clinaudit.reports.schema.memorization import SectionKind
+from clinaudit.reports.schema.memorization import LengthUnit, PieceKind, SectionKind
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedDrift, TrainingLoss
@@ -88,6 +88,8 @@ class CoarseMemorization:
     lengths: Cells
     #: Figures of text by field.
     text: Mapping[str, float | None]
+    #: Mean length of a piece, by K and unit.
+    piece_length: Mapping[PieceKind, Mapping[LengthUnit, float | None]]
     k_distribution: tuple[tuple[str, float | None], ...]
     sections: tuple[tuple[str, Mapping[SectionKind, float | None]], ...]
     copy_forward: tuple[tuple[str, float | None], ...]
@@ -169,6 +171,20 @@ class CoarsePopulation:
     age: MeanClass | None
     #: `notes`, `tokens`, and their means over patients.
     text: Mapping[str, float | None]
+    #: Practices, and patients once in each of theirs; None of a cohort, and where no note names one.
+    practices: CountRange | None
+    practice_patients: CountRange | None
+    #: Every note names a practice.
+    is_placed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseFollowUp:
+    """Longitudinal coverage of a split."""
+
+    patients: Cells
+    #: In years; None where no patient's notes have dates.
+    span_years: MeanClass | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +208,7 @@ class CoarseCorpus:
     splits: Mapping[str, CoarsePopulation]
     cohorts: Mapping[str, CoarsePopulation]
     identifiability: Mapping[Arm, CoarseIdentifiability]
+    follow_up: Mapping[str, CoarseFollowUp]
     warnings: tuple[str, ...]
 
 

@@ -6,14 +6,14 @@ Owns what stands in which column. A group of nobody anywhere has no column.
 from collections.abc import Mapping
 
 from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.tables.identifiability import notes_table, uniqueness_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.captions import group_title
 from clinaudit.reports.wording.names import display_title
-from clinaudit.reports.wording.numbers import count_text, estimate_text
+from clinaudit.reports.wording.numbers import count_text, estimate_text, range_text
 
-_SIZES = ("notes", "tokens", "notes_per_patient", "tokens_per_patient")
+_SIZES = ("notes", "tokens", "notes_per_patient", "tokens_per_patient", "tokens_per_note")
 _NOT_GIVEN = "–"
 
 
@@ -23,6 +23,8 @@ def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
     populations |= {f"Cohort {display_title(name)}": population for name, population in corpus.cohorts.items()}
     tables = [
         _sizes_table(populations),
+        _practices_table(populations),
+        _follow_up_table(corpus),
         _people_table("Sex", populations, "sex"),
         _people_table("Race and ethnicity", populations, "race"),
         _people_table("Age", populations, "age_bands", with_mean=True),
@@ -41,8 +43,35 @@ def _sizes_table(populations: Mapping[str, PublishedPopulation]) -> Table:
         "Notes and tokens per patient are published to two significant digits, not of cohorts or few patients;"
         " “–”: not given."
     )
-    heads = ("Population", "Patients", "Notes", "Tokens", "Notes a patient", "Tokens a patient")
+    heads = ("Population", "Patients", "Notes", "Tokens", "Notes a patient", "Tokens a patient", "Tokens a note")
     return Table("Size", heads, tuple(rows), note)
+
+
+def _practices_table(populations: Mapping[str, PublishedPopulation]) -> Table:
+    rows = [
+        (name, count_text(p.practices), estimate_text(p.notes_per_practice), estimate_text(p.patients_per_practice))
+        for name, p in populations.items()
+        if p.practices is not None
+    ]
+    heads = ("Population", "Practices", "Notes a practice", "Patients a practice")
+    return Table("Practices", heads, tuple(rows), "A patient counts in each of their practices.")
+
+
+def _follow_up_table(corpus: PublishedCorpus) -> Table:
+    rows = []
+    for name, split in corpus.follow_up.items():
+        cells = [_with_share(count, split.shares.get(cell)) for cell, count in split.patients.items()]
+        rows.append((display_title(name), *cells, estimate_text(split.span_years)))
+    cells = next((list(split.patients) for split in corpus.follow_up.values()), [])
+    heads = ("Split", *map(display_title, cells), "Mean years")
+    note = "From a patient's first encounter to the last; unknown: some note has no date."
+    return Table("Longitudinal coverage", heads, tuple(rows), note)
+
+
+def _with_share(count: CountRange, share: PublishedEstimate | None) -> str:
+    if share is None or share.low is None:
+        return count_text(count)
+    return f"{count_text(count)} ({range_text(share, share=True)})"
 
 
 def _people_table(
@@ -56,7 +85,10 @@ def _people_table(
     rows = []
     for name, population in populations.items():
         mean = (estimate_text(population.age),) if with_mean else ()
-        cells = [count_text(counts[name][group]) if group in counts[name] else "0" for group in groups]
+        shares = population.shares.get(field, {})
+        cells = [
+            _with_share(counts[name][group], shares.get(group)) if group in counts[name] else "0" for group in groups
+        ]
         rows.append((name, *mean, *cells))
     heads = ("Population", *(("Mean age",) if with_mean else ()), *map(group_title, groups))
     return Table(caption, heads, tuple(rows))

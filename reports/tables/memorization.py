@@ -102,7 +102,7 @@ def regions_table(results: PublishedResults) -> Table:
     rows = []
     for tier, arm, summary in memorization_summaries(results):
         shares = (summary.stitched_share, summary.templated_share, summary.multi_patient_share)
-        numbers = (summary.source_notes_mean, summary.region_tokens, summary.region_characters)
+        numbers = (summary.region_tokens, summary.region_characters, summary.region_words)
         if any(value is not None for value in (*shares, *numbers)):
             cells = [*map(_share, shares), *map(_two_digits, numbers)]
             rows.append((numbered_tier_title(tier), arm, *cells))
@@ -112,11 +112,11 @@ def regions_table(results: PublishedResults) -> Table:
         "Stitched regions",
         "Templated tokens",
         "Pieces in several patients' notes",
-        "Source notes a generation",
         "Region length, tokens",
         "Characters",
+        "Words",
     )
-    return Table("Memorized regions", heads, tuple(rows), _few_note(rows))
+    return Table("Memorized regions", heads, tuple(rows), few_note(rows))
 
 
 def shared_table(results: PublishedResults) -> Table:
@@ -129,7 +129,7 @@ def shared_table(results: PublishedResults) -> Table:
         for found in [{bin_.k: bin_.share for bin_ in summary.k_distribution}]
     ]
     heads = ("Tier", "Arm", *(f"K {name}" for name in names))
-    return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), _few_note(rows))
+    return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), few_note(rows))
 
 
 def sections_table(results: PublishedResults) -> Table:
@@ -142,7 +142,7 @@ def sections_table(results: PublishedResults) -> Table:
         if any(getattr(section, kind) for kind in SECTION_KINDS)
     ]
     heads = ("Section", *(KIND_TITLES[kind][:1].upper() + KIND_TITLES[kind][1:] for kind in SECTION_KINDS))
-    return Table("Repeated text by note section and kind", heads, tuple(rows), _few_note(rows))
+    return Table("Repeated text by note section and kind", heads, tuple(rows), few_note(rows))
 
 
 def near_verbatim_table(results: PublishedResults) -> Table:
@@ -220,7 +220,7 @@ def guard_table(results: PublishedResults) -> Table:
         "A generated text ends where 20 tokens of it come again, as in the paper. Where a note repeats itself, whoever"
         " recites it is cut off too: this says of how many patients, and how much."
     )
-    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+    return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
 def unguarded_table(results: PublishedResults) -> Table:
@@ -237,7 +237,7 @@ def unguarded_table(results: PublishedResults) -> Table:
         " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
     )
     caption = "Memorization where a note's own repeats are not cut"
-    return Table(caption, heads, tuple(rows), f"{about} {_few_note(rows)}".strip())
+    return Table(caption, heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
 def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
@@ -314,7 +314,8 @@ def _two_digits(number: float | None) -> str:
     return f"{number:,.0f}" if number >= 10 else number_text(number)
 
 
-def _few_note(rows: Sequence[Sequence[str]]) -> str:
+def few_note(rows: Sequence[Sequence[str]]) -> str:
+    """Return what “few patients” stands for, where a row says so."""
     if not any(FEW_PATIENTS in row for row in rows):
         return ""
     return f"“{FEW_PATIENTS.capitalize()}”: 1 to 10 patients stand behind the figure, or behind what it leaves out."

@@ -108,6 +108,29 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("Inconclusive", "not enough data to tell; never read as safe."),
 )
+#: The paper's Appendix J: the ten sections that hold most of what its model repeats.
+SECTIONS: Final[tuple[tuple[str, str], ...]] = (
+    ("Chief complaint (section of a note)", "why the patient came, in a few words, often the patient's own."),
+    (
+        "History of present illness",
+        "the story of the complaint: who came and why, since when, where, how strong, and what makes it better or"
+        " worse.",
+    ),
+    (
+        "Review of systems",
+        "a list of symptoms asked about, organ by organ; mostly normal, from a template.",
+    ),
+    ("Past medical history", "illnesses that the patient has or had."),
+    ("Surgical history", "operations that the patient had."),
+    ("Family history", "illnesses of relatives by blood."),
+    (
+        "PMH / FH / SH",
+        "one heading over past medical, family and social history together; all under it counts as template text.",
+    ),
+    ("Current medical providers", "who else treats the patient, such as specialists."),
+    ("Vaccinations", "which vaccines the patient had, and when."),
+    ("Physical exam", "what the clinician found on examination, organ by organ."),
+)
 _LABELS: Final = {
     "table": "Diagnosis labels come from a table of the site.",
     "lexicon": "Diagnosis labels come from annotating the notes with a lexicon, not from a table.",

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     names = {path.name for path in audited.iterdir()}
     verdict = {"gate.json", "junit.xml", "gate.sarif"}
-    assert names == {"report.html", "results.json", "run.json", "manifest.json", "evidence"} | verdict
+    assert names == {"report.html", "results.json", "run.json", "manifest.json", "paper", "evidence"} | verdict
     for name in TABLES:
         assert pl.read_parquet(audited / "evidence" / f"{name}.parquet").columns == list(SCHEMAS[name])
     for path, shipped in (

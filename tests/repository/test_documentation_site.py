@@ -146,12 +146,21 @@ def test_pictures_are_small_and_used_and_described() -> None:
     pages = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
     shown = {Path(path).name: words for words, path in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", pages)}
     pictures = list((ROOT / "docs").rglob("*.png"))
-    assert {path.name for path in pictures} == set(shown)
+    drawings = list((ROOT / "docs").rglob("*.svg"))
+    assert {path.name for path in (*pictures, *drawings)} == set(shown)
     assert all(len(words) > 30 for words in shown.values())
     for path in pictures:
         head = path.read_bytes()
         assert len(head) <= MAX_PICTURE_BYTES
         assert struct.unpack(">I", head[16:20])[0] <= 1600
+    for path in drawings:
+        text = path.read_text(encoding="utf-8")
+        assert "<title" in text
+        assert "<desc" in text
+        assert "prefers-color-scheme: dark" in text
+        # Nothing but its own namespace is named, and nothing runs.
+        assert re.findall(r"https?://[^\"'<\s]+", text) == ["http://www.w3.org/2000/svg"]
+        assert "<script" not in text
 
 
 def test_pins_of_the_site_are_those_of_the_other_locks() -> None:

@@ -1,6 +1,7 @@
 """`clinaudit report`: the identity that it sets, what it renders on request, and that all of it agrees."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
 
 
 @pytest.fixture
@@ -69,3 +72,19 @@ def test_the_exact_report_is_asked_for_where_there_is_evidence(finished: RunDire
     assert report(finished, "--model-name", "Scribe 3") == 0
     assert not finished.evidence.exists()
     assert run_command(["verify", str(finished.root)]) == 0
+
+
+def test_the_paper_s_tables_are_written_again_also_where_a_run_never_had_them(finished: RunDirectory) -> None:
+    before = {path: path.read_bytes() for path in finished.root.rglob("paper/*.csv")}
+    assert len(before) == 2 * len(FILE_NAMES)
+    for folder in (finished.root / FOLDER, finished.evidence / FOLDER):
+        shutil.rmtree(folder)
+    write_manifest(finished)
+    assert report(finished) == 0
+    assert {path: path.read_bytes() for path in finished.root.rglob("paper/*.csv")} == before
+    (finished.root / FILE_NAMES[0]).write_text("arm\nedited\n")
+    assert run_command(["verify", str(finished.root)]) == 7
+    assert report(finished) == 0
+    assert run_command(["verify", str(finished.root)]) == 0
+    assert {path.stat().st_mode & 0o777 for path in before} == {0o600}
+    assert (finished.root / FOLDER).stat().st_mode & 0o777 == 0o700

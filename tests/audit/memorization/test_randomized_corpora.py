@@ -176,7 +176,7 @@ def compare_generation(
     people = [notes for notes, train in zip(corpus.patients, corpus.train, strict=True) if train]
     if not corpus.train[written.patient]:
         people.append(corpus.patients[written.patient])
-    sources = set()
+    sources, holding = set(), set()
     assert [(piece.region_id, tuple(piece.piece.span_tokens)) for piece in attributed.pieces] == pieces
     for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True):
         text = twin.text(ids, *piece.piece.span_tokens)
@@ -186,7 +186,9 @@ def compare_generation(
         assert piece.piece.note_start_chars == twin.clean[holders[-1]].index(text)
         assert piece.note_id == f"p{written.patient}-{holders[-1]}"
         assert count == patients_holding(text, people)
+        assert piece.piece.holders == tuple(holders)
         sources.add(holders[-1])
+        holding.update(holders)
         census["pieces of K = 1"] += count == 1
         census["pieces of K > 1"] += count > 1
         census["pieces in several notes"] += len(holders) > 1
@@ -196,6 +198,8 @@ def compare_generation(
     metrics = measure_generation(analyzed).metrics
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
+    assert metrics.source_notes_any == len(holding)
+    assert bool(sources) <= (metrics.source_notes_min or 0) <= len(holding)
     census["empty generations"] += not ids
     census["generations with nothing memorized"] += bool(ids) and not any(memorized)
     census["generations of several source notes"] += len(sources) > 1

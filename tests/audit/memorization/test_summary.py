@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.memorization.text_lengths import TextLength, measure_length
 from clinaudit.audit.memorization.verbatim import TokenFlags
 
 
@@ -23,7 +24,7 @@ def figures(
     own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
     counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
     metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
-    lengths = tuple((len(flags) // regions, 4 * len(flags) // regions) for _ in range(regions))
+    lengths = tuple(TextLength(len(flags) // regions, 4 * len(flags) // regions, 7) for _ in range(regions))
     return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
 
 
@@ -66,7 +67,7 @@ def test_hand_computed_figures() -> None:
     assert [(item.k, item.pieces) for item in summary.k_distribution[:2]] == [("1", 4), ("2-10", 1)]
     assert [(item.notes, item.pieces) for item in summary.copy_forward[:3]] == [("1", 2), ("2", 0), ("3", 1)]
     # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
-    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0]
+    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0, 0]
     assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
     assert summary.attributable_patients == 2
     plan, systems = summary.sections
@@ -121,3 +122,39 @@ def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
     assert summary.by_patient["attributable_fraction_unmasked"].mean.value == pytest.approx(0.35)
     # The paper's Figure 4 is by K as it stands.
     assert summary.sections[0].revealing_single == 39
+
+
+def test_lengths_are_in_tokens_characters_and_words_and_by_k() -> None:
+    row = replace(
+        figures(
+            "a", tokens=100, flags=[REVEALING] * 40, pieces=[(1, 1, True), (9000, 1, True), (8000, 2, True)], regions=1
+        ),
+        piece_lengths=(TextLength(10, 50, 9), TextLength(30, 160, 20), TextLength(40, 200, 31)),
+    )
+    summary = summarize_memorization([row], match_tokens=30, seed=0)
+    assert summary.region_length["words"].mean == 7
+    assert summary.piece_length["single"]["tokens"].mean == 10
+    assert summary.piece_length["shared"]["characters"].mean == 180
+    assert summary.piece_length["shared"]["words"].max == 31
+    assert [(row.k, row.pieces) for row in summary.k_distribution] == [
+        ("1", 1),
+        ("2-10", 0),
+        ("11-100", 0),
+        ("101-1000", 0),
+        ("1001-8000", 1),
+        (">8000", 1),
+    ]
+    assert measure_length(" no  chest\npain,\u00a0today", 6) == TextLength(6, 22, 4)
+
+
+def test_source_notes_are_means_over_generations_that_repeat_anything() -> None:
+    rows = [figures("a", tokens=50, flags=[REVEALING] * 40, regions=1), figures("b", tokens=50)]
+    rows[0] = replace(rows[0], metrics=replace(rows[0].metrics, source_notes_any=5, source_notes_min=2))
+    summary = summarize_memorization(rows, match_tokens=30, seed=0)
+    assert summary.source_notes_any is not None
+    assert summary.source_notes_min is not None
+    assert (summary.source_notes_any.value, summary.source_notes_min.value) == (5, 2)
+    # Rows of an earlier version do not have it: not measured, rather than nothing.
+    assert (
+        summarize_memorization([figures("a", tokens=50, regions=1)], match_tokens=30, seed=0).source_notes_any is None
+    )

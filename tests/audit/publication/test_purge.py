@@ -14,9 +14,10 @@ from support.runs.finished_run import SECRET, make_finished_run, remember_pages
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.publication.purge import prepare_purge
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
+from clinaudit.audit.run.manifest import refuse_purged, remove_manifest, write_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.errors import UsageError
+from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +40,32 @@ def names(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*")}
 
 
-AGGREGATES = {"report.html", "results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "manifest.json"}
+AGGREGATES = {
+    "report.html",
+    "results.json",
+    "run.json",
+    "gate.json",
+    "junit.xml",
+    "gate.sarif",
+    "manifest.json",
+    *FILE_NAMES,
+}
+#: The same with the folders that hold some of them.
+LEFT = AGGREGATES | {FOLDER}
+#: Two tables, the exact results and report, the state, one cached file, and the exact tables of the paper.
+REMOVED = 6 + len(FILE_NAMES)
 
 
 def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:
     before = {name: (finished.root / name).read_bytes() for name in AGGREGATES - {"manifest.json"}}
-    # Two tables, the unsuppressed results, the state and one cached file; the lock is no evidence.
+    # The lock is no evidence.
     sizes = [p.lstat().st_size for p in finished.evidence.rglob("*") if p.is_file() and p != finished.lock]
-    assert len(sizes) == 6
+    assert len(sizes) == REMOVED
     assert purge(finished) == 0
-    assert names(finished.root) == AGGREGATES
+    assert names(finished.root) == LEFT
     assert {name: (finished.root / name).read_bytes() for name in before} == before
     out = capsys.readouterr().out
-    assert out.startswith(f"purged: 6 files ({sum(sizes) / 1000:.1f} kB) removed")
+    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1000:.1f} kB) removed")
     assert "may keep the blocks" in out
     assert SECRET not in out
 
@@ -85,6 +99,10 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
     for killed_at in range(40):
         target = RunDirectory(tmp_path / str(killed_at))
         shutil.copytree(made, target.root)
+        for name in FILE_NAMES[1:]:
+            # One is enough: each file would be a kill of its own.
+            (target.evidence / name).unlink()
+        write_manifest(target)
         calls = 0
 
         def count(name: str, *arguments: object, killed_at: int = killed_at) -> None:
@@ -116,9 +134,9 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
                 assert status == 4 if begun else status != 4, command
                 assert not begun or "run `clinaudit purge` again" in capsys.readouterr().err
         assert purge(target) == 0
-        assert names(target.root) == AGGREGATES
+        assert names(target.root) == LEFT
         assert run(["verify", str(target.root)]) == 0
-    assert killed_at == 1 + 7 + 4, "the manifest; six files and the lock; four folders"
+    assert killed_at == 1 + 8 + 5, "the manifest; seven files and the lock; five folders"
 
 
 def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:
@@ -172,7 +190,7 @@ def test_at_a_terminal_it_asks(finished, answer, status, stays) -> None:
     os.close(leader)
     os.close(follower)
     assert process.returncode == status
-    assert "Remove 6 files" in errors
+    assert f"Remove {REMOVED} files" in errors
     assert finished.evidence.exists() is stays
     assert run(["verify", str(finished.root)]) == 0
 
@@ -208,7 +226,7 @@ def test_damaged_evidence_is_removed_all_the_same(finished) -> None:
     (finished.evidence / "priors.parquet").write_text("damaged")
     (finished.evidence / "more.txt").write_text(SECRET)
     assert purge(finished) == 0
-    assert names(finished.root) == AGGREGATES
+    assert names(finished.root) == LEFT
 
 
 def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
@@ -218,7 +236,7 @@ def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
     (finished.work / "file").symlink_to(tmp_path / "elsewhere" / "file")
     assert purge(finished) == 0
     assert (tmp_path / "elsewhere" / "file").read_text() == "kept"
-    assert names(finished.root) == AGGREGATES
+    assert names(finished.root) == LEFT
 
 
 @pytest.mark.parametrize("folder", ["evidence", "evidence/work"])

@@ -16,6 +16,7 @@ from support.results.world_results import decide, measure
 from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.suppression.coarse import coarsen
@@ -55,6 +56,10 @@ def walk(published: Any, exact: Any, path: str = "") -> Iterator[Beside]:
             by_name = {(row.partition, row.group): row for row in exact}
             published = [row for row in published if row.group != OTHERS]
             exact = [by_name[row.partition, row.group] for row in published]
+        if published and isinstance(published[0], SectionComposition):
+            # In the order of the shares that are shown, or of the exact ones.
+            by_section = {row.section: row for row in exact}
+            exact = [by_section[row.section] for row in published]
         for place, (item, other) in enumerate(zip(published, exact, strict=True)):
             yield from walk(item, other, f"{path}[{place}]")
 

@@ -23,6 +23,7 @@ from support.results.random_worlds import (
     VERDICTS,
     World,
 )
+from support.results.world_follow_up import draw_follow_up
 from support.results.world_guard import draw_guard
 from support.results.world_identifiability import draw_identifiability
 from support.results.world_others import draw_others
@@ -61,6 +62,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     draw_guard(world, rng)
     draw_identifiability(world, rng)
     draw_others(world, rng)
+    draw_follow_up(world, rng)
     return world
 
 

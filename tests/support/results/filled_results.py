@@ -4,7 +4,7 @@ from typing import get_args
 
 from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
 from support.results.planted_memorization import fraction_of, mean_of, memorization_of
-from support.results.planted_people import overlap_of, population, subgroups_of
+from support.results.planted_people import followed, overlap_of, population, subgroups_of
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
@@ -60,6 +60,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             labels="lexicon",
             splits={split: population(150) for split in (("train", "nontrain") if nontrain else ("train",))},
             cohorts={diagnosis: population(4 * cell) for diagnosis in DIAGNOSES},
+            follow_up={split: followed(150) for split in (("train", "nontrain") if nontrain else ("train",))},
             warnings=["labels by the lexicon are scored by the lexicon judge: both share their errors"],
         ),
         memorization=memorization,

@@ -21,7 +21,7 @@ from clinaudit.reports.exact.memorization import (
     SectionComposition,
     TextBasis,
 )
-from clinaudit.reports.schema.memorization import SECTION_KINDS
+from clinaudit.reports.schema.memorization import PIECE_KINDS, SECTION_KINDS
 
 
 def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:
@@ -84,12 +84,22 @@ def memorization_of(
         memorized_fraction_bounds=mean_of(memorized, half=0.06),
         hit_rate=wilson(hits, n),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
+        source_notes_any=Estimate(value=4.25, low=4.0, high=4.5, n=hits),
+        source_notes_min=Estimate(value=2.14, low=2.0, high=2.3, n=hits),
         stitched_share=Estimate(value=0.287, low=0.25, high=0.32, n=500),
         templated_share=mean_of(0.36),
         multi_patient_share=Estimate(value=0.45, low=0.41, high=0.49, n=700),
         region_length={
             "tokens": LengthSummary(mean=61.5, median=48.0, p90=120.0, max=412),
             "characters": LengthSummary(mean=311.5, median=248.0, p90=620.0, max=2412),
+            "words": LengthSummary(mean=50.8, median=40.0, p90=98.0, max=391),
+        },
+        piece_length={
+            kind: {
+                unit: LengthSummary(mean=mean, median=mean - 5, p90=2 * mean, max=412)
+                for unit, mean in (("tokens", 58.5), ("characters", 301.5), ("words", 47.5))
+            }
+            for kind in PIECE_KINDS
         },
         k_distribution=[
             KBin(k="1", pieces=385, patients=100),

@@ -4,7 +4,7 @@ from support.results.planted_disclosure import wilson
 from support.results.planted_memorization import mean_of
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.corpus import Moments, PopulationSummary
+from clinaudit.reports.exact.corpus import FollowUp, Moments, PopulationSummary, Quantiles
 from clinaudit.reports.exact.groups import GroupDisclosure, GroupMemorization, OverlapBin, Subgroups
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.groups import Partition
@@ -80,6 +80,15 @@ def overlap_of(cell: int) -> list[OverlapBin]:
     ]
 
 
+def followed(patients: int) -> FollowUp:
+    """Return who of so many was followed for how long."""
+    return FollowUp(
+        patients={"one encounter": 14, "under 3 years": 50, "3 years or more": patients - 64, "unknown": 0},
+        span_years=Quantiles(mean=3.6, p25=2.2, median=3.8, p75=4.7, p95=5.5),
+        notes_per_year=Quantiles(mean=4.1, p25=2.5, median=3.7, p75=5.3, p95=8.1),
+    )
+
+
 def population(patients: int) -> PopulationSummary:
     return PopulationSummary(
         notes=patients * 4,
@@ -88,6 +97,8 @@ def population(patients: int) -> PopulationSummary:
         practices=6,
         notes_per_patient=Moments(mean=4.0, sd=1.5, min=1, max=9),
         tokens_per_patient=Moments(mean=4000.0, sd=800.0, min=900, max=9000),
+        notes_per_practice=Moments(mean=patients * 4 / 6, sd=20.5, min=30, max=190),
+        patients_per_practice=Moments(mean=(patients + 12) / 6, sd=8.5, min=9, max=60),
         age=Moments(mean=51.2, sd=16.1, min=18, max=89),
         age_bands={
             "<18": 0,

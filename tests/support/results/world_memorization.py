@@ -24,6 +24,7 @@ from support.results.random_worlds import (
 
 from clinaudit.audit.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.memorization.text_lengths import TextLength
 from clinaudit.audit.memorization.verbatim import TokenFlags
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import Arm
@@ -46,6 +47,10 @@ def fill(total: int, lows: Sequence[int], highs: Sequence[int]) -> list[int]:
     if left:
         raise ValueError("the ends do not allow this total")
     return numbers
+
+
+#: How long a piece is, with K = 1 and above.
+_PIECE, _SHARED_PIECE = TextLength(41, 170, 30), TextLength(33, 140, 24)
 
 
 def spread_evenly(total: int, among: int) -> list[int]:
@@ -89,6 +94,9 @@ def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
             stitched_regions=stitched[rank],
             source_notes=sources[rank] if rank < hit else 0,
             attributable_tokens_unmasked=fractions["unmasked"][rank],
+            # Each patient's pieces stand in as many notes as they come from.
+            source_notes_any=sources[rank] if rank < hit else 0,
+            source_notes_min=sources[rank] if rank < hit else 0,
         )
         for rank, name in enumerate(name_patients(tier, arm, patients))
     ]
@@ -117,8 +125,11 @@ def list_generations(world: World, tier: str, arm: Arm) -> list[MeasuredGenerati
             cohorts=world.diagnoses[:1],
             flags=tuple(flags[rank]),
             pieces=tuple(pieces[rank]),
-            region_lengths=tuple((tokens, 5 * tokens) for tokens in itertools.islice(lengths, row.regions)),
+            region_lengths=tuple(
+                TextLength(tokens, 5 * tokens, tokens // 2) for tokens in itertools.islice(lengths, row.regions)
+            ),
             dropped_tokens=3 * min(1, row.regions),
+            piece_lengths=tuple(_PIECE if k == 1 else _SHARED_PIECE for k, _, _ in pieces[rank]),
         )
         for rank, row in enumerate(metrics)
     ]

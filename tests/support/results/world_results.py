@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS, VERDICTS, World
+from support.results.world_follow_up import measure_follow_up
 from support.results.world_guard import measure_guard
 from support.results.world_identifiability import measure_identifiability
 from support.results.world_memorization import measure_memorization
@@ -100,6 +101,7 @@ def _measure(world: World) -> Results:
             splits={arm: measure_population(world, arm) for arm in ARMS},
             cohorts={diagnosis: measure_population(world, diagnosis) for diagnosis in world.diagnoses},
             identifiability={arm: measure_identifiability(world, arm) for arm in ARMS},
+            follow_up={arm: measure_follow_up(world, arm) for arm in ARMS},
             warnings=["Some notes have no date."],
         ),
         memorization={

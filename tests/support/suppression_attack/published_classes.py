@@ -30,6 +30,7 @@ from support.results.random_worlds import (
     add,
     minus,
 )
+from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
 from support.results.world_identifiability import STYLE, partitions_of
 from support.results.world_others import others_cells
@@ -40,12 +41,14 @@ from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.classes import OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
+    CoarseFollowUp,
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
     CoarseMemorization,
 )
 
+_YEAR_DAYS = 365.25
 #: Patients behind a figure of text must be more than this, or nobody.
 _FEW = 10
 #: By field of `CoarseMemorization.fractions`.
@@ -121,13 +124,13 @@ class Reader:
         """Take as known whether anybody is in a pooled cell: it decides what is pooled."""
         return Law(sum_, 1) if self._world.value(sum_) else Law(sum_, 0, 0)
 
-    def _mean(self, total: Sum, patients: Sum, scale: int, mean: MeanClass) -> Iterator[Law]:
+    def _mean(self, total: Sum, patients: Sum, scale: float, mean: MeanClass) -> Iterator[Law]:
         """Read a mean over patients: the total is `scale` times it and them."""
         number = self._world.value(patients)
         value = self._world.value(total) / number / scale if number else 0.0
         yield from self._ratio(total, patients, scale, mean.low, mean.high, value)
 
-    def _ratio(self, part: Sum, whole: Sum, scale: int, low: float, high: float, value: float) -> Iterator[Law]:
+    def _ratio(self, part: Sum, whole: Sum, scale: float, low: float, high: float, value: float) -> Iterator[Law]:
         low, high = _inside(low, high, value)
         yield Law(minus(part, _times(whole, low * scale)), -_slack(low))
         yield Law(minus(_times(whole, high * scale), part), -_slack(high))
@@ -339,11 +342,22 @@ class Reader:
                 for kind, groups in partitions_of(world, name).items():
                     yield from self._partition(groups, given[kind])
                 patients, of_one = world.all_patients(name), shown.text
+                yield from self._follow_up(name, corpus.follow_up[name])  # type: ignore[index]
+                if shown.practice_patients is not None:
+                    # Each is in one practice, the only one.
+                    yield self._class(patients, shown.practice_patients)
+                yield from self._text(of_one["tokens_per_note"], add(f"tokens/{name}"), add(f"notes/{name}"), patients)
                 for kind in ("notes", "tokens"):
                     total = add(f"{kind}/{name}")
                     yield from self._text(of_one[f"{kind}_per_patient"], total, patients, patients)
                     if of_one[kind] is not None:
                         yield from self._total(total, of_one[kind] or 0.0)
+
+    def _follow_up(self, arm: str, coarse: CoarseFollowUp) -> Iterator[Law]:
+        yield from self._partition(cells_of(arm), coarse.patients)
+        days, patients = days_of(arm)
+        if coarse.span_years is not None:
+            yield from self._mean(days, patients, _YEAR_DAYS, coarse.span_years)
 
     def _total(self, total: Sum, shown: float) -> Iterator[Law]:
         digit = 10.0 ** (math.floor(math.log10(shown) + 1e-12) - 1) if shown else 1.0

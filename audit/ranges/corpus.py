@@ -1,0 +1,81 @@
+"""Published populations of the corpus, and how long they were followed, from their classes (docs/results.md, "corpus").
+
+Takes classes alone.
+"""
+
+import math
+from collections.abc import Mapping
+
+from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range
+from clinaudit.reports.schema.corpus import PublishedFollowUp, PublishedPopulation
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.suppression.classes import MeanClass
+from clinaudit.reports.suppression.coarse_table import CoarseFollowUp, CoarsePopulation
+
+_NOT_MEASURED = PublishedEstimate(reason="not measured")
+
+
+def publish_population(coarse: CoarsePopulation, *, is_exact: bool) -> PublishedPopulation:
+    """Return a split, or a cohort."""
+    partitions = {"age_bands": coarse.age_bands, "sex": coarse.sex, "race": coarse.race}
+    patients = common_total(list(cells.values()) for cells in partitions.values())
+    practices, visited = coarse.practices, coarse.practice_patients
+    return PublishedPopulation(
+        patients=patients,
+        **coarse.text,
+        practices=practices,
+        notes_per_practice=None if practices is None else _notes_per_practice(coarse, patients, is_exact=is_exact),
+        patients_per_practice=None if practices is None or visited is None else _quotient(visited, practices),
+        age=_mean(coarse.age),
+        age_bands=dict(coarse.age_bands),
+        sex=dict(coarse.sex),
+        race=dict(coarse.race),
+        shares={name: publish_shares(cells, patients) for name, cells in partitions.items()},
+    )
+
+
+def publish_follow_up(coarse: CoarseFollowUp) -> PublishedFollowUp:
+    """Return the longitudinal coverage of a split."""
+    return PublishedFollowUp(
+        patients=dict(coarse.patients),
+        shares=publish_shares(coarse.patients, None),
+        span_years=_mean(coarse.span_years),
+    )
+
+
+def _mean(mean: MeanClass | None) -> PublishedEstimate:
+    """Return a mean in whole years, or its range."""
+    if mean is None:
+        return _NOT_MEASURED
+    estimate = ranged(mean.low, mean.high)
+    return estimate if mean.whole is None else estimate.model_copy(update={"value": mean.whole})
+
+
+def publish_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> dict[str, PublishedEstimate]:
+    """Return the share of each cell of a partition; without intervals, since it is the whole corpus or cohort."""
+    others = {name: add(count for other, count in cells.items() if other != name) for name in cells}
+    shares = {name: share_range(count, others[name], total=total) for name, count in cells.items()}
+    return {
+        name: share.model_copy(update={"confidence_low": None, "confidence_high": None})
+        for name, share in shares.items()
+    }
+
+
+def _notes_per_practice(coarse: CoarsePopulation, patients: CountRange, *, is_exact: bool) -> PublishedEstimate:
+    """Return notes a practice: notes a patient, to two digits, times patients, over practices."""
+    per_patient = coarse.text["notes_per_patient"]
+    if per_patient is None or coarse.practices is None:
+        return PublishedEstimate(reason="few patients")
+    if not coarse.is_placed:
+        return PublishedEstimate(reason="some notes name no practice")
+    half = 0.0 if is_exact else 0.5 * 10.0 ** (math.floor(math.log10(per_patient) + 1e-12) - 1)
+    ends = _quotient(patients, coarse.practices)
+    if ends.low is None or ends.high is None:
+        return ends
+    return ranged((per_patient - half) * ends.low, (per_patient + half) * ends.high)
+
+
+def _quotient(part: CountRange, whole: CountRange) -> PublishedEstimate:
+    if not whole.low:
+        return PublishedEstimate(reason="there was nothing to count")
+    return ranged(part.low / whole.high, part.high / whole.low)

@@ -1,0 +1,193 @@
+"""The paper's tables as CSV: the same functions on published and on exact content, and marks where they belong."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from support.results.filled_results import all_null, empty, filled
+
+from clinaudit.audit.publication.exact_content import exact_parts, exact_results
+from clinaudit.audit.ranges.results import publish
+from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
+from clinaudit.reports.exports.paper.csv_table import CsvTable, beyond, count_cells, csv_text, estimate_cells
+from clinaudit.reports.exports.paper.disclosure import BOLD, MENTION_RATE, PREVALENCE
+from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import PublishedResults, to_json
+from clinaudit.reports.suppression.coarse import coarsen
+
+Rows = list[dict[str, str]]
+#: Both arms; made once, since drawing every range takes a while.
+FILLED = filled()
+
+
+@cache
+def _shown(text: str) -> PublishedResults:
+    return publish(coarsen(exact_from_json(text)))
+
+
+def shown(results: Results) -> PublishedResults:
+    return _shown(exact_to_json(results))
+
+
+def tables_of(content: ReportContent) -> dict[str, Rows]:
+    return {
+        name.removeprefix("paper/").removesuffix(".csv"): list(csv.DictReader(io.StringIO(text)))
+        for name, text in paper_files(content).items()
+    }
+
+
+def published_tables(results: Results) -> dict[str, Rows]:
+    return tables_of(ReportContent(shown(results), {}))
+
+
+@cache
+def _exact_tables(text: str) -> dict[str, Rows]:
+    results = exact_from_json(text)
+    return tables_of(ReportContent(exact_results(results), {}, exact_parts(results)))
+
+
+def exact_tables(results: Results) -> dict[str, Rows]:
+    return _exact_tables(exact_to_json(results))
+
+
+def numbers_of(node: Any) -> Iterator[float]:
+    if isinstance(node, dict):
+        for item in node.values():
+            yield from numbers_of(item)
+    elif isinstance(node, list):
+        for item in node:
+            yield from numbers_of(item)
+    elif isinstance(node, int | float) and not isinstance(node, bool):
+        yield float(node)
+
+
+def as_number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("results", [FILLED, filled(cell=30), filled(nontrain=False)])
+def test_no_published_file_holds_a_number_that_the_results_do_not_hold(results: Results) -> None:
+    known = set(numbers_of(json.loads(to_json(shown(results)))))
+    # Table headings such as K = 1.
+    labels = {"k", "notes", "band", "group"}
+    found = [
+        (name, column, number)
+        for name, rows in published_tables(results).items()
+        for row in rows
+        for column, cell in row.items()
+        if column not in labels or name == "table5_corpus"
+        for number in [as_number(cell)]
+        if number is not None
+    ]
+    assert len(found) > 1000
+    assert [item for item in found if item[2] not in known] == []
+
+
+def test_every_file_has_its_name_and_a_table_without_a_row_has_none() -> None:
+    assert tuple(paper_files(ReportContent(shown(FILLED), {}))) == FILE_NAMES
+    assert paper_files(ReportContent(shown(empty()), {})) == {}
+    assert "paper/table8_training.csv" not in paper_files(ReportContent(shown(all_null()), {}))
+
+
+def test_table_1_has_its_two_rates_and_six_tiers_for_both_arms() -> None:
+    rows = published_tables(FILLED)["table1_disclosure"]
+    of_hiv = [(row["arm"], row["row"]) for row in rows if row["diagnosis"] == "hiv"]
+    tiers = ["public", "public_name", "public_name_meds", "encounter", "encounter_cc", "encounter_cc_hpi"]
+    assert of_hiv == [
+        ("train", PREVALENCE),
+        ("train", MENTION_RATE),
+        *(("train", tier) for tier in tiers),
+        ("nontrain", MENTION_RATE),
+        *(("nontrain", tier) for tier in tiers),
+    ]
+
+
+def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
+    results = FILLED
+    rows = exact_tables(results)["table1_disclosure"]
+    (rate,) = [float(r["rate"]) for r in rows if (r["arm"], r["row"], r["diagnosis"]) == ("train", MENTION_RATE, "hiv")]
+    by_tier = [pair.train.mention_rate.value or 0 for pair in results.disclosure.by_diagnosis["hiv"].values()]
+    assert rate == pytest.approx(sum(by_tier) / 6, abs=1e-6)
+    shown_rate = shown(results).cohorts["hiv"].mention_rate["train"]
+    assert shown_rate.low is not None
+    assert shown_rate.high is not None
+    assert shown_rate.low <= rate <= shown_rate.high
+    assert shown_rate.confidence_low is None
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "is_marked"),
+    [(0.65, None, True), (0.6499, None, False), (0.7, 0.7, True), (None, None, False), (0.2, 0.9, False)],
+)
+def test_a_mark_needs_the_whole_range(low: float | None, value: float | None, is_marked: bool) -> None:
+    assert beyond(PublishedEstimate(value=value, low=low, high=0.95), BOLD["auroc"]) is is_marked
+
+
+def test_published_marks_are_a_part_of_the_exact_ones() -> None:
+    results = FILLED
+    marks = [
+        {
+            (row["arm"], row["row"], row["diagnosis"], metric)
+            for row in tables(results)["table1_disclosure"]
+            for metric in BOLD
+            if row[f"{metric}_bold"]
+        }
+        for tables in (published_tables, exact_tables)
+    ]
+    assert marks[0]
+    assert marks[0] < marks[1]
+
+
+def test_the_paper_s_counting_and_exact_numbers_stand_in_the_evidence_alone() -> None:
+    results = FILLED
+    exact, published = (tables(results)["figure2_figure8_memorization"] for tables in (exact_tables, published_tables))
+    assert exact[0]["paper_rows"] == "1200"
+    assert "paper_rows" not in published[0]
+    assert (exact[0]["patients_low"], exact[0]["patients_high"]) == ("150", "150")
+    assert (published[0]["patients_low"], published[0]["patients_high"]) == ("142", "150")
+
+
+def test_shares_of_table_6_are_of_all_patients_of_the_row() -> None:
+    results = FILLED
+    rows = {
+        (row["population"], row["group"]): row
+        for row in exact_tables(results)["table6_race_sex"]
+        if row["partition"] == "race"
+    }
+    # 14 of 150.
+    assert float(rows["train", "black"]["share"]) == pytest.approx(14 / 150, abs=1e-6)
+    ranges = {
+        (row["population"], row["group"]): (float(row["share_low"]), float(row["share_high"]))
+        for row in published_tables(results)["table6_race_sex"]
+        if row["partition"] == "race"
+    }
+    # 11 to 20 of 142 to 150: two cells of at least 131 and 11.
+    low, high = ranges["train", "black"]
+    assert low == pytest.approx(11 / 150, abs=1e-4)
+    assert high == pytest.approx(20 / 142, abs=1e-4)
+
+
+def test_cells_are_written_plainly_and_never_as_a_formula() -> None:
+    table = CsvTable(
+        "any",
+        [
+            {"name": "=1+1", "share": 0.1234567, "count": 3.0},
+            {"name": "plan\u202e", "share": None, "count": -0.0, **count_cells("n", CountRange(low=1, high=10))},
+            {"name": "-", **estimate_cells("x", None)},
+        ],
+    )
+    assert csv_text(table).splitlines() == [
+        "name,share,count,n_low,n_high,x,x_low,x_high",
+        "'=1+1,0.123457,3,,,,,",
+        "plan\ufffd,,0,1,10,,,",
+        "'-,,,,,,,",
+    ]

@@ -1,0 +1,73 @@
+"""Tables in the paper's layout: Table 1 with its rates and marks, composition and copy-forward at every tier."""
+
+from support.results.filled_results import empty, filled
+
+from clinaudit.audit.publication.exact_content import exact_results
+from clinaudit.audit.ranges.results import publish
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tables.corpus import corpus_tables
+from clinaudit.reports.tables.memorization import FEW_PATIENTS
+from clinaudit.reports.tables.paper import composition_tables, copy_forward_tables, table1_tables
+
+RESULTS = filled()
+EXACT = exact_results(RESULTS)
+
+
+def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:
+    train, nontrain = table1_tables(EXACT)
+    assert len(train.columns) == 1 + 2 * 6
+    assert [row[0] for row in train.rows[:2]] == ["Training prevalence", "Average mention rate over tiers"]
+    assert [row[0] for row in nontrain.rows[:1]] == ["Average mention rate over tiers"]
+    assert {len(row) for row in train.rows} == {13}
+    # 60 of 150 train candidates have the first diagnosis.
+    assert train.rows[0][1:3] == ("40%", "")
+    assert table1_tables(publish(coarsen(empty()))) == []
+
+
+def test_marks_stand_where_the_exact_figure_is_at_the_threshold_or_above() -> None:
+    train, _ = table1_tables(EXACT)
+    diagnoses = list(EXACT.disclosure.by_diagnosis)
+    checked = 0
+    for row in train.rows[2:]:
+        tier = list(EXACT.memorization)[int(row[0][0]) - 1]
+        for place, cell in enumerate(row[1:]):
+            metric, least = (("auroc", 0.65), ("ppv", 0.8))[place % 2]
+            value = EXACT.disclosure.by_diagnosis[diagnoses[place // 2]][tier].train[metric].value
+            assert value is not None
+            assert cell.endswith("*") == (value >= least)
+            checked += cell.endswith("*")
+    assert 0 < checked < 72
+
+
+def test_every_tier_and_arm_has_its_composition() -> None:
+    tables = composition_tables(EXACT)
+    assert len(tables) == 12
+    assert len({table.caption for table in tables}) == 12
+    summary = RESULTS.memorization["encounter"]["train"]
+    row = next(row for row in summary.sections if row.section == "review_of_systems")
+    templated = row.templated_single + row.templated_shared
+    share = templated / (templated + row.revealing_single + row.revealing_shared)
+    shown = next(table for table in tables if table.caption.endswith("4 Appointment reminder, train"))
+    assert next(cells for cells in shown.rows if cells[0] == "Review of systems")[-1] == f"{100 * share:.0f}%"
+
+
+def test_few_patients_are_explained() -> None:
+    summary = RESULTS.memorization["encounter"]["train"]
+    few = summary.model_copy(update={"copy_forward": [summary.copy_forward[0], summary.copy_forward[1]]})
+    few.copy_forward[1] = few.copy_forward[1].model_copy(update={"patients": 4})
+    results = RESULTS.model_copy(update={"memorization": {"encounter": {"train": few}}, "decision": None})
+    (table,) = copy_forward_tables(_published(results))
+    assert table.rows == (("1", "100%"), ("2", FEW_PATIENTS))
+    assert "1 to 10" in table.note
+
+
+def test_people_have_percentages_beside_counts() -> None:
+    assert EXACT.corpus is not None
+    race = next(table for table in corpus_tables(EXACT.corpus) if table.caption == "Race and ethnicity")
+    column = race.columns.index("Black")
+    assert next(row for row in race.rows if row[0] == "Train")[column] == "14 (9.3%)"
+
+
+def _published(results) -> PublishedResults:  # type: ignore[no-untyped-def]
+    return publish(coarsen(results))
