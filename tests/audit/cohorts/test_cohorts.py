@@ -133,20 +133,11 @@ def test_as_many_as_asked_where_there_are_enough(matcher: Matcher):
 def test_without_refinement_the_matchers_own_pairs_stand(matcher: Matcher):
     people = demo_population(0)
     refined, plain = (
-        build_cohort(
-            people,
-            diagnosis="hiv",
-            request=MatchRequest(100, matcher, refined=is_refined),
-            controls="sensitive",
-            seed=0,
-        )
-        for is_refined in (True, False)
+        build_cohort(people, diagnosis="hiv", request=request, controls="sensitive", seed=0)
+        for request in (MatchRequest(100, matcher), MatchRequest(100, matcher, refined=False))
     )
-    smallest = min(
-        sum(one.arm == arm and one.status.get("hiv") is present for one in people)
-        for arm in ARMS
-        for present in (True, False)
-    )
+    cells = Counter((one.arm, one.status.get("hiv")) for one in people)
+    smallest = min(cells[arm, present] for arm in ARMS for present in (True, False))
     # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
     assert plain.summary.cells["train_positive"] == smallest > refined.summary.cells["train_positive"]
     worst = [max(abs(row.smd or 0) for row in cohort.summary.balance) for cohort in (refined, plain)]

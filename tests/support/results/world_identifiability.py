@@ -3,11 +3,15 @@
 Owns these counts: each is a partition of a split. Knows nothing of what is published.
 """
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 from support.results.random_worlds import ARMS, Law, Sum, World, add, minus
 
 from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS
+from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.suppression.coarse_table import CoarseIdentifiability
 
 STYLE = "___"
 
@@ -20,6 +24,14 @@ def partitions_of(world: World, arm: str) -> dict[str, dict[str, Sum]]:
         "length": ("longer", "rest"),
     }
     return {kind: {cell: {f"identifiable/{arm}/{kind}/{cell}": 1} for cell in cells} for kind, cells in kinds.items()}
+
+
+def shown_partitions(
+    world: World, arm: str, split: CoarseIdentifiability
+) -> Iterator[tuple[Mapping[str, Sum], Mapping[str, CountRange]]]:
+    """Yield the cells of each partition, with what is published of them."""
+    shown = {STYLE: split.tagged[STYLE], **split.uniqueness, "length": split.lengths}
+    return ((cells, shown[kind]) for kind, cells in partitions_of(world, arm).items())
 
 
 def draw_identifiability(world: World, rng: np.random.Generator) -> None:

@@ -1,7 +1,7 @@
 """What a reader of the coarse table learns of a world's counts: classes, means and text as linear inequalities.
 
-Owns where in the coarse table which sum of counts stands. Reads it as a reader would, so that whatever the program
-coarsens finer is known here. Verdicts and standardized differences are no inequalities, and not here.
+Owns where in the coarse table which sum of counts stands, as a reader would read it. Verdicts and standardized
+differences are no inequalities, and not here.
 """
 
 import math
@@ -32,7 +32,7 @@ from support.results.random_worlds import (
 )
 from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
-from support.results.world_identifiability import STYLE, partitions_of
+from support.results.world_identifiability import shown_partitions
 from support.results.world_others import others_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
@@ -63,10 +63,7 @@ _EDGE = 1e-3
 
 
 class Reader:
-    """A reader of the coarse table of one world, who writes down what it says of the counts.
-
-    `of_twins`: what must stay as it is so that all stays as it is, besides: which cells are empty.
-    """
+    """A reader of the coarse table of one world, who writes down what it says of the counts."""
 
     def __init__(self, world: World, coarse: Coarse) -> None:
         self._world = world
@@ -337,14 +334,11 @@ class Reader:
             if shown.age is not None:
                 yield from self._mean(add(f"age/sum/{name}"), known, 1, shown.age)
             if name in ARMS:
-                split = corpus.identifiability[name]  # type: ignore[index]
-                given = {STYLE: split.tagged[STYLE], **split.uniqueness, "length": split.lengths}
-                for kind, groups in partitions_of(world, name).items():
-                    yield from self._partition(groups, given[kind])
+                for partition_ in shown_partitions(world, name, corpus.identifiability[name]):  # type: ignore[index]
+                    yield from self._partition(*partition_)
                 patients, of_one = world.all_patients(name), shown.text
                 yield from self._follow_up(name, corpus.follow_up[name])  # type: ignore[index]
-                if shown.practice_patients is not None:
-                    # Each is in one practice, the only one.
+                if shown.practice_patients is not None:  # each is in one practice, the only one
                     yield self._class(patients, shown.practice_patients)
                 yield from self._text(of_one["tokens_per_note"], add(f"tokens/{name}"), add(f"notes/{name}"), patients)
                 for kind in ("notes", "tokens"):

@@ -265,6 +265,7 @@ def test_threads_are_given_back(model, requests):
 
 
 def test_identity(model):
+    assert default_threads(model) == 1
     engine = make_engine("transformers", model, threads=1)
     identity = engine.identity()
     engine.close()
@@ -319,21 +320,10 @@ def test_resolve_engine(monkeypatch):
         resolve_engine("vllm", served=True)
 
 
-def test_a_small_model_gets_one_thread(model):
-    assert default_threads(model) == 1
-
-
 def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False):
     """What an engine of its own does in the process of `run_vllm`."""
-    return {
-        "batch_size": batch_size,
-        "abandon": abandon,
-        "ignore_stop_ids": ignore_stop_ids,
-        "requests": [
-            (request.key, request.prompt_ids, request.max_new_tokens, request.guarded, sorted(request.stop_token_ids))
-            for request in requests
-        ],
-    }
+    rows = [(one.key, one.prompt_ids, one.max_new_tokens, one.guarded, sorted(one.stop_token_ids)) for one in requests]
+    return {"batch_size": batch_size, "abandon": abandon, "ignore_stop_ids": ignore_stop_ids, "requests": rows}
 
 
 def whatever_the_batch(requests):
