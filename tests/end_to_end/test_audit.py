@@ -297,7 +297,7 @@ def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, t
     program = str(Path(sys.executable).with_name("clinaudit"))
     purged = subprocess.run([program, "purge", str(run), "--yes"], capture_output=True, text=True, check=False)
     assert purged.returncode == 0, purged.stderr
-    assert not [path for path in run.rglob("*") if path.is_dir()]
+    assert [path.name for path in run.rglob("*") if path.is_dir()] == ["paper"]
     shown = [subprocess.run([program, "show", str(place)], capture_output=True, text=True) for place in (audited, run)]
     assert shown[0].stdout.replace(str(audited), str(run)) == shown[1].stdout
     for arguments, statuses in ((["verify"], {0}), (["report"], {0}), (["gate"], {1, 8}), (["verify"], {0})):

@@ -26,7 +26,8 @@ def test_batches_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 def test_a_column_that_an_earlier_version_did_not_write_reads_as_null(tmp_path: Path) -> None:
     columns = evidence_tables.SCHEMAS["generation_metrics"]
-    row = {name: 1 if kind == "int" else "x" for name, kind in columns.items()}
+    values = {"int": 1, "bool": True, "text": "x"}
+    row = {name: values[kind] for name, kind in columns.items()}
     write_table(tmp_path, "generation_metrics", [row])
     path = tmp_path / "generation_metrics.parquet"
     pl.read_parquet(path).drop("source_notes_any", "source_notes_min").write_parquet(path)
