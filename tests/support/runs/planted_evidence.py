@@ -9,6 +9,7 @@ from clinaudit.reports.pages.evidence import (
     EvidencePage,
     GeneratedText,
     LeakedSpan,
+    OthersSpan,
     Reading,
     SourceNote,
     SpanKind,
@@ -56,6 +57,22 @@ def _text(i: int) -> GeneratedText:
         attributable_tokens=90 - i,
         spans=spans,
         readings=readings,
+        # Every fifth holds text of another patient, whose note is the next text's.
+        others=(_of_another(i),) if i % 5 == 3 else (),
+    )
+
+
+def _of_another(i: int) -> OthersSpan:
+    start = len("Note: " + _LEAKED + f"A {_STATED} is on file. ")
+    note = (i + 1) % FIRST
+    return OthersSpan(
+        start=start,
+        end=start + len(_WORDS),
+        note_start=len(_OPENING + _LEAKED),
+        note_end=len(_OPENING + _LEAKED + _WORDS),
+        note_id=f"note-{note:02}",
+        owner=f"pt-{note:02}",
+        revealing_tokens=30,
     )
 
 
