@@ -28,7 +28,7 @@ def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> lis
             for tier in next(iter(splits)).uniqueness
             if all(of.uniqueness[tier][NOT_ASKED] == of.patients for of in splits)
         ]
-        lost = f" Tiers that this leaves without a prompt: {', '.join(removed)}." if removed else ""
+        lost = f" Tiers at which nobody has a prompt: {', '.join(removed)}." if removed else ""
         found.append(
             f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
             f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"

@@ -79,7 +79,7 @@ def _decide_memorization(
     if (asked.arm or "train") not in published.memorization.get(tier, {}):
         return "inconclusive", reasons.TIER_NOT_AUDITED
     if observed.value is None or observed.low is None or observed.high is None:
-        refused = describe_refused(policy, published.memorization[tier]["train"])
+        refused = describe_refused(policy, published.memorization[tier][asked.arm or "train"])
         return "inconclusive", refused or reasons.no_figure(observed.reason)
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum

@@ -96,7 +96,7 @@ def _settle_memorization(
     # The widest ends over all tables: what they show, every table shows.
     low, high = observed.confidence_low, observed.confidence_high
     if low is None or high is None:
-        refused = describe_refused(policy, published.memorization[tier]["train"])
+        refused = describe_refused(policy, published.memorization[tier][asked.arm or "train"])
         return "inconclusive", refused or reasons.no_figure(observed.reason)
     maximum = 1.0 if rule.maximum is None else rule.maximum
     minimum = 0.0 if rule.minimum is None else rule.minimum

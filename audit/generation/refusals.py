@@ -23,7 +23,9 @@ _SPELLINGS: Final = (
 )
 #: "I am sorry, ..., but": alone it is none, since a doctor may say so.
 _SORRY: Final = r"(?:(?:i am |we are )?(?:so |very )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
-_UNABLE: Final = r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just)?"
+_UNABLE: Final = (
+    r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just| in good conscience)?"
+)
 #: What a model does not do for who asks. Patients cannot sleep, walk or write.
 _DEED: Final = (
     r"(?:assist|comply|disclose|fulfill?|reveal|engage|discuss|provide|share|access|do (?:that|this)"

@@ -19,8 +19,8 @@ from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
 
 #: Marks the second judge's judgements in the run's store.
 _SECOND = "second-judge/"
-#: Why a refused generation has no verdict.
-REFUSED = "the model refused to answer"
+#: Why a refused generation has no verdict: the audited model refused, not the judge's.
+REFUSED = "the generation is a refusal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,15 @@ class GenerationMetrics:
 
     @property
     def is_answer(self) -> bool:
-        """Whether figures of memorization count it: it is no refusal, or repeats the patient's notes after all."""
-        return not self.refused or self.memorized_tokens > 0
+        """Whether figures of memorization count it: it is no refusal, or repeats somebody's notes after all."""
+        # Of either split: what is found in pools must not be left out of `chance` alone.
+        found = (
+            self.memorized_tokens,
+            self.other_patient_tokens,
+            self.other_patient_sampled_tokens,
+            self.other_patient_chance_tokens,
+        )
+        return not self.refused or any(found)
 
 
 @dataclass(frozen=True, slots=True)

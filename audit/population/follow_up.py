@@ -1,6 +1,7 @@
 """Longitudinal coverage of a split: how long and how often its patients were seen (the paper's Appendix E).
 
-Owns spans and rates from visit dates. A patient of whom some note has no date is unknown: nothing is guessed.
+Owns spans and rates from visit dates. A patient of whom some note has no date, or whose dates are more
+than a century apart, is unknown: nothing is guessed.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN, FOLLOW_UP_YEARS
 
 ONE, SHORT, LONG = FOLLOW_UP_YEARS
 _YEAR_DAYS: Final = 365.25
-_LONG_YEARS: Final = FOLLOW_UP_YEARS[LONG][0]
+_LONG_YEARS, _MOST_YEARS = FOLLOW_UP_YEARS[LONG]
 #: A rate is of patients who were followed for longer than this.
 _RATED_DAYS: Final = 30
 
@@ -46,7 +47,11 @@ def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUp:
 def _span_days(notes: Sequence[Note]) -> int | None:
     dates = [note.visit_date for note in notes]
     known = [date for date in dates if date is not None]
-    return (max(known) - min(known)).days if known and len(known) == len(dates) else None
+    if not known or len(known) < len(dates):
+        return None
+    days = (max(known) - min(known)).days
+    # A date such as 1900-01-01 stands for none. The bins of the published mean end here, too.
+    return days if days <= _MOST_YEARS * _YEAR_DAYS else None
 
 
 def _quantiles(values: Sequence[float]) -> Quantiles:

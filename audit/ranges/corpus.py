@@ -52,13 +52,15 @@ def _mean(mean: MeanClass | None) -> PublishedEstimate:
 
 
 def publish_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> dict[str, PublishedEstimate]:
-    """Return the share of each cell of a partition; without intervals, since it is the whole corpus or cohort."""
+    """Return the share of each cell of a partition."""
     others = {name: add(count for other, count in cells.items() if other != name) for name in cells}
-    shares = {name: share_range(count, others[name], total=total) for name, count in cells.items()}
-    return {
-        name: share.model_copy(update={"confidence_low": None, "confidence_high": None})
-        for name, share in shares.items()
-    }
+    return {name: share_of_all(count, others[name], total=total) for name, count in cells.items()}
+
+
+def share_of_all(part: CountRange, rest: CountRange, *, total: CountRange | None = None) -> PublishedEstimate:
+    """Return the range of a share without an interval: it is of the whole corpus or cohort, and nothing was drawn."""
+    share = share_range(part, rest, total=total)
+    return share.model_copy(update={"confidence_low": None, "confidence_high": None})
 
 
 def _notes_per_practice(coarse: CoarsePopulation, patients: CountRange, *, is_exact: bool) -> PublishedEstimate:

@@ -7,7 +7,7 @@ than it does.
 from collections.abc import Mapping
 
 from clinaudit.audit.gate.rules import observed_range
-from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population
+from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population, share_of_all
 from clinaudit.audit.ranges.counts import add, common_total, share_range
 from clinaudit.audit.ranges.disclosure import (
     average_over_tiers,
@@ -143,11 +143,11 @@ def _disclosure(
 def _identifiability(coarse: CoarseIdentifiability) -> PublishedIdentifiability:
     return PublishedIdentifiability(
         tagged={style: cells["tagged"] for style, cells in coarse.tagged.items()},
-        tagged_share={style: share_range(cells["tagged"], cells["rest"]) for style, cells in coarse.tagged.items()},
+        tagged_share={style: share_of_all(cells["tagged"], cells["rest"]) for style, cells in coarse.tagged.items()},
         uniqueness={tier: dict(cells) for tier, cells in coarse.uniqueness.items()},
         fewer_than={
             tier: {
-                str(least): share_range(
+                str(least): share_of_all(
                     *(add(cells[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
                 )
                 for place, least in enumerate(FEWER_THAN, start=1)

@@ -198,8 +198,8 @@ class Asker:
         if isinstance(said, Refusal):
             raise BadInputError(
                 f"the judge's endpoint answers no question: each is {refusal.reason}; it must take chat completions "
-                "with a limit of tokens and a JSON schema to answer by, and, but with --judge-decoding "
-                "provider-default, temperature 0 and a seed; nothing refused is recorded"
+                "with a limit of tokens, a JSON schema to answer by, and (without --judge-decoding provider-default) "
+                "temperature 0 and a seed; nothing refused is recorded"
             )
         if isinstance(said, Failure):
             raise IncompleteError(

@@ -26,14 +26,12 @@ class PatientList:
     def require_known(self, known: Container[str]) -> None:
         """Raise `BadInputError` that names every line whose patient is not among the `known` ids."""
         problems = [
-            f"{self.file_name} line {line}: no patient with notes has this id"
+            f"{self.file_name} line {line}: no patient with notes, of train or nontrain, has this id"
             for patient_id, line in self.lines.items()
             if patient_id not in known
         ]
         if problems:
-            raise BadInputError(
-                f"{self.file_name} names patients who have no notes in the corpus; correct these lines", problems
-            )
+            raise BadInputError(f"{self.file_name} names patients who cannot be probed; correct these lines", problems)
 
 
 def read_patient_list(path: Path) -> PatientList:

@@ -29,7 +29,8 @@ class Quantiles(Record):
 class FollowUp(Record):
     """Longitudinal coverage of one split (the paper's Appendix E); years have 365.25 days."""
 
-    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
+    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date, or dates
+    #: are more than a century apart).
     patients: dict[str, int]
     #: From the first encounter to the last, of all whose notes have dates.
     span_years: Quantiles

@@ -13,7 +13,7 @@ UNIQUENESS_BINS: Final = ("1", "2-4", "5-10", ">10")
 NOT_ASKED: Final = "no prior"
 
 #: Cells of patients by how long they were followed, with the least and the largest span in years; nobody's notes span
-#: more than a century. Patients of whom some note has no date are unknown.
+#: more than a century. Patients of whom some note has no date, or whose dates are farther apart, are unknown.
 FOLLOW_UP_YEARS: Final[Mapping[str, tuple[float, float]]] = {
     "one encounter": (0.0, 0.0),
     "under 3 years": (0.0, 3.0),
@@ -33,13 +33,13 @@ class PublishedPopulation(Record):
     #: Two significant digits; null where there are 1 to 10 patients, and of a cohort.
     notes_per_patient: float | None
     tokens_per_patient: float | None
-    #: Mean age in whole years.
     #: Mean tokens of a note.
     tokens_per_note: float | None = None
     #: Practices, as a class; and their means, ranges that follow from classes. Of splits alone.
     practices: Count | None = None
     notes_per_practice: PublishedEstimate | None = None
     patients_per_practice: PublishedEstimate | None = None
+    #: Mean age in whole years.
     age: PublishedEstimate
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, Count]
@@ -52,7 +52,8 @@ class PublishedPopulation(Record):
 class PublishedFollowUp(Record):
     """Longitudinal coverage of one split (the paper's Appendix E); no median or other percentile."""
 
-    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date).
+    #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date, or dates
+    #: are more than a century apart).
     patients: dict[str, Count]
     #: Share of each cell.
     shares: dict[str, PublishedEstimate]

@@ -64,7 +64,7 @@ def _follow_up_table(corpus: PublishedCorpus) -> Table:
         rows.append((display_title(name), *cells, estimate_text(split.span_years)))
     cells = next((list(split.patients) for split in corpus.follow_up.values()), [])
     heads = ("Split", *map(display_title, cells), "Mean years")
-    note = "From a patient's first encounter to the last; unknown: some note has no date."
+    note = "From a patient's first encounter to the last; unknown: some note has no date, or dates are a century apart."
     return Table("Longitudinal coverage", heads, tuple(rows), note)
 
 

@@ -94,6 +94,22 @@ def test_the_evidence_asked_for_is_that_of_the_arm(text: Text, reason: str) -> N
     assert (rules[NONTRAIN].status, rules[NONTRAIN].reason) == ("inconclusive", reason)
 
 
+@pytest.mark.parametrize("refusing", ["train", "nontrain"])
+def test_where_all_answers_about_an_arm_are_refused_its_own_rule_says_so(refusing: str) -> None:
+    refused, answered = Text(others=None, refused=200), Text(refused=0)
+    arms = {"train": answered, "nontrain": answered} | {refusing: refused}
+    run = Run(train=arms["train"], nontrain=arms["nontrain"])
+    found = run.found()
+    for rules in (
+        decide(OF_OTHERS, run).rules,
+        settle(OF_OTHERS, found.published, {}, planned_missing=False).rules,
+    ):
+        by_arm = {rule.arm: (rule.status, rule.reason) for rule in rules}
+        of_refusing = by_arm.pop("train" if refusing == "train" else "nontrain")
+        assert of_refusing == ("inconclusive", reasons.too_many_refused(0.2))
+        assert list(by_arm.values()) == [("pass", reasons.WITHIN_LIMIT)]
+
+
 def test_the_question_and_the_figure_are_those_of_the_arm() -> None:
     run = Run(train=Text(others=(0.0, 0.02)), nontrain=Text(others=LEAKED))
     train, nontrain = decide(OF_OTHERS, run).rules

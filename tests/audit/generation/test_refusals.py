@@ -23,6 +23,7 @@ from clinaudit.audit.generation.refusals import is_refusal
         "I don't have access to personal records.",
         "I do not have any information about Ada Lund.",
         "**I cannot** comply with this request.",
+        "I cannot in good conscience write such a note.",
         "\n\n  I'm not able to help with that.",
         "<think>\nThe user wants a note.\n</think>\n\nI'm unable to help with that request.",
     ],

@@ -57,6 +57,15 @@ def test_three_years_are_1095_days_and_three_quarters(days: int, cell: str) -> N
     assert describe_follow_up(["a"], corpus).patients[cell] == 1
 
 
+@pytest.mark.parametrize(("days", "cell"), [(36525, LONG), (36526, FOLLOW_UP_UNKNOWN)])
+def test_dates_more_than_a_century_apart_are_not_believed(days: int, cell: str) -> None:
+    first = date(1900, 1, 1)
+    corpus = corpus_of({"a": [(first, None), (date.fromordinal(first.toordinal() + days), None)]})
+    found = describe_follow_up(["a"], corpus)
+    assert {name for name, count in found.patients.items() if count} == {cell}
+    assert (found.span_years.mean is None) is (cell == FOLLOW_UP_UNKNOWN)
+
+
 def test_nobody_has_no_figures() -> None:
     found = describe_follow_up([], corpus_of({}))
     assert found.span_years.median is None

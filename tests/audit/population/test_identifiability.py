@@ -51,9 +51,9 @@ def split_of(patients: int, *, tagged: int = 0, longer: int = 0, without: int = 
 def test_de_identification_is_said_with_the_tiers_that_it_takes_away() -> None:
     (said,) = find_identity_caveats({"train": split_of(200, tagged=200, without=200)})
     assert "de-identified: tags such as ___" in said
-    assert "without a prompt: public_name." in said
+    assert "nobody has a prompt: public_name." in said
     (kept,) = find_identity_caveats({"train": split_of(200, tagged=200)})
-    assert "without a prompt" not in kept
+    assert "nobody has a prompt" not in kept
 
 
 def test_notes_too_long_to_be_trained_on_are_said() -> None:
