@@ -23,17 +23,23 @@ class PatientList:
         """The ids in the order of the file."""
         return list(self.lines)
 
-    def require_known(self, known: Container[str]) -> None:
-        """Raise `BadInputError` that names every line whose patient is not among the `known` ids."""
+    def require_known(self, known: Container[str], *, validation: Container[str] = ()) -> None:
+        """Raise `BadInputError` that names every line whose patient is not among the `known` ids.
+
+        Of the ids of the `validation` split, it says that they are.
+        """
         problems = [
-            f"{self.file_name} line {line}: no patient with notes has this id"
+            f"{self.file_name} line {line}: "
+            + (
+                "is of the validation split, which is never probed"
+                if patient_id in validation
+                else "no patient with notes has this id"
+            )
             for patient_id, line in self.lines.items()
             if patient_id not in known
         ]
         if problems:
-            raise BadInputError(
-                f"{self.file_name} names patients who have no notes in the corpus; correct these lines", problems
-            )
+            raise BadInputError(f"{self.file_name} names patients who cannot be probed; correct these lines", problems)
 
 
 def read_patient_list(path: Path) -> PatientList:
