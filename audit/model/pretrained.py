@@ -22,7 +22,8 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """Load the model, on the CPU, and merge its adapter where it has one.
 
     `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` where the files
-    lack some of its weights or hold some that are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are transformers' own.
+    lack some of its weights or hold some that are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are
+    transformers' own.
     """
     from transformers import AutoModelForCausalLM
 

@@ -28,13 +28,9 @@ class PatientList:
 
         Of the ids of the `validation` split, it says that they are.
         """
+        held, nobody = "is of the validation split, which is never probed", "no patient with notes has this id"
         problems = [
-            f"{self.file_name} line {line}: "
-            + (
-                "is of the validation split, which is never probed"
-                if patient_id in validation
-                else "no patient with notes has this id"
-            )
+            f"{self.file_name} line {line}: {held if patient_id in validation else nobody}"
             for patient_id, line in self.lines.items()
             if patient_id not in known
         ]

@@ -102,5 +102,6 @@ def _require_unshared(model: Any, parameter: Any, name: str, adapter: AdapterFil
 
 def _mismatch(adapter: AdapterFiles, what: str) -> BadInputError:
     return BadInputError(
-        f"the adapter in {adapter.directory} does not fit the base model: {printable(what)}; give the model that it was trained on"
+        f"the adapter in {adapter.directory} does not fit the base model: {printable(what)}; give the model that it "
+        "was trained on"
     )

@@ -12,7 +12,7 @@ def test_a_patient_of_the_validation_split_is_not_called_unknown(tmp_path: Path)
     (tmp_path / "ids.txt").write_text("known\nheld\n\nother\n")
     with pytest.raises(BadInputError) as caught:
         read_patient_list(tmp_path / "ids.txt").require_known({"known"}, validation={"held"})
-    assert caught.value.problems == [
+    assert list(caught.value.problems) == [
         "ids.txt line 2: is of the validation split, which is never probed",
         "ids.txt line 4: no patient with notes has this id",
     ]
