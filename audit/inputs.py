@@ -135,7 +135,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     included = read_patient_list(settings.include_patients) if settings.include_patients else None
     corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
     if included is not None:
-        included.require_known(corpus.patients)
+        included.require_known(corpus.patients, validation=corpus.validation)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(
         settings=settings,

@@ -12,6 +12,8 @@ from functools import lru_cache
 from threading import Thread
 from typing import Any, Final
 
+from jinja2 import Environment, TemplateSyntaxError
+
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.priors.chat import SYSTEM, Conversation, Message, RenderedChat
@@ -20,6 +22,8 @@ from clinaudit.priors.chat import SYSTEM, Conversation, Message, RenderedChat
 DEADLINE_S: Final = 10.0
 #: The longest templates that ship with models have about 20,000.
 _MAX_TEMPLATE_CHARS: Final = 1_000_000
+#: What a template adds to what is said is far shorter; more would take the memory of the machine.
+_MAX_ADDED_CHARS: Final = 1_000_000
 #: Some templates write the day; a prompt must not change from one day to the next. The day that Llama's names itself.
 _DAY: Final = "26 Jul 2024"
 #: What a template is told beside the messages. A model that may think aloud is asked to answer at once: what it writes
@@ -48,6 +52,8 @@ class ChatTemplate:
             raise self._bad("has several templates and none is the default") from None
         if len(template) > _MAX_TEMPLATE_CHARS:
             raise self._bad("is too long for one")
+        if _takes_powers(template):
+            raise self._bad("takes powers of numbers, which may never end")
         #: SHA-256 of the template: folders beside the tokenizer's files may hold it.
         self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
         control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
@@ -114,6 +120,8 @@ class ChatTemplate:
         if isinstance(done, Exception):
             # Its text may quote what was said.
             raise self._bad(f"fails ({type(done).__name__})")
+        if len(done) > _MAX_ADDED_CHARS + sum(len(content) for _, content in messages):
+            raise self._bad("writes far more than a prompt")
         return done
 
     def _bad(self, what: str) -> "_TemplateError":
@@ -134,6 +142,15 @@ class _Stopped(BaseException):
 def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
     """Return the tokenizer's chat template, tried; None where it has none."""
     return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
+
+
+def _takes_powers(template: str) -> bool:
+    """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
+    try:
+        return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
+    except TemplateSyntaxError:
+        # Rendering it says so.
+        return False
 
 
 def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:

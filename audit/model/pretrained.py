@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from clinaudit.audit.model.adapters.merge import merge_adapter
+from clinaudit.audit.model.adapters.merge import is_finite, merge_adapter
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import BadInputError
 
@@ -22,7 +22,8 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     """Load the model, on the CPU, and merge its adapter where it has one.
 
     `dtype` is torch's type of the weights, or `auto` for the checkpoint's own. Raises `BadInputError` where the files
-    lack some of its weights, or the adapter does not fit; `LOAD_ERRORS` are transformers' own.
+    lack some of its weights or hold some that are no finite numbers, or the adapter does not fit; `LOAD_ERRORS` are
+    transformers' own.
     """
     from transformers import AutoModelForCausalLM
 
@@ -43,9 +44,23 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
             f"the files of the model in {files.directory} lack {len(missing)} of its weights ({missing[0]}); "
             "download or save the model again"
         )
+    _require_finite(model, files)
     if files.adapter is not None:
         merge_adapter(model, files.adapter)
     return model
+
+
+def _require_finite(model: Any, files: ModelFiles) -> None:
+    import torch
+
+    # Of quantized weights, libraries know what is a number.
+    plain = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+    for name, parameter in model.named_parameters():
+        if parameter.dtype in plain and not parameter.is_meta and not is_finite(parameter.detach()):
+            raise BadInputError(
+                f"the model in {files.directory} holds weights that are no finite numbers ({name}): what it writes "
+                "means nothing; look at its training, or save it again"
+            )
 
 
 @contextmanager

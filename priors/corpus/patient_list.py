@@ -23,10 +23,14 @@ class PatientList:
         """The ids in the order of the file."""
         return list(self.lines)
 
-    def require_known(self, known: Container[str]) -> None:
-        """Raise `BadInputError` that names every line whose patient is not among the `known` ids."""
+    def require_known(self, known: Container[str], *, validation: Container[str] = ()) -> None:
+        """Raise `BadInputError` that names every line whose patient is not among the `known` ids.
+
+        Of the ids of the `validation` split, it says that they are.
+        """
+        held, nobody = "is of the validation split, which is never probed", "no patient with notes has this id"
         problems = [
-            f"{self.file_name} line {line}: no patient with notes, of train or nontrain, has this id"
+            f"{self.file_name} line {line}: {held if patient_id in validation else nobody}"
             for patient_id, line in self.lines.items()
             if patient_id not in known
         ]

@@ -73,6 +73,6 @@ def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_de
         audit(tiny_demo, with_named, [target, *named[:2]])
     with pytest.raises(BadInputError) as refused:
         audit(tiny_demo, tmp_path / "unknown", [named[0], "", "Eve Unknown"])
-    assert refused.value.problems == ("unknown.txt line 3: no patient with notes, of train or nontrain, has this id",)
+    assert refused.value.problems == ("unknown.txt line 3: no patient with notes has this id",)
     assert "Eve" not in str(refused.value)
     assert not (tmp_path / "unknown").exists()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from sys import float_info
 from typing import Any, Final
 
 import re2
@@ -134,6 +135,8 @@ def _require_mergeable(settings: Mapping[str, Any], directory: Path) -> None:
     pattern = settings.get("alpha_pattern") or {}
     if not isinstance(pattern, dict) or not all(_is_number(alpha) and _compiles(key) for key, alpha in pattern.items()):
         raise _unsupported(directory, "its alpha_pattern is no table of patterns and numbers above 0")
+    if not all(isinstance(settings.get(name) or False, bool) for name in ("use_rslora", "fan_in_fan_out")):
+        raise _unsupported(directory, "its use_rslora or its fan_in_fan_out is neither true nor false")
     if settings.get("bias", "none") != "none":
         raise _unsupported(directory, "it also changes biases (bias)")
     if settings.get("init_lora_weights", True) not in _BEGINNINGS:
@@ -152,7 +155,8 @@ def _unsupported(directory: Path, why: str) -> BadInputError:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+    # JSON has whole numbers that no float holds.
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= float_info.max
 
 
 def _compiles(pattern: str) -> bool:

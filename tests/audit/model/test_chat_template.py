@@ -81,6 +81,8 @@ def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_direct
         ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "fails (RecursionError)"),
         ("{{ messages[0]['content'] }}", "leaves out what is said"),
         ("{{ 'x' }}" * 200_000, "is too long for one"),
+        ("{{ messages }}{{ 'x' * 2_000_000 }}", "writes far more than a prompt"),
+        ("{% set n = 9 %}{{ (n ** n) ** (n ** n) }}", "takes powers of numbers, which may never end"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_bad_input(
@@ -91,6 +93,11 @@ def test_a_template_that_cannot_be_used_is_bad_input(
         find_chat_template(tokenizer)
     assert caught.value.message.startswith(f"the chat template of the tokenizer in tuned {what}; ")
     assert "SECRET" not in caught.value.message
+
+
+def test_two_stars_in_the_words_of_a_template_are_no_power(tokenizer_directory: Path, tmp_path: Path) -> None:
+    _, template = load(tokenizer_directory, tmp_path, "**Answer in {{ '**bold**' }}.**\n" + CHATML)
+    assert isinstance(template.render(converse(LINES, "write", opening=OPENING)), RenderedChat)
 
 
 def test_a_template_that_loops_is_bad_input(

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from support.models.tiny_models import peft_merged, save_adapter, save_gpt2, save_llama
 
-from clinaudit.audit.model.files import inspect_adapted
+from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.model.pretrained import load_pretrained, whole_directory
 from clinaudit.errors import BadInputError
 
@@ -169,3 +169,66 @@ def test_settings_that_a_merge_does_not_know_are_refused(base: Path, tmp_path: P
         file.write_text(json.dumps(settings | change))
         with pytest.raises(BadInputError, match=match):
             inspect_adapted(tmp_path / "adapter", base=base)
+
+
+def with_nan(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor * float("nan") for name, tensor in tensors.items()}
+
+
+def of_rank_0(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor[:0] if "lora_A" in name else tensor[:, :0] for name, tensor in tensors.items()}
+
+
+def of_whole_numbers(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor.int() for name, tensor in tensors.items()}
+
+
+def with_a_name_for_the_terminal(tensors: dict[str, Any]) -> dict[str, Any]:
+    return tensors | {"a\x1b[31m.weight": torch.ones(1)}
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (with_nan, "is not of finite numbers"),
+        (of_whole_numbers, "is not of finite numbers"),
+        (of_rank_0, "has rank 0"),
+        (with_a_name_for_the_terminal, r"the base has no a\?\[31m\.weight"),
+    ],
+)
+def test_an_adapter_that_would_silence_or_break_the_model(base: Path, tmp_path: Path, change: Any, match: str) -> None:
+    save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
+    change_weights(tmp_path / "adapter", change)
+    with pytest.raises(BadInputError, match=match):
+        merge(base, tmp_path / "adapter")
+
+
+@pytest.mark.parametrize(
+    ("setting", "match"),
+    [
+        ({"lora_alpha": 10**400}, "lora_alpha is no number"),
+        ({"alpha_pattern": {"q_proj": 10**400}}, "alpha_pattern is no table"),
+        ({"use_rslora": "no"}, "neither true nor false"),
+        ({"fan_in_fan_out": "false"}, "neither true nor false"),
+    ],
+)
+def test_a_setting_of_a_wrong_type_is_bad_input(base: Path, tmp_path: Path, setting: Any, match: str) -> None:
+    save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
+    file = tmp_path / "adapter" / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | setting))
+    with pytest.raises(BadInputError, match=match):
+        merge(base, tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_model_whose_weights_are_no_numbers_is_not_audited(base: Path, tmp_path: Path, value: float) -> None:
+    # What it writes is the same for everybody, and would pass as a model that gives nothing away.
+    broken = tmp_path / "base"
+    broken.mkdir()
+    for file in base.iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    tensors = load_file(base / "model.safetensors")
+    tensors["model.norm.weight"][0] = value
+    save_file(tensors, broken / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(BadInputError, match=r"no finite numbers \(model\.norm\.weight\)"):
+        load_pretrained(inspect_model(broken), dtype=torch.float32)
