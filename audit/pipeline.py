@@ -32,7 +32,7 @@ from clinaudit.audit.generation.stage import (
     plan_priors,
     prior_rows,
 )
-from clinaudit.audit.included_patients import choose_included, measure_included
+from clinaudit.audit.included.stage import choose_included, measure_included
 from clinaudit.audit.inputs import load_inputs
 from clinaudit.audit.judge.annotation import annotation_rows
 from clinaudit.audit.judge.labels import annotate_members, label_patients, label_rows, revealed_by_judge

@@ -67,7 +67,7 @@ def _require_finite(model: Any, files: ModelFiles) -> None:
 def whole_directory(files: ModelFiles, *, dtype: Any) -> Iterator[Path]:
     """Yield a directory of the whole model, for an engine that reads files: its own, where it has no adapter.
 
-    A merged one is written where libraries' temporary files go (an audit's own lie under the run's `evidence/work/`),
+    A merged one is written where libraries' temporary files go (an audit's own lie in its `work` folder),
     and removed afterwards.
     """
     if files.adapter is None:
