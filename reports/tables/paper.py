@@ -14,9 +14,8 @@ from clinaudit.reports.tables.table import Table, list_tiers, memorization_summa
 from clinaudit.reports.wording.captions import KIND_TITLES
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, number_text, percent_text, range_text
+from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
-#: Table 1 prints these in bold: AUROC from 0.65 on, PPV from 0.8 on.
-BOLD: Final = {"auroc": 0.65, "ppv": 0.8}
 _HEADS: Final = {"auroc": "AUROC", "ppv": "PPV"}
 _MARK: Final = "*"
 _NONE: Final = "–"
@@ -53,7 +52,7 @@ def _table1(results: PublishedResults, arm: Arm) -> Table:
 def _marked(estimate: PublishedEstimate | None, metric: str) -> str:
     if estimate is None or not is_measured(estimate):
         return _NONE
-    mark = _MARK if estimate.low is not None and estimate.low >= BOLD[metric] else ""
+    mark = _MARK if is_bold(estimate, metric) else ""
     return range_text(estimate, share=False) + mark
 
 

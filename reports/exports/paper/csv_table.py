@@ -52,11 +52,6 @@ def count_cells(name: str, count: CountRange | None) -> dict[str, Value]:
     return {f"{name}_low": None if count is None else count.low, f"{name}_high": None if count is None else count.high}
 
 
-def beyond(estimate: PublishedEstimate | None, threshold: float) -> bool:
-    """Whether an estimate is at a threshold or above it: the whole range, where a range is all that is published."""
-    return estimate is not None and estimate.low is not None and estimate.low >= threshold
-
-
 def filled(tables: Iterable[CsvTable]) -> list[CsvTable]:
     """Return the tables that have a row."""
     return [table for table in tables if table.rows]

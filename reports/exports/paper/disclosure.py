@@ -4,17 +4,15 @@ Owns what stands in which row. A mark stands only where the whole range is beyon
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, beyond, estimate_cells
+from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, estimate_cells
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
-#: Table 1 prints these in bold.
-BOLD: Final[Mapping[str, float]] = {"auroc": 0.65, "ppv": 0.8}
 PREVALENCE, MENTION_RATE = "training prevalence", "average mention rate over tiers"
 _MEAN = "mean"
 
@@ -61,10 +59,10 @@ def _row(
     cells: dict[str, Value] = {"arm": arm, "row": row, "diagnosis": diagnosis}
     found = metrics or {}
     cells |= estimate_cells("rate", found.get("mention_rate", rate))
-    for metric, threshold in BOLD.items():
+    for metric in BOLD:
         estimate = found.get(metric)
         cells |= estimate_cells(metric, estimate, interval=True)
-        cells[f"{metric}_bold"] = "yes" if beyond(estimate, threshold) else ""
+        cells[f"{metric}_bold"] = "yes" if is_bold(estimate, metric) else ""
     return cells
 
 

@@ -5,7 +5,6 @@ that makes the analysis hard; a block without one fails, so that agreement is ne
 """
 
 import itertools
-import json
 import random
 import unicodedata
 from collections import Counter
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.memorization_twin import Twin, lf, patients_holding
 from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
+from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -95,19 +95,7 @@ def cache(tokenizer, tmp_path_factory) -> Iterator[TokenCache]:
 
 def read_back(corpus: RandomCorpus, folder: Path) -> Corpus:
     """The corpus as an audit reads it, from tables."""
-    folder.mkdir()
-    patients = [
-        {"patient_id": f"p{index}", "split": "train" if train else "nontrain"}
-        for index, train in enumerate(corpus.train)
-    ]
-    notes = [
-        {"patient_id": f"p{index}", "note_id": f"p{index}-{at}", "text": text}
-        for index, own in enumerate(corpus.patients)
-        for at, text in enumerate(own)
-    ]
-    for name, rows in (("patients", patients), ("notes", notes)):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    write_tables(corpus, folder)
     return read_corpus(folder)
 
 

@@ -13,13 +13,14 @@ from support.results.filled_results import all_null, empty, filled
 from clinaudit.audit.publication.exact_content import exact_parts, exact_results
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
-from clinaudit.reports.exports.paper.csv_table import CsvTable, beyond, count_cells, csv_text, estimate_cells
-from clinaudit.reports.exports.paper.disclosure import BOLD, MENTION_RATE, PREVALENCE
+from clinaudit.reports.exports.paper.csv_table import CsvTable, count_cells, csv_text, estimate_cells
+from clinaudit.reports.exports.paper.disclosure import MENTION_RATE, PREVALENCE
 from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults, to_json
 from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
 Rows = list[dict[str, str]]
 #: Both arms; made once, since drawing every range takes a while.
@@ -129,7 +130,7 @@ def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
     [(0.65, None, True), (0.6499, None, False), (0.7, 0.7, True), (None, None, False), (0.2, 0.9, False)],
 )
 def test_a_mark_needs_the_whole_range(low: float | None, value: float | None, is_marked: bool) -> None:
-    assert beyond(PublishedEstimate(value=value, low=low, high=0.95), BOLD["auroc"]) is is_marked
+    assert is_bold(PublishedEstimate(value=value, low=low, high=0.95), "auroc") is is_marked
 
 
 def test_published_marks_are_a_part_of_the_exact_ones() -> None:

@@ -4,7 +4,6 @@ Every block of corpora must hold each kind that makes the decision hard, so that
 answers.
 """
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
+from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -59,19 +59,7 @@ def cache(tokenizer_directory, tmp_path_factory) -> Iterator[TokenCache]:
 
 
 def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[OtherPatientsText]:
-    folder.mkdir()
-    patients = [
-        {"patient_id": f"p{index}", "split": "train" if train else "nontrain"}
-        for index, train in enumerate(corpus.train)
-    ]
-    notes = [
-        {"patient_id": f"p{index}", "note_id": f"p{index}-{at}", "text": text}
-        for index, own in enumerate(corpus.patients)
-        for at, text in enumerate(own)
-    ]
-    for name, rows in (("patients", patients), ("notes", notes)):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    write_tables(corpus, folder)
     generations = []
     for number, written in enumerate(corpus.generations):
         text, spans = cache.tokenizer.decode_with_spans(written.ids)

@@ -89,13 +89,13 @@ def test_where_memory_cannot_be_told_nothing_is_refused(
 ) -> None:
     monkeypatch.setattr(memory, "count_gpus", lambda: 0)
     refused = []
-    for told in (GIB, None):
+    for told in (FreeMemory(GIB, "memory"), None):
         monkeypatch.setattr(memory, "free_main_memory", lambda told=told: told)
         try:
             require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
         except BadInputError:
             refused.append(told)
-    assert refused == [GIB]
+    assert refused == [FreeMemory(GIB, "memory")]
 
 
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
