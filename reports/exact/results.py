@@ -14,6 +14,7 @@ from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import Arm, Record
@@ -62,6 +63,8 @@ class RenderedResults(Record):
 
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+    #: Null where identifiers were not looked for.
+    identifiers: Identifiers | None = None
 
 
 class Results(Record):
@@ -76,6 +79,8 @@ class Results(Record):
     corpus: CorpusSummary | None = None
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)
     disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
+    #: Null where identifiers were not looked for.
+    identifiers: Identifiers | None = None
     #: By rendering, where it is not that of the figures above.
     renderings: dict[str, RenderedResults] = Field(default_factory=dict)
     #: By tier and arm.

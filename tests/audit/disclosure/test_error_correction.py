@@ -5,16 +5,15 @@ import random
 import numpy as np
 import pytest
 
-from clinaudit.audit.disclosure.error_correction import (
-    CORRECTED_METRICS,
+from clinaudit.audit.disclosure.error_correction import CORRECTED_METRICS, correct_disclosure
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.train_delta import measure_disclosure
+from clinaudit.audit.statistics.misclassification import (
     JEFFREYS_PRIOR,
-    correct_disclosure,
     draw_error_rates,
     draw_truths,
     measure_separation,
 )
-from clinaudit.audit.disclosure.readings import Reading
-from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.reports.exact.judge import Outcome
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import Arm

@@ -1,0 +1,1 @@
+"""Rules that find identifying text, one kind a module."""

@@ -1,0 +1,45 @@
+"""The taxonomy of identifying text: 7 types, 55 categories (PII-Bench, Table 11), and the categories of clinical text.
+
+Owns the table of categories and which of HIPAA's identifiers each is. Knows nothing of how any of them is found.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+
+PiiType = Literal["PER", "CODE", "LOC", "ORG", "DEM", "DATETIME", "QUANTITY"]
+PII_TYPES: Final[tuple[PiiType, ...]] = get_args(PiiType)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One category of the taxonomy."""
+
+    id: str
+    name: str
+    type: PiiType
+    #: Whether PII-Bench draws its values by rule, or asks a model for them.
+    drawn_by: Literal["rule", "model"]
+    #: The paragraph of 45 CFR 164.514(b)(2)(i) that lists it; None where none does.
+    hipaa: HipaaIdentifier | None
+    #: A direct identifier is always masked; a quasi-identifier is kept where a question needs it (PII-Bench, A.1).
+    direct: bool
+    #: What stands in its place in a masked text, without number and brackets.
+    tag: str
+    #: `paper`: one of the 55; `clinical`: added for clinical text.
+    source: Literal["paper", "clinical"]
+
+
+@cache
+def categories() -> Mapping[str, Category]:
+    """Return every category by id: the paper's 55 first, in the order of its table, then the clinical ones."""
+    rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text("utf-8"))[
+        "category"
+    ]
+    return MappingProxyType({row["id"]: Category(**{"hipaa": None, **row}) for row in rows})
