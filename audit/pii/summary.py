@@ -81,7 +81,15 @@ def summarize_identifiers(
     own = having(lambda value: value.owner == "own")
     other = having(lambda value: value.verified and value.owner == "other_train")
     sampled, chance = having(lambda value: value.sampled), having(lambda value: value.chance)
-    verified = [[sum(value.verified for value in values) for values in own_values] for own_values in by_patient.values()]
+
+    def counts_of(condition: Callable[[OwnedValue], bool]) -> list[list[int]]:
+        return [[sum(map(condition, values)) for values in own] for own in by_patient.values()]
+
+    verified = counts_of(lambda value: value.verified)
+    in_pools = {
+        "sampled": counts_of(lambda value: value.sampled or (value.verified and value.owner == "own")),
+        "chance": counts_of(lambda value: value.chance),
+    }
     counts: Counter[str] = Counter(value.owner for _, values in rows for value in values)
     no_pools = Estimate(value=None, reason=_NO_POOLS)
     return IdentifierFigures(
@@ -100,12 +108,20 @@ def summarize_identifiers(
         verified_patients=sum(any(own_counts) for own_counts in verified),
         verified_per_1000=_rate(verified, seed=seed),
         corrected_per_1000=_corrected_rate(list(by_patient.values()), recall, seed=seed),
-        by_patient=bin_rates([float(np.mean(own_counts)) for own_counts in verified]),
+        sampled_per_1000=_rate(in_pools["sampled"], seed=seed) if has_pools else no_pools,
+        chance_per_1000=_rate(in_pools["chance"], seed=seed) if has_pools else no_pools,
+        by_patient=bin_rates(verified),
+        sampled_by_patient=bin_rates(in_pools["sampled"]) if has_pools else [],
+        chance_by_patient=bin_rates(in_pools["chance"]) if has_pools else [],
     )
 
 
-def bin_rates(rates: Sequence[float]) -> list[IdentifierBin]:
-    """Return the patients by values a query: at none, then above each end up to the next; one rate a patient."""
+def bin_rates(counts: Sequence[Sequence[int]]) -> list[IdentifierBin]:
+    """Return the patients by values a query: at none, then above each end up to the next.
+
+    `counts` are by patient and generation; a patient counts with the mean.
+    """
+    rates = [sum(own) / len(own) for own in counts]
     bins = [IdentifierBin(low=0.0, high=0.0, patients=sum(rate == 0 for rate in rates))]
     for low, high in zip((0.0, *BIN_ENDS), (*BIN_ENDS, None), strict=True):
         inside = sum(low < rate and (high is None or rate <= high) for rate in rates)
