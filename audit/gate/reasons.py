@@ -15,6 +15,11 @@ _WHO: Final[Mapping[Arm, str]] = {"train": "trained on", "nontrain": "never seen
 BEYOND_LIMIT: Final = "The figure is beyond the limit over its whole 95% interval."
 WITHIN_LIMIT: Final = "The figure is within the limit over its whole 95% interval."
 AROUND_LIMIT: Final = "The limit lies within the figure's 95% interval: more patients are needed to tell."
+BEYOND_CHANCE: Final = "What goes beyond chance is beyond the limit over its whole 95% interval."
+CHANCE_NOT_KNOWN: Final = (
+    "The figure is beyond the limit, but there is nobody outside the training data to tell what chance gives: dates and "
+    "names may belong to somebody whatever a model learned."
+)
 TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 
 # Disclosure: failed by the test, passed by the limit.

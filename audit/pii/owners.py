@@ -64,9 +64,7 @@ class Owners:
             distinct.setdefault(item.value, item)
         target = self._index.numbers[generation.patient_id]
         echoed = self._find_echo(generation.prompt or "", distinct)
-        return [
-            self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()
-        ]
+        return [self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()]
 
     def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:
         held = self._scanner.find(prompt) & values.keys()
@@ -109,8 +107,7 @@ class Owners:
         reaches = self._pools.reach(split, int(self._ranks[target]))
         # The target itself does not hold it: that was asked before.
         train, nontrain = (
-            sum(rank < reach for rank in ranks)
-            for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
+            sum(rank < reach for rank in ranks) for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
         )
         return (train, nontrain) == (1, 0), (train, nontrain) == (0, 1)
 

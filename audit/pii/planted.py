@@ -45,7 +45,11 @@ _FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "email": ("email: {mill.##@example.org}", "write to {a.oak#@mail.example.com}."),
         "ssn": ("ssn: {2##-4#-5###}", "social security number {2##-4#-5###}", "SSN {2##4#5###}"),
         "mrn": ("mrn: {#######}", "MRN {##000###}", "medical record number: {#######}"),
-        "health_plan_number": ("member id: {???#########}", "policy number {?##########}", "insurance id: {W#########}"),
+        "health_plan_number": (
+            "member id: {???#########}",
+            "policy number {?##########}",
+            "insurance id: {W#########}",
+        ),
         "account_number": ("account number: {##########}", "acct # {########}", "account no. {#########}"),
         "licence_number": ("license number: {?#######}", "driver's license {?########}", "license no. {??######}"),
         "vehicle_id": ("license plate: {???-####}", "VIN {1M8GDM9AXKP042788}", "vin: {1HGBH41JXMN109186}"),

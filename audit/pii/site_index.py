@@ -13,7 +13,7 @@ from typing import Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.person_names import KnownNames, PersonName, read_name
-from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
+from clinaudit.audit.pii.value_scan import ValueScanner
 from clinaudit.audit.pii.values import IdentifierValue, fold_words
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
@@ -124,9 +124,7 @@ def _named(known: KnownNames, name: PersonName | None) -> set[int]:
     return known.find(name) if name.is_full else known.find_part(name)
 
 
-def _stated(
-    patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]
-) -> Iterator[int]:
+def _stated(patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
     """Yield the wanted values that tables and labels state of a patient: days, and the patient's id."""
     days = {day for identity in identities for day in (*identity.birth_dates, *identity.visit_dates)}
     values = [IdentifierValue("date", day.isoformat()) for day in days]

@@ -11,7 +11,7 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.found_values import FoundValues, find_values
+from clinaudit.audit.pii.found_values import find_values
 from clinaudit.audit.pii.owners import Owners, evidence_rows
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import index_values
@@ -104,8 +104,11 @@ def _summarize(
 ) -> Identifiers:
     answers = [item for item in identified if item.is_answer]
     tested = [row.identifier for row in recall if row.found]
-    by_tier = {(tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
-               for tier in TIER_IDS for arm in ARMS}
+    by_tier = {
+        (tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
+        for tier in TIER_IDS
+        for arm in ARMS
+    }
     by_arm = {arm: [item for item in answers if item.arm == arm] for arm in ARMS}
     results = Identifiers(recall=list(recall), not_tested=_not_tested(recall))
     groups = [key for key, own in by_tier.items() if own]
