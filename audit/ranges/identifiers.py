@@ -3,6 +3,7 @@
 Takes classes alone.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -37,17 +38,21 @@ class _Recall(NamedTuple):
 
 def publish_identifiers(coarse: CoarseIdentifiers) -> PublishedIdentifiers:
     """Return everything published of a run's identifiers."""
-    recalls = {row.identifier: row for row in coarse.recall}
+    rows = {row.identifier: row for row in coarse.recall if row.planted}
+    all_kinds = list(rows.values())
+    # Of what was not planted, no more is taken to be there than was found.
+    recall = _find_recall(all_kinds, most=1.0 if set(coarse.categories) - set(rows) else None)
 
     def of_arms(
-        arms: Mapping[Arm, CoarseIdentifierFigures], planted: Sequence[PublishedRecall]
+        arms: Mapping[Arm, CoarseIdentifierFigures], recall: _Recall | None
     ) -> dict[Arm, PublishedIdentifierFigures]:
-        return {arm: publish_figures(figures, _find_recall(planted)) for arm, figures in arms.items()}
+        return {arm: publish_figures(figures, recall) for arm, figures in arms.items()}
 
     return PublishedIdentifiers(
-        tiers={tier: of_arms(arms, coarse.recall) for tier, arms in coarse.tiers.items()},
+        tiers={tier: of_arms(arms, recall) for tier, arms in coarse.tiers.items()},
         categories={
-            name: of_arms(arms, [recalls[name]] if name in recalls else []) for name, arms in coarse.categories.items()
+            name: of_arms(arms, _find_recall([rows[name]] if name in rows else []))
+            for name, arms in coarse.categories.items()
         },
         recall=list(coarse.recall),
         not_tested=dict(coarse.not_tested),
@@ -107,7 +112,7 @@ def _range_of_rate(coarse: CoarseIdentifierFigures, patients: CountRange) -> Pub
     if math.isinf(highs[-1]):
         return _at_least(least * QUERIES, confidence_low * QUERIES)
     _, most = extreme_means(highs, coarse.bins[: len(highs)])
-    steps = [upper - lower for lower, upper in zip(highs, highs[1:], strict=False)] or [_ONE]
+    steps = [upper - lower for lower, upper in itertools.pairwise(highs)] or [_ONE]
     confidence_high = sum(
         step * (1.0 if share.confidence_high is None else share.confidence_high)
         for step, share in zip(steps, shares, strict=False)
@@ -121,16 +126,17 @@ def _shares_above(bins: Sequence[CountRange], patients: CountRange) -> Iterator[
         yield share_range(add(bins[place:]), add(bins[:place]), total=patients)
 
 
-def _find_recall(rows: Sequence[PublishedRecall]) -> _Recall | None:
-    """Return the ends of recall; None where it is not known, or where something planted was never found."""
+def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:
+    """Return the ends of recall, `most` among them; None where it is not known, or nothing of some kind was found."""
     if not rows or any(not row.found for row in rows):
         return None
     recalls = [row.recall for row in rows]
+    others = [] if most is None else [most]
     return _Recall(
-        low=min(recall.value or 0.0 for recall in recalls),
-        high=max(recall.value or 0.0 for recall in recalls),
-        confidence_low=min(recall.confidence_low or 0.0 for recall in recalls),
-        confidence_high=max(recall.confidence_high or 1.0 for recall in recalls),
+        low=min([*others, *(recall.value or 0.0 for recall in recalls)]),
+        high=max([*others, *(recall.value or 0.0 for recall in recalls)]),
+        confidence_low=min([*others, *(recall.confidence_low or 0.0 for recall in recalls)]),
+        confidence_high=max([*others, *(recall.confidence_high or 1.0 for recall in recalls)]),
     )
 
 
