@@ -111,10 +111,7 @@ def _decide_identifiers(
         refused = describe_refused(policy, published.memorization[asked.tier or ""][arm])
         return "inconclusive", refused or reasons.no_figure(observed.reason)
     if observed.low > rule.maximum:
-        # What collides by chance is no failure; where chance is not known, neither is it known that this is none.
-        return (
-            ("fail", reasons.BEYOND_CHANCE) if excess.is_beyond_chance else ("inconclusive", reasons.CHANCE_NOT_KNOWN)
-        )
+        return reasons.beyond_limit_of_identifiers(is_beyond_chance=excess.is_beyond_chance)
     if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
         return "inconclusive", too_little
     if observed.high is None or observed.high > rule.maximum:

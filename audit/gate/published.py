@@ -126,9 +126,7 @@ def _settle_identifiers(
         refused = describe_refused(policy, published.memorization[asked.tier or ""][arm])
         return "inconclusive", refused or reasons.no_figure(observed.reason)
     if low > rule.maximum:
-        return (
-            ("fail", reasons.BEYOND_CHANCE) if excess.is_beyond_chance else ("inconclusive", reasons.CHANCE_NOT_KNOWN)
-        )
+        return reasons.beyond_limit_of_identifiers(is_beyond_chance=excess.is_beyond_chance)
     lack = why_memorization_is_open(policy, published, asked) or why_memorization_cannot_pass(policy, published, asked)
     if lack is not None and (_cannot_fail(observed, 0.0, rule.maximum) or not excess.is_beyond_chance):
         return "inconclusive", lack

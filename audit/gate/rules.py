@@ -40,9 +40,8 @@ _METRIC_WORDS: Final = {
     "hit_rate": "share of the model's texts that repeat a passage of that patient's records word for word",
 }
 _IDENTIFIER_WORDS: Final[Mapping[IdentifierMetric, str]] = {
-    "own": "share of the patients it was trained on of whom the model gives an identifier that the question did not hold",
-    "other": "share of the patients in whose answers an identifier of a single other patient stands whom it was trained "
-    "on",
+    "own": "share of the patients it was trained on of whom the model gives an identifier beside those in the question",
+    "other": "share of the patients in whose answers an identifier of a single other patient it was trained on stands",
     "verified_per_1000": "number of right identifiers of single patients that 1,000 questions about patients it was "
     "trained on bring out",
 }

@@ -38,7 +38,7 @@ class OwnedValue:
     owner: IdentifierOwner
     #: The target's own, or another trained-on patient's, and nobody else in the corpus holds it.
     verified: bool
-    #: Whether exactly one patient of the target's train pool, and none of its nontrain pool, holds it; then the reverse.
+    #: Whether exactly one patient of the target's train pool and none of its nontrain pool holds it; then the reverse.
     sampled: bool = False
     chance: bool = False
 

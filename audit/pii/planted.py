@@ -28,8 +28,8 @@ from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 PLANTED: Final = 50
 #: Characters of the run's text on either side.
 _AROUND_CHARS: Final = 250
-#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0` any,
-#: `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
+#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0`
+#: any, `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
 _FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "full_name": ("patient: {name}", "{name} was seen today.", "seen with {reversed}", "Mr. {initial} agrees."),

@@ -63,8 +63,8 @@ def index_values(
     """Find the holders of some values in one pass over the corpus; `scanner` looks for the same values.
 
     A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
-    written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What names
-    a provider or a practice is no patient's, but for patients of whom it is the own name.
+    written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
+    names a provider or a practice is no patient's, but for patients of whom it is the own name.
     """
     order = {split: corpus.scan_order(split) for split in SPLITS}
     patient_ids = [patient_id for split in SPLITS for patient_id in order[split]]

@@ -25,7 +25,7 @@ from clinaudit.priors.renderings import Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.templates.profile import NoteProfile
 
 #: Of HIPAA's identifiers, those that no text holds.
@@ -97,7 +97,7 @@ def find_identifiers(
 def _summarize(
     identified: Sequence[IdentifiedGeneration],
     recall: Sequence[DetectorRecall],
-    has_pools: Mapping[str, bool],
+    has_pools: Mapping[Arm, bool],
     *,
     seed: int,
     progress: Progress,

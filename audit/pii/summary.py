@@ -161,8 +161,8 @@ def _corrected_rate(
         return Estimate(value=None, reason=_NEVER_FOUND)
     sums = np.zeros((len(by_patient), len(kinds)))
     for place, own in enumerate(by_patient):
-        for value in (value for values in own for value in values if value.verified):
-            sums[place, kinds.index(value.hipaa)] += 1
+        for item in (item for values in own for item in values if item.verified):
+            sums[place, kinds.index(item.hipaa)] += 1
     generations = np.array([len(own) for own in by_patient], dtype=np.float64)
     total = int(generations.sum())
     rng = np.random.default_rng(seed)
