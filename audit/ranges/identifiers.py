@@ -18,7 +18,7 @@ from clinaudit.reports.schema.identifiers import (
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.suppression.classes import extreme_means
-from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers
+from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 
 #: What rates are given for: so many queries.
 QUERIES: Final = 1000
@@ -38,7 +38,7 @@ class _Recall(NamedTuple):
 
 def publish_identifiers(coarse: CoarseIdentifiers) -> PublishedIdentifiers:
     """Return everything published of a run's identifiers."""
-    rows = {row.identifier: row for row in coarse.recall if row.planted}
+    rows = {row.identifier: row for row in coarse.recall if row.found}
     all_kinds = list(rows.values())
     # Of what was not planted, no more is taken to be there than was found.
     recall = _find_recall(all_kinds, most=1.0 if set(coarse.categories) - set(rows) else None)
@@ -62,12 +62,16 @@ def publish_identifiers(coarse: CoarseIdentifiers) -> PublishedIdentifiers:
 def publish_figures(coarse: CoarseIdentifierFigures, recall: _Recall | None) -> PublishedIdentifierFigures:
     """Return the figures of one tier, or of one of HIPAA's identifiers, and arm."""
     partitions = [coarse.own, coarse.other, coarse.sampled, coarse.chance, coarse.verified]
-    patients = common_total([*(list(cells.values()) for cells in partitions), coarse.bins])
+    rates = [rate for rate in (coarse.verified_rate, coarse.sampled_rate, coarse.chance_rate) if rate is not None]
+    patients = common_total([*(list(cells.values()) for cells in partitions), *(rate.bins for rate in rates)])
 
     def share(cells: Cells) -> PublishedEstimate:
         return share_range(cells["any"], cells["none"], total=patients)
 
-    per_1000 = coarse.exact_per_1000 or _range_of_rate(coarse, patients)
+    def per_1000(rate: CoarseRate) -> PublishedEstimate:
+        return rate.exact or _range_of_rate(rate, patients)
+
+    verified = coarse.verified_rate
     return PublishedIdentifierFigures(
         patients=patients,
         own_patients=coarse.own["any"],
@@ -78,21 +82,23 @@ def publish_figures(coarse: CoarseIdentifierFigures, recall: _Recall | None) -> 
         chance=share(coarse.chance) if coarse.chance else None,
         verified_patients=coarse.verified["any"],
         verified=share(coarse.verified),
-        verified_per_1000=per_1000,
-        corrected_per_1000=coarse.exact_corrected or (None if recall is None else _correct(per_1000, recall)),
+        sampled_per_1000=None if coarse.sampled_rate is None else per_1000(coarse.sampled_rate),
+        chance_per_1000=None if coarse.chance_rate is None else per_1000(coarse.chance_rate),
+        verified_per_1000=per_1000(verified),
+        corrected_per_1000=coarse.exact_corrected or (None if recall is None else _correct(per_1000(verified), recall)),
         by_patient=[
             PublishedIdentifierBin(
                 low=edge.low,
                 high=None if math.isinf(edge.high) else edge.high,
                 patients=within(count, patients),
             )
-            for edge, count in zip(coarse.edges, coarse.bins, strict=True)
+            for edge, count in zip(verified.edges, verified.bins, strict=True)
         ],
     )
 
 
-def _range_of_rate(coarse: CoarseIdentifierFigures, patients: CountRange) -> PublishedEstimate:
-    """Return verified values per 1,000 queries over all tables within the bins; there is no upper end without one.
+def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimate:
+    """Return values per 1,000 queries over all tables within the bins; there is no upper end without one.
 
     A mean is the sum, over the edges of the bins, of the share of patients who lie above times the step to the next
     edge. The ends of its interval take each of these shares at its own 95% end, which is wider than the mean's own: the
@@ -127,8 +133,8 @@ def _shares_above(bins: Sequence[CountRange], patients: CountRange) -> Iterator[
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:
-    """Return the ends of recall, `most` among them; None where it is not known, or nothing of some kind was found."""
-    if not rows or any(not row.found for row in rows):
+    """Return the ends of recall, `most` among them; None where it is not known."""
+    if not rows:
         return None
     recalls = [row.recall for row in rows]
     others = [] if most is None else [most]

@@ -36,6 +36,10 @@ class PublishedIdentifierFigures(Record):
     #: nobody else, and in an arm of the lowest class.
     sampled: PublishedEstimate | None
     chance: PublishedEstimate | None
+    #: Per 1,000 queries: verified values of the patient's own and those counted in `sampled`, and those counted in
+    #: `chance`; null likewise.
+    sampled_per_1000: PublishedEstimate | None
+    chance_per_1000: PublishedEstimate | None
     #: Patients in whose answers any verified value stands, and their share.
     verified_patients: Count
     verified: PublishedEstimate

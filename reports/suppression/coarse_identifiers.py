@@ -14,7 +14,7 @@ from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.suppression.classes import MOST_CELLS, Interval
-from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers
+from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 from clinaudit.reports.suppression.rules import Rules
 
 #: How much is known of a figure that was not measured.
@@ -47,18 +47,26 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules, *, step: int) -> 
     def cells(any_: int) -> Cells:
         return rules.cells({"any": any_, "none": patients - any_}, step=step)
 
+    def rate(bins: Sequence[IdentifierBin], per_1000: Estimate) -> CoarseRate:
+        shown = bins if rules.exact else merge_bins(bins)
+        return CoarseRate(
+            edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in shown),
+            bins=tuple(rules.count(row.patients, step=step) for row in shown),
+            exact=_as_it_is(per_1000) if rules.exact else None,
+        )
+
     # That a split has nobody else would tell the size of the lowest class.
     has_pools = rules.exact or patients > step
-    bins = figures.by_patient if rules.exact else merge_bins(figures.by_patient)
+    sampled, chance = (count if has_pools else None for count in (figures.sampled_patients, figures.chance_patients))
     return CoarseIdentifierFigures(
         own=cells(figures.own_patients),
         other=cells(figures.other_patients),
-        sampled=_NOTHING if figures.sampled_patients is None or not has_pools else cells(figures.sampled_patients),
-        chance=_NOTHING if figures.chance_patients is None or not has_pools else cells(figures.chance_patients),
+        sampled=_NOTHING if sampled is None else cells(sampled),
+        chance=_NOTHING if chance is None else cells(chance),
         verified=cells(figures.verified_patients),
-        edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in bins),
-        bins=tuple(rules.count(row.patients, step=step) for row in bins),
-        exact_per_1000=_as_it_is(figures.verified_per_1000) if rules.exact else None,
+        verified_rate=rate(figures.by_patient, figures.verified_per_1000),
+        sampled_rate=None if sampled is None else rate(figures.sampled_by_patient, figures.sampled_per_1000),
+        chance_rate=None if chance is None else rate(figures.chance_by_patient, figures.chance_per_1000),
         exact_corrected=_as_it_is(figures.corrected_per_1000) if rules.exact else None,
     )
 

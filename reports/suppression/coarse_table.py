@@ -114,20 +114,30 @@ class CoarsePair:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseRate:
+    """Values a query of an arm's patients: how many patients have how many."""
+
+    #: Least and largest number of each bin, the last possibly without end.
+    edges: tuple[Interval, ...]
+    bins: tuple[CountRange, ...]
+    #: Values per 1,000 queries, in the exact report alone: a number of values may be one of patients.
+    exact: PublishedEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseIdentifierFigures:
     """Identifiers in the answers about one arm's patients; each entry is a partition of these, by `any` and `none`."""
 
     own: Cells
     other: Cells
-    #: Empty where a split has nobody else, and in an arm of the lowest class.
+    #: Empty (a rate: None) where a split has nobody else, and in an arm of the lowest class.
     sampled: Cells
     chance: Cells
     verified: Cells
-    #: Patients by verified values a query: least and largest number of each bin, the last possibly without end.
-    edges: tuple[Interval, ...]
-    bins: tuple[CountRange, ...]
-    #: In the exact report alone: a number of values may be one of patients.
-    exact_per_1000: PublishedEstimate | None
+    verified_rate: CoarseRate
+    sampled_rate: CoarseRate | None
+    chance_rate: CoarseRate | None
+    #: In the exact report alone.
     exact_corrected: PublishedEstimate | None
 
 

@@ -39,11 +39,9 @@ def identifiers_of(*, nontrain: bool = True, patients: int = 150, leaks_from: in
             for step, tier in enumerate(TIER_IDS)
         },
         categories={
-            name: {
-                arm: figures_of(patients, 0 if name in _RARE or leaks_from > 5 else 100 - 8 * place, arm)
-                for arm in arms
-            }
+            name: {arm: figures_of(patients, own, arm) for arm in arms}
             for place, name in enumerate(looked_for)
+            for own in [0 if name in _RARE or leaks_from > 5 else 100 - 8 * place]
         },
         recall=[
             DetectorRecall(identifier=name, planted=200, found=196 - 7 * place, recall=wilson(196 - 7 * place, 200))
