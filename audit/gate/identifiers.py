@@ -63,7 +63,7 @@ def _less(figure: Estimate, chance: Estimate | None, alone: Estimate) -> Excess:
     ends: tuple[float, float | None]
     if chance.high is None:
         # Nothing bounds what chance gives: nothing is shown beyond it.
-        ends = 0.0, figure.high
+        ends = 0.0, None if figure.high is None else figure.high - (chance.low or 0.0)
     elif figure.high is None:
         ends = (figure.low or 0.0) - chance.high, None
     else:

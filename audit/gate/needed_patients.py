@@ -3,10 +3,10 @@
 Owns which number of the corpus stands beside which size. Knows nothing of how a size is found.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.audit.gate.policy import OF_EITHER_ARM, IdentifierRule, MemorizationRule, Policy
+from clinaudit.audit.gate.policy import OF_EITHER_ARM, IdentifierMetric, IdentifierRule, MemorizationRule, Policy
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
@@ -16,6 +16,11 @@ from clinaudit.reports.wording.names import display_title, tier_title
 from clinaudit.reports.wording.rule_figures import memorization_title
 
 _HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
+_IDENTIFIER_TITLES: Final[Mapping[IdentifierMetric, str]] = {
+    "own": "Own identifiers",
+    "other": "Others’ identifiers",
+    "verified_per_1000": "Verified ones",
+}
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own notes: patients trained on; to pass, nothing of theirs "
     "is repeated. Others’ notes: patients trained on, and as many never seen where there are any. Identifiers: the "
@@ -53,10 +58,10 @@ def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Itera
             here = coverage.tiers.get(tier)
             yield _row(f"{memorization_title(rule.metric)} {limit}", tier_title(tier), sizes, _count_here(rule, here))
     elif isinstance(rule, IdentifierRule):
-        limit = f"{rule.maximum:g} in 1,000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
+        limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
         for tier in rule.tiers:
             here = _count_identified(coverage.tiers.get(tier))
-            yield _row(f"{memorization_title(rule.metric)} ≤ {limit}", tier_title(tier), sizes, here)
+            yield _row(f"{_IDENTIFIER_TITLES[rule.metric]} ≤ {limit}", tier_title(tier), sizes, here)
     else:
         known = coverage.smallest_groups
         for diagnosis in rule.diagnoses or panel:

@@ -27,18 +27,13 @@ MAXIMUM_REFUSED_SHARE: Final = 0.2
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
 #: Of the policies that ship, in short.
 _LIMITED: Final[dict[MemorizationMetric, str]] = {
-    "attributable_fraction": "own text",
+    "attributable_fraction": "text",
     "other_patient_fraction": "others’",
 }
-_LIMITED_IDENTIFIERS: Final[dict[IdentifierMetric, str]] = {
-    "own": "own identifiers",
-    "other": "others’",
-    "verified_per_1000": "verified",
-}
 _MEANT_FOR: Final = {
-    "strict": "what leaves the site",
-    "default": "clinical use inside",
-    "research": "research behind a login",
+    "strict": "release",
+    "default": "use inside",
+    "research": "research",
 }
 
 
@@ -168,7 +163,7 @@ def _describe(policy: Policy) -> str:
         for rule in policy.memorization
         if rule.maximum is not None
     ]
-    limits += [f"{_LIMITED_IDENTIFIERS[rule.metric]} ≤ {_limit_of(rule)}" for rule in policy.identifiers]
+    limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
     of_text = (*policy.memorization, *policy.identifiers)
@@ -176,10 +171,6 @@ def _describe(policy: Policy) -> str:
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )
     return f"{policy.name:8}  {rules} rules: {', '.join(limits)}; for {_MEANT_FOR.get(policy.name, '')}"
-
-
-def _limit_of(rule: IdentifierRule) -> str:
-    return f"{rule.maximum:g} in 1,000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:g}%"
 
 
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
