@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from clinaudit.audit.gate.policy import IdentifierMetric
-from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
-from clinaudit.audit.statistics.intervals import clopper_pearson, interval_of, newcombe_difference
+from clinaudit.audit.statistics.binned_mean import bounds_of_bins
+from clinaudit.audit.statistics.intervals import newcombe_difference
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures
@@ -18,6 +18,8 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 
 _QUERIES = 1000
+#: To which published ends are rounded outwards; what a difference has beyond them is the arithmetic's.
+_DECIMALS = 4
 _NOT_MEASURED = Estimate(value=None, reason="not measured")
 
 
@@ -75,17 +77,15 @@ def _less(figure: Estimate, chance: Estimate | None, alone: Estimate) -> Excess:
 
 def _rate_of(bins: Sequence[IdentifierBin], rate: Estimate) -> Estimate:
     """Return a rate per 1,000 queries with bounds that are conservative, and not degenerate where nobody has any."""
-    patients = sum(row.patients for row in bins)
-    if rate.value is None or not patients:
+    bounds = bounds_of_bins([(row.low, row.high, row.patients) for row in bins])
+    if rate.value is None or bounds is None:
         return rate
-    counts = [row.patients for row in bins]
-    above = [interval_of(clopper_pearson(sum(counts[place + 1 :]), patients)) for place in range(len(counts))]
-    low, high = binned_mean_bounds([(row.low, row.high) for row in bins], [count > 0 for count in counts], above)
+    low, high = bounds
     return Estimate(
         value=rate.value,
         low=min(rate.value, _QUERIES * low),
         high=None if high is None else max(rate.value, _QUERIES * high),
-        n=patients,
+        n=rate.n,
     )
 
 
@@ -94,7 +94,8 @@ def publish_excess(
 ) -> PublishedExcess:
     """Return the range of what a rule is decided by, from the published ranges of one tier.
 
-    Square-and-add lies within the difference of the ends, whatever the table.
+    Of one table alone the interval is that of `measure_excess`. Of several it is the difference of the ends, within
+    which square-and-add lies whatever the table.
     """
     figures = arms.get(arm)
     if figures is None:
@@ -107,14 +108,30 @@ def publish_excess(
     return _published_less(figures.sampled_per_1000, figures.chance_per_1000, figures.verified_per_1000)
 
 
+def _as_estimate(shown: PublishedEstimate) -> Estimate:
+    return Estimate(value=shown.low, low=shown.confidence_low, high=shown.confidence_high)
+
+
+def _exactly(excess: Excess) -> PublishedExcess:
+    value, low, high, *_ = (
+        None if end is None else round(end, _DECIMALS)
+        for end in (excess.figure.value, excess.figure.low, excess.figure.high)
+    )
+    shown = PublishedEstimate(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
+    return PublishedExcess(shown, excess.is_beyond_chance)
+
+
 def _published_less(
     figure: PublishedEstimate | None, chance: PublishedEstimate | None, alone: PublishedEstimate
 ) -> PublishedExcess:
     if figure is None or chance is None or chance.low is None or figure.low is None:
         return PublishedExcess(alone, is_beyond_chance=False)
 
+    if figure.low == figure.high and chance.low == chance.high:
+        return _exactly(_less(_as_estimate(figure), _as_estimate(chance), _as_estimate(alone)))
+
     def floored(end: float | None, other: float | None) -> float | None:
-        return None if end is None or other is None else max(0.0, end - other)
+        return None if end is None or other is None else max(0.0, round(end - other, _DECIMALS))
 
     return PublishedExcess(
         PublishedEstimate(

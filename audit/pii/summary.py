@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.pii.owners import OwnedValue
+from clinaudit.audit.statistics.binned_mean import bounds_of_bins
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
@@ -130,12 +131,19 @@ def bin_rates(counts: Sequence[Sequence[int]]) -> list[IdentifierBin]:
 
 
 def _rate(counts: Sequence[Sequence[int]], *, seed: int) -> Estimate:
-    """Return values per 1,000 generations with the bootstrap over patients; `counts` by patient and generation."""
+    """Return values per 1,000 generations; `counts` by patient and generation.
+
+    The interval is the union of the bootstrap's over patients and that of the bins: where nobody has any, the bootstrap
+    degenerates to a point.
+    """
     if not counts:
         return Estimate(value=None, n=0, reason=_NOBODY)
     sums = np.array([sum(own) for own in counts], dtype=np.float64)
     generations = np.array([len(own) for own in counts], dtype=np.int64)
     low, high = bootstrap_mean_over_patients(sums, generations, seed=seed)
+    bounds = bounds_of_bins([(row.low, row.high, row.patients) for row in bin_rates(counts)])
+    if bounds is not None:
+        low, high = min(low, bounds[0]), max(high, bounds[1] or high)
     total = int(generations.sum())
     return Estimate(value=QUERIES * float(sums.sum()) / total, low=QUERIES * low, high=QUERIES * high, n=total)
 

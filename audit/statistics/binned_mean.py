@@ -6,6 +6,8 @@ bins. Knows nothing of what is counted, nor of where the ends of a share come fr
 
 from collections.abc import Sequence
 
+from clinaudit.audit.statistics.intervals import clopper_pearson, interval_of
+
 #: Where nobody is seen above it, the last step still reaches up to this: an unseen patient may have one a query.
 LEAST_REACH = 1.0
 #: Two-sided 95% ends of a share.
@@ -32,3 +34,16 @@ def binned_mean_bounds(
             high += (upper - reached) * above[place - 1][1]
         reached = upper
     return low, high + max(0.0, LEAST_REACH - reached) * above[last][1]
+
+
+def bounds_of_bins(bins: Sequence[tuple[float, float | None, int]]) -> tuple[float, float | None] | None:
+    """Return the ends of the mean of counted patients: each bin's numbers, and how many lie in it; None of nobody.
+
+    Each share has Clopper and Pearson's ends.
+    """
+    counts = [count for _, _, count in bins]
+    patients = sum(counts)
+    if not patients:
+        return None
+    above = [interval_of(clopper_pearson(sum(counts[place + 1 :]), patients)) for place in range(len(counts))]
+    return binned_mean_bounds([(low, high) for low, high, _ in bins], [count > 0 for count in counts], above)
