@@ -84,9 +84,7 @@ class Owners:
             return OwnedValue(value, found.hipaa, "own", verified=alone)
         if index.staff[value]:
             return OwnedValue(value, found.hipaa, "staff", verified=False)
-        name = self._names[value]
-        if name is not None and not name.is_full:
-            # A first name alone, or a last one, points to nobody who was not asked about.
+        if index.partial[value]:
             return OwnedValue(value, found.hipaa, "nobody", verified=False)
         sampled, chance = self._in_pools(value, target)
         train = index.train_holders(value)

@@ -40,6 +40,8 @@ class SiteIndex:
     holders: Sequence[Sequence[int]] = field(repr=False)
     #: Of each wanted value: whether it names a provider or a practice of the notes.
     staff: Sequence[bool] = field(repr=False)
+    #: Of each wanted value: whether it is a name in part, which points to nobody who was not asked about.
+    partial: Sequence[bool] = field(repr=False)
 
     def holds(self, value: int, patient: int) -> bool:
         """Whether a patient holds a value."""
@@ -102,26 +104,30 @@ def index_values(
     known, providers, practices = KnownNames(names), staff.provider_names(), staff.practice_names()
     holders: list[Sequence[int]] = []
     is_staff: list[bool] = []
+    is_partial: list[bool] = []
     for number, value in enumerate(wanted):
         name = read_name(value.text) if value.kind == "name" else None
         own = _named(known, name)
         of_staff = bool(_named(providers, name)) or (value.kind in _PLACES and value.text in practices)
         is_staff.append(of_staff)
+        is_partial.append(name is not None and not known.is_full(name))
         # In the notes of all patients whom they see stand the names of those who see them.
-        holders.append(array("I", sorted(own if of_staff else own.union(found[number]))))
+        by_name_alone = of_staff or is_partial[-1]
+        holders.append(array("I", sorted(own if by_name_alone else own.union(found[number]))))
     return SiteIndex(
         patient_ids=patient_ids,
         train_patients=len(order["train"]),
         numbers={patient_id: number for number, patient_id in enumerate(patient_ids)},
         holders=holders,
         staff=is_staff,
+        partial=is_partial,
     )
 
 
 def _named(known: KnownNames, name: PersonName | None) -> set[int]:
     if name is None:
         return set()
-    return known.find(name) if name.is_full else known.find_part(name)
+    return known.find(name) if known.is_full(name) else known.find_part(name)
 
 
 def _stated(patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
