@@ -82,7 +82,7 @@ def test_the_scores_of_each_system_and_sample(tmp_path: Path, capsys: pytest.Cap
     assert rows["right", "q2"]["masking"]["leak"] == 0
     (difference,) = document["differences"]
     assert (difference["task"], difference["first"], difference["strict_f1"]) == ("detection", "right", 1.0)
-    assert (difference["exact_in_first_only"], difference["p_value"]) == (2, 0.5)
+    assert (difference["only_first_exact"], difference["p_value"]) == (2, 0.5)
     printed = capsys.readouterr().out
     assert "2 samples" in printed
     assert max(map(len, printed.splitlines())) <= 100

@@ -72,4 +72,4 @@ def by_word(one: str, other: str) -> float:
     ],
 )
 def test_sets_of_texts(predicted: list[str], gold: list[str], expected: tuple[float, float, float]) -> None:
-    assert score_overlap(predicted, gold, by_word) == pytest.approx(expected)
+    assert score_overlap(set(predicted), set(gold), by_word) == pytest.approx(expected)
