@@ -68,7 +68,7 @@ class Drafter:
             rng = self.rng(subset, number, draw)
             describe = self._describer.describe_one if subset == "single" else self._describer.describe_two
             description = describe(rng)
-            question = description and ask(description.subjects, rng)
+            question = description and ask(description.subjects, rng, domain=self.domain)
             if description and question:
                 sample = self.sample(subset, number, description, question)
                 if not check_sample(sample):

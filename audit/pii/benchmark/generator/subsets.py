@@ -1,4 +1,4 @@
-"""The two special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving (PII-Bench, 3.3).
+"""The special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving (PII-Bench, 3.3).
 
 Owns the paper's criteria and the thread into which five descriptions are woven.
 """
@@ -101,7 +101,7 @@ def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.R
     taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
     words, needed = [], list[NeededEntity]()
     for turn, at in enumerate(sorted(rng.sample(range(len(drafts)), _ASKED))):
-        question = ask(drafts[at].description.subjects, rng, taken=taken, by_speaker=False)
+        question = ask(drafts[at].description.subjects, rng, domain=drafter.domain, taken=taken, by_speaker=False)
         if question is None:
             return None
         begin = rng.choice(question_frames()["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
