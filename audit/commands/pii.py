@@ -2,6 +2,7 @@
 
 import click
 
+from clinaudit.audit.commands.pii_samples import samples
 from clinaudit.audit.commands.pii_score import score
 
 
@@ -11,8 +12,10 @@ def pii() -> None:
 
     \b
     Example:
+      clinaudit pii samples --out samples.jsonl
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
     """
 
 
+pii.add_command(samples)
 pii.add_command(score)
