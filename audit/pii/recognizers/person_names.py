@@ -12,6 +12,7 @@ from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.values import name_parts
+from clinaudit.audit.pii.word_lists import read_words
 
 _LETTER = r"[^\W\d_]"
 _PARTICLE = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
@@ -24,32 +25,46 @@ _CAPITAL_WORD = rf"{_CAPITAL}{_WORD}"
 _SPEECH_ORDER = rf"{_CAPITAL_WORD}(?:{_GAP}(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}){{0,3}}"
 _TWO_WORDS = rf"{_CAPITAL_WORD}(?:{_GAP}(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}){{1,3}}"
 #: "de la Cruz, Anna M."
-_LAST_FIRST = rf"(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?,[ ]?{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?"
+_LAST_FIRST = (
+    rf"(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?,[ ]?{_CAPITAL_WORD}"
+    rf"(?:{_GAP}{_CAPITAL_WORD})?"
+)
 #: In the place of a label, where a note may be written in one case throughout.
 _ANY_CASE = rf"{_WORD}(?:,?{_GAP}{_WORD}){{0,4}}"
 _DEGREE = (
-    r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
+    r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP"
+    r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
     r"|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
 )
 _RELATIVE = (
-    r"(?:wife|husband|spouse|partner|mother|father|mom|mum|dad|parents?|sister|brother|sons?|daughters?|aunt|uncle|cousin"
-    r"|grand(?:mother|father|son|daughter|ma|pa)|niece|nephew|guardian|caregiver|carer|neighbou?r|friend|roommate|fianc[ée]e?"
-    r"|girlfriend|boyfriend|(?:step|foster )(?:mother|father|son|daughter)|(?:mother|father|sister|brother|son|daughter)-in-law"
+    r"(?:wife|husband|spouse|partner|mother|father|mom|mum|dad|parents?|sister|brother|sons?"
+    r"|daughters?|aunt|uncle|cousin"
+    r"|grand(?:mother|father|son|daughter|ma|pa)|niece|nephew|guardian|caregiver|carer|neighbou?r"
+    r"|friend|roommate|fianc[ée]e?"
+    r"|girlfriend|boyfriend|(?:step|foster )(?:mother|father|son|daughter)|(?:mother|father|sister"
+    r"|brother|son|daughter)-in-law"
     r"|next of kin|emergency contact|health care proxy|power of attorney|twin)"
 )
 _CLINICIAN_LABEL = (
-    r"(?:providers?|physician|attending|surgeon|doctor|clinician|pcp|nurse(?: practitioner)?|consultant|resident|fellow|author"
-    r"|dictated by|(?:electronically |digitally |e-?)?signed(?: by)?|reviewed by|transcribed by|seen by|authenticated by"
-    r"|verified by|co-?signed(?: by)?|entered by|performed by|read by|ordered by|referred by|anesthesiologist|radiologist"
+    r"(?:providers?|physician|attending|surgeon|doctor|clinician|pcp|nurse(?: practitioner)?"
+    r"|consultant|resident|fellow|author"
+    r"|dictated by|(?:electronically |digitally |e-?)?signed(?: by)?|reviewed by|transcribed by"
+    r"|seen by|authenticated by"
+    r"|verified by|co-?signed(?: by)?|entered by|performed by|read by|ordered by|referred by"
+    r"|anesthesiologist|radiologist"
     r"|pathologist|pharmacist|therapist|interpreted by|cardiologist|oncologist|case manager|social worker|referring"
     r"|ordering|scribe|midwife|dietitian)"
 )
 _PATIENT_LABEL = (
-    r"(?:(?:patient|pt|client|subject|legal|full|preferred|maiden|first|last|middle|given|family|resident|member|guarantor)(?:'s)?"
+    r"(?:(?:patient|pt|client|subject|legal|full|preferred|maiden|first|last|middle|given|family"
+    r"|resident|member|guarantor)(?:'s)?"
     r"[ _]?name|surname|name(?: of patient)?|patient|pt|client)"
 )
 _RELATIVE_LABEL = rf"(?:{_RELATIVE}(?:'s)?(?: name)?)"
-_KIN_LABEL = r"(?:next of kin|nok|emergency contact|spouse|guardian|health care proxy|power of attorney|contact person)(?: name)?"
+_KIN_LABEL = (
+    r"(?:next of kin|nok|emergency contact|spouse|guardian|health care proxy|power of attorney"
+    r"|contact person)(?: name)?"
+)
 
 
 def _labelled(label: str, *, mark: str = r"[ \t]{0,3}[:=][ \t]{0,4}") -> re.Pattern[str]:
@@ -100,7 +115,8 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
     (
         "relative_name",
         re.compile(
-            rf"(?<!\w)(?i:{_RELATIVE})(?:'s name is|,? (?:is )?(?:named|called)|,| is|[ ]?\()?[ ](?P<value>{_SPEECH_ORDER})"
+            rf"(?<!\w)(?i:{_RELATIVE})(?:'s name is|,? (?:is )?(?:named|called)|,| is|[ ]?\()?[ ]"
+            rf"(?P<value>{_SPEECH_ORDER})"
             rf"|(?<!\w)(?i:{_RELATIVE})[ ]?\((?P<bracketed>{_SPEECH_ORDER})"
         ),
         (
@@ -145,7 +161,8 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
     (
         "patient_name",
         re.compile(
-            rf"(?<!\w)(?P<value>{_LAST_FIRST}|{_TWO_WORDS})[ ]?[,(;|]?[ ]?(?i:dob|d\.o\.b|born|mrn|date of birth|age[d:]|ssn|medical record)"
+            rf"(?<!\w)(?P<value>{_LAST_FIRST}|{_TWO_WORDS})[ ]?[,(;|]?[ ]?(?i:dob|d\.o\.b|born|mrn"
+            rf"|date of birth|age[d:]|ssn|medical record)"
         ),
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
     ),
@@ -157,14 +174,16 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
     (
         "full_name",
         re.compile(
-            rf"(?i:\bmy name is|\bname is|\bnamed|\bcalled|\bi am|\bi'm|\bthis is|\bdear|\bhi|\bhello|\bregards,|\bsincerely,)\s{{1,2}}(?P<value>{_SPEECH_ORDER})"
+            rf"(?i:\bmy name is|\bname is|\bnamed|\bcalled|\bi am|\bi'm|\bthis is|\bdear|\bhi"
+            rf"|\bhello|\bregards,|\bsincerely,)\s{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
         ("name", "called", "i am", "i'm", "this is", "dear", "hi", "hello", "regards", "sincerely"),
     ),
     (
         "full_name",
         re.compile(
-            rf"(?:^|[.!?\n][ ]?)[ ]?(?P<value>{_TWO_WORDS})[ ](?:is|was|has|had|presents|presented|returns|returned|reports|reported"
+            rf"(?:^|[.!?\n][ ]?)[ ]?(?P<value>{_TWO_WORDS})[ ](?:is|was|has|had|presents|presented"
+            rf"|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
         (),
@@ -172,402 +191,22 @@ _PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
     (
         "patient_name",
         re.compile(
-            r"(?i:\b(?:patient|pt|client)(?:'s)? initials|\binitials)[ \t]{0,2}[:=]?[ \t]{0,2}(?P<value>(?:[A-Z]\.?){2,4})(?!\w)"
+            r"(?i:\b(?:patient|pt|client)(?:'s)? initials|\binitials)[ \t]{0,2}[:=]?[ \t]{0,2}"
+            r"(?P<value>(?:[A-Z]\.?){2,4})(?!\w)"
         ),
         ("initials",),
     ),
     (
         "nickname",
         re.compile(
-            rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown as)[ :]{{1,2}}[\"“']?(?P<value>{_CAPITAL_WORD})"
+            rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown"
+            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{_CAPITAL_WORD})"
         ),
         ("nickname", "goes by", "aka", "a.k.a", "prefers", "known as"),
     ),
 )
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
-_NO_NAME: Final = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "no",
-        "none",
-        "nil",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "out",
-        "she",
-        "so",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "today",
-        "unknown",
-        "unspecified",
-        "up",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "you",
-        "your",
-        "year",
-        "years",
-        "old",
-        "yo",
-        "male",
-        "female",
-        "man",
-        "woman",
-        "boy",
-        "girl",
-        "dob",
-        "age",
-        "sex",
-        "gender",
-        "mrn",
-        "date",
-        "dates",
-        "birth",
-        "visit",
-        "provider",
-        "location",
-        "address",
-        "phone",
-        "fax",
-        "email",
-        "cell",
-        "home",
-        "work",
-        "id",
-        "number",
-        "ssn",
-        "account",
-        "acct",
-        "insurance",
-        "medicare",
-        "medicaid",
-        "chief",
-        "complaint",
-        "cc",
-        "hpi",
-        "ros",
-        "history",
-        "present",
-        "illness",
-        "past",
-        "medical",
-        "surgical",
-        "family",
-        "social",
-        "allergies",
-        "medications",
-        "current",
-        "problems",
-        "vitals",
-        "exam",
-        "physical",
-        "assessment",
-        "plan",
-        "diagnosis",
-        "impression",
-        "labs",
-        "results",
-        "review",
-        "systems",
-        "general",
-        "constitutional",
-        "cardiovascular",
-        "respiratory",
-        "gastrointestinal",
-        "neurological",
-        "psychiatric",
-        "skin",
-        "heent",
-        "neck",
-        "lungs",
-        "heart",
-        "abdomen",
-        "extremities",
-        "patient",
-        "patients",
-        "pt",
-        "doctor",
-        "dr",
-        "nurse",
-        "physician",
-        "attending",
-        "clinic",
-        "hospital",
-        "center",
-        "department",
-        "unit",
-        "ward",
-        "room",
-        "seen",
-        "reports",
-        "reported",
-        "denies",
-        "denied",
-        "states",
-        "stated",
-        "presents",
-        "presented",
-        "complains",
-        "complained",
-        "returns",
-        "returned",
-        "admitted",
-        "discharged",
-        "signed",
-        "electronically",
-        "reviewed",
-        "dictated",
-        "transcribed",
-        "signature",
-        "name",
-        "names",
-        "first",
-        "last",
-        "middle",
-        "full",
-        "maiden",
-        "alive",
-        "deceased",
-        "living",
-        "dead",
-        "negative",
-        "positive",
-        "normal",
-        "abnormal",
-        "yes",
-        "na",
-        "n/a",
-        "see",
-        "pending",
-        "left",
-        "right",
-        "bilateral",
-        "upper",
-        "lower",
-        "acute",
-        "chronic",
-        "mild",
-        "moderate",
-        "severe",
-        "pain",
-        "cancer",
-        "diabetes",
-        "hypertension",
-        "asthma",
-        "disease",
-        "syndrome",
-        "mother",
-        "father",
-        "brother",
-        "sister",
-        "wife",
-        "husband",
-        "son",
-        "daughter",
-        "aunt",
-        "uncle",
-        "married",
-        "single",
-        "divorced",
-        "widowed",
-        "retired",
-        "occupation",
-        "marital",
-        "status",
-        "children",
-        "tobacco",
-        "alcohol",
-        "drugs",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "followup",
-        "follow-up",
-        "follow",
-        "md",
-        "do",
-        "rn",
-        "np",
-        "emergency",
-        "primary",
-        "care",
-        "internal",
-        "medicine",
-        "family",
-        "practice",
-        "surgery",
-        "radiology",
-        "cardiology",
-        "oncology",
-        "neurology",
-        "laboratory",
-        "pharmacy",
-        "street",
-        "avenue",
-        "road",
-        "suite",
-        "new",
-        "old",
-        "recent",
-        "well",
-        "very",
-        "also",
-        "however",
-        "although",
-        "since",
-        "after",
-        "before",
-        "because",
-        "while",
-        "during",
-        "overall",
-        "currently",
-        "previously",
-        "i",
-        "ii",
-        "iii",
-        "iv",
-        "please",
-        "call",
-        "continue",
-        "start",
-        "stop",
-        "take",
-        "given",
-        "due",
-        "follows",
-        "note",
-        "notes",
-        "noted",
-        "report",
-        "blood",
-        "pressure",
-        "heart",
-        "rate",
-        "mr",
-        "mrs",
-        "ms",
-        "miss",
-        "mx",
-        "next",
-        "kin",
-        "contact",
-        "spouse",
-        "guardian",
-        "number",
-        "type",
-        "race",
-        "ethnicity",
-        "religion",
-        "language",
-        "english",
-        "spanish",
-        "transfer",
-        "service",
-        "referral",
-        "reason",
-        "subjective",
-        "objective",
-        "code",
-        "status",
-        "full",
-        "consent",
-        "encounter",
-        "both",
-        "all",
-        "other",
-        "each",
-        "one",
-        "two",
-        "three",
-        "did",
-        "does",
-        "can",
-        "could",
-        "would",
-        "should",
-        "may",
-        "might",
-        "must",
-        "now",
-        "still",
-        "just",
-        "only",
-        "over",
-        "under",
-        "again",
-        "more",
-        "less",
-        "about",
-        "per",
-        "via",
-    ]
-)
+_NO_NAME: Final = read_words("no_names")
 #: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
 _TOKEN = re.compile(_WORD)

@@ -14,14 +14,17 @@ _EXTENSION = r"(?:,?\s?(?:x|ext\.?|extension)\s?\d{1,6})?"
 #: Three groups as in the United States, with any country code of it; groups are set apart, or the first is in brackets.
 _AMERICAN = words(
     r"(?<![\w.+/-])(?<!\d[ )])(?:(?:\+|00)?1[\s.-]{0,2})?"
-    r"(?:\([2-9]\d\d\)\s?[.-]?\s?\d{3}[\s.-]{0,2}\d{4}|[2-9]\d\d(?P<mark>[ .-]|\s-\s)\d{3}(?P=mark)\d{4}|[2-9]\d\d/\d{3}-\d{4})"
+    r"(?:\([2-9]\d\d\)\s?[.-]?\s?\d{3}[\s.-]{0,2}\d{4}|[2-9]\d\d(?P<mark>[ .-]|\s-\s)\d{3}"
+    r"(?P=mark)\d{4}|[2-9]\d\d/\d{3}-\d{4})"
     rf"(?![\w]|[.-]\d){_EXTENSION}"
 )
 _INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)(?:\(?[0-9]\)?[ .()/-]{0,2}){8,15}(?![0-9])")
 _LABELLED = words(
-    r"\b(?P<label>(?:tele)?phones?|tel|cell(?:ular)?|mobile|pager|beeper|call(?:ed|ing)?|contact|reach(?:ed)?|fax(?:es|ed)?"
+    r"\b(?P<label>(?:tele)?phones?|tel|cell(?:ular)?|mobile|pager|beeper|call(?:ed|ing)?|contact"
+    r"|reach(?:ed)?|fax(?:es|ed)?"
     r"|facsimile|ph|hotline|text(?:ed)?|voicemail|home|work|office|main|direct|clinic|nurse line)\b"
-    r"(?:\s(?:number|num|no|line|phone|him|her|them|me|us|at|on|is|was|to|ext)\b\.?){0,4}\s{0,2}(?:\((?:c|h|w|m)\))?[:#=]?\s{0,2}"
+    r"(?:\s(?:number|num|no|line|phone|him|her|them|me|us|at|on|is|was|to|ext)\b\.?){0,4}\s{0,2}"
+    r"(?:\((?:c|h|w|m)\))?[:#=]?\s{0,2}"
     rf"(?P<value>(?:\+?1[\s.-]?)?(?:\(?\d{{3}}\)?[\s./-]{{0,2}})?\d{{3}}[\s.-]?\d{{4}}(?!\d|[.-]\d){_EXTENSION}"
     r"|(?<=x\s)\d{4,5}\b)"
 )

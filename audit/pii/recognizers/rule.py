@@ -27,7 +27,7 @@ class Source:
         return cls(text, text.lower())
 
     def holds(self, triggers: tuple[str, ...]) -> bool:
-        """Whether any of some texts in lower case stands in this one; whether it is to be tried, where there are none."""
+        """Whether one of some texts in lower case stands in this one; true where there are none of them."""
         return not triggers or any(trigger in self.lower for trigger in triggers)
 
 
