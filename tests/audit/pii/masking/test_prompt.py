@@ -34,12 +34,11 @@ def test_safe_harbor_keeps_nothing_that_hipaa_lists() -> None:
 
 
 def test_the_question_is_masked_with_the_tags_of_its_text() -> None:
-    masked = mask_prompt(
-        "Ada Lund is 34-year-old. Per Lund is 41-year-old.", "How old was Per Lund on 01/02/2024?", DETECTOR
-    )
+    text, query = "Ada Lund is 34-year-old. Per Lund is 41-year-old.", "How old was Per Lund on 01/02/2024?"
+    masked = mask_prompt(text, query, DETECTOR)
     assert masked.text == "<PATIENT_1> is <AGE_1>-year-old. <PATIENT_2> is 41-year-old."
     assert masked.query == "How old was <PATIENT_2> on <DATE_1>?"
-    assert unmask_text(masked.query, masked.forms) == ("How old was Per Lund on 01/02/2024?", 0)
+    assert unmask_text(masked.query, masked.forms) == (query, 0)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from clinaudit.audit.pii.relevance import needed_categories, needed_spans
 from clinaudit.audit.pii.relevance.intents import intents
 from clinaudit.audit.pii.taxonomy import categories
 
-COUPLE = "Ada Lund is a 34-year-old nurse in Aarhus. She earns 4,200 a month. Her husband Per Lund is 41 and works as a pilot."
+COUPLE = "Ada Lund is a 34-year-old nurse in Aarhus. She earns 4,200 a month. Her husband Per Lund is 41 and a pilot."
 REFERRAL = "I saw Mrs. Ada Lund, 34, with Dr. Bo Moe. The patient is a nurse. Her mother, Kari Lund, is 71."
 FIRST_PERSON = "I am 52 and work as a teacher. My son is 19 and a student."
 
