@@ -10,206 +10,16 @@ from typing import Final
 
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.recognizers.name_patterns import NAME_PATTERNS, NAME_WORD, PARTICLE
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.values import name_parts
 from clinaudit.audit.pii.word_lists import read_words
 
-_LETTER = r"[^\W\d_]"
-_PARTICLE = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
-#: A word of a name: an initial, or a word that may hold apostrophes and hyphens.
-_WORD = rf"(?:{_LETTER}\.(?:{_LETTER}\.)*|{_LETTER}(?:{_LETTER}|['’‘ʼ-](?={_LETTER})){{0,24}})"
-_GAP = r"[ \t\u00a0]{1,2}"
-_CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿ])"
-_CAPITAL_WORD = rf"{_CAPITAL}{_WORD}"
-#: "Anna de la Cruz", "J. R. Smith".
-_SPEECH_ORDER = rf"{_CAPITAL_WORD}(?:{_GAP}(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}){{0,3}}"
-_TWO_WORDS = rf"{_CAPITAL_WORD}(?:{_GAP}(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}){{1,3}}"
-#: "de la Cruz, Anna M."
-_LAST_FIRST = (
-    rf"(?:{_PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?,[ ]?{_CAPITAL_WORD}"
-    rf"(?:{_GAP}{_CAPITAL_WORD})?"
-)
-#: In the place of a label, where a note may be written in one case throughout.
-_ANY_CASE = rf"{_WORD}(?:,?{_GAP}{_WORD}){{0,4}}"
-_DEGREE = (
-    r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP"
-    r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
-    r"|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
-)
-_RELATIVE = (
-    r"(?:wife|husband|spouse|partner|mother|father|mom|mum|dad|parents?|sister|brother|sons?"
-    r"|daughters?|aunt|uncle|cousin"
-    r"|grand(?:mother|father|son|daughter|ma|pa)|niece|nephew|guardian|caregiver|carer|neighbou?r"
-    r"|friend|roommate|fianc[ée]e?"
-    r"|girlfriend|boyfriend|(?:step|foster )(?:mother|father|son|daughter)|(?:mother|father|sister"
-    r"|brother|son|daughter)-in-law"
-    r"|next of kin|emergency contact|health care proxy|power of attorney|twin)"
-)
-_CLINICIAN_LABEL = (
-    r"(?:providers?|physician|attending|surgeon|doctor|clinician|pcp|nurse(?: practitioner)?"
-    r"|consultant|resident|fellow|author"
-    r"|dictated by|(?:electronically |digitally |e-?)?signed(?: by)?|reviewed by|transcribed by"
-    r"|seen by|authenticated by"
-    r"|verified by|co-?signed(?: by)?|entered by|performed by|read by|ordered by|referred by"
-    r"|anesthesiologist|radiologist"
-    r"|pathologist|pharmacist|therapist|interpreted by|cardiologist|oncologist|case manager|social worker|referring"
-    r"|ordering|scribe|midwife|dietitian)"
-)
-_PATIENT_LABEL = (
-    r"(?:(?:patient|pt|client|subject|legal|full|preferred|maiden|first|last|middle|given|family"
-    r"|resident|member|guarantor)(?:'s)?"
-    r"[ _]?name|surname|name(?: of patient)?|patient|pt|client)"
-)
-_RELATIVE_LABEL = rf"(?:{_RELATIVE}(?:'s)?(?: name)?)"
-_KIN_LABEL = (
-    r"(?:next of kin|nok|emergency contact|spouse|guardian|health care proxy|power of attorney"
-    r"|contact person)(?: name)?"
-)
-
-
-def _labelled(label: str, *, mark: str = r"[ \t]{0,3}[:=][ \t]{0,4}") -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w/])(?i:{label}){mark}(?P<value>{_LAST_FIRST}|{_ANY_CASE})")
-
-
-#: Category, pattern, what a text must hold for it to be tried; the value is cut where words are no name.
-_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
-    ("patient_name", _labelled(_PATIENT_LABEL), ("name", "patient", "pt", "client")),
-    ("clinician_name", _labelled(_CLINICIAN_LABEL), (":", "=")),
-    ("relative_name", _labelled(_KIN_LABEL), ("kin", "nok", "contact", "spouse", "guardian", "proxy", "attorney")),
-    (
-        "clinician_name",
-        re.compile(rf"(?<![\w/])(?i:{_CLINICIAN_LABEL}|by)[ \t]{{1,3}}(?P<value>{_LAST_FIRST}|{_TWO_WORDS})"),
-        (
-            "by",
-            "sign",
-            "provider",
-            "physician",
-            "attending",
-            "surgeon",
-            "doctor",
-            "nurse",
-            "pcp",
-            "therapist",
-            "ologist",
-        ),
-    ),
-    (
-        "clinician_name",
-        re.compile(
-            rf"(?<!\w)(?:Dr|DR|dr|Drs|Doctor|doctor|Prof|Professor|Nurse)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
-        ),
-        ("dr", "doctor", "prof", "nurse"),
-    ),
-    (
-        "clinician_name",
-        re.compile(rf"(?<!\w)(?i:dr)\.?[ \t](?P<value>{_LETTER}{{3,}}(?:-{_LETTER}+)?)(?=[ ,.;:\n)]|$)"),
-        ("dr",),
-    ),
-    ("clinician_name", re.compile(rf"(?<!\w)(?P<value>{_LAST_FIRST}|{_TWO_WORDS}),?[ ]{_DEGREE}"), ()),
-    (
-        "full_name",
-        re.compile(rf"(?<!\w)(?i:mr|mrs|ms|miss|mx)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"),
-        ("mr", "ms", "miss", "mx"),
-    ),
-    ("full_name", re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"), ("mr.", "mrs.", "ms.")),
-    (
-        "relative_name",
-        re.compile(
-            rf"(?<!\w)(?i:{_RELATIVE})(?:'s name is|,? (?:is )?(?:named|called)|,| is|[ ]?\()?[ ]"
-            rf"(?P<value>{_SPEECH_ORDER})"
-            rf"|(?<!\w)(?i:{_RELATIVE})[ ]?\((?P<bracketed>{_SPEECH_ORDER})"
-        ),
-        (
-            *(
-                "wife",
-                "husband",
-                "spouse",
-                "partner",
-                "mother",
-                "father",
-                "mom",
-                "mum",
-                "dad",
-                "parent",
-                "sister",
-                "brother",
-            ),
-            *(
-                "son",
-                "daughter",
-                "aunt",
-                "uncle",
-                "cousin",
-                "grand",
-                "niece",
-                "nephew",
-                "guardian",
-                "caregiver",
-                "carer",
-            ),
-            *("neighb", "friend", "roommate", "fianc", "kin", "contact", "twin"),
-        ),
-    ),
-    (
-        "patient_name",
-        re.compile(
-            rf"(?<!\w)(?P<value>{_TWO_WORDS}),?(?: is| was)?(?: an?)?,?[ ](?:\w+[ ])?"
-            r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:year|yr|month|y\.?o|y/o)"
-        ),
-        ("year", "yr", "month", "yo", "y.o", "y/o"),
-    ),
-    (
-        "patient_name",
-        re.compile(
-            rf"(?<!\w)(?P<value>{_LAST_FIRST}|{_TWO_WORDS})[ ]?[,(;|]?[ ]?(?i:dob|d\.o\.b|born|mrn"
-            rf"|date of birth|age[d:]|ssn|medical record)"
-        ),
-        ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
-    ),
-    (
-        "patient_name",
-        re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),
-        ("patient", "pt", "client", "resident"),
-    ),
-    (
-        "full_name",
-        re.compile(
-            rf"(?i:\bmy name is|\bname is|\bnamed|\bcalled|\bi am|\bi'm|\bthis is|\bdear|\bhi"
-            rf"|\bhello|\bregards,|\bsincerely,)\s{{1,2}}(?P<value>{_SPEECH_ORDER})"
-        ),
-        ("name", "called", "i am", "i'm", "this is", "dear", "hi", "hello", "regards", "sincerely"),
-    ),
-    (
-        "full_name",
-        re.compile(
-            rf"(?:^|[.!?\n][ ]?)[ ]?(?P<value>{_TWO_WORDS})[ ](?:is|was|has|had|presents|presented"
-            rf"|returns|returned|reports|reported"
-            r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
-        ),
-        (),
-    ),
-    (
-        "patient_name",
-        re.compile(
-            r"(?i:\b(?:patient|pt|client)(?:'s)? initials|\binitials)[ \t]{0,2}[:=]?[ \t]{0,2}"
-            r"(?P<value>(?:[A-Z]\.?){2,4})(?!\w)"
-        ),
-        ("initials",),
-    ),
-    (
-        "nickname",
-        re.compile(
-            rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown"
-            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{_CAPITAL_WORD})"
-        ),
-        ("nickname", "goes by", "aka", "a.k.a", "prefers", "known as"),
-    ),
-)
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
 _NO_NAME: Final = read_words("no_names")
 #: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
-_TOKEN = re.compile(_WORD)
+_TOKEN = re.compile(NAME_WORD)
 
 
 class NameRecognizer:
@@ -221,12 +31,9 @@ class NameRecognizer:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield the names that stand beside something, then their other places."""
         known: dict[str, str] = {}
-        for category, regex, triggers in _PATTERNS:
-            if not source.holds(triggers):
-                continue
-            for match in regex.finditer(source.text):
-                group = "value" if match["value"] is not None else "bracketed"
-                span = _cut(source.text, *match.span(group))
+        for category, regex, triggers in NAME_PATTERNS:
+            for match in source.matches(regex, triggers):
+                span = _cut(source.text, *match.span("value"))
                 if span is None:
                     continue
                 yield EntitySpan(*span, category, self.name)
@@ -260,7 +67,7 @@ def _cut(text: str, start: int, end: int) -> tuple[int, int] | None:
         if word[0].lower().rstrip(".") in _NO_NAME or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
-    while kept and re.fullmatch(_PARTICLE, kept[-1][0], re.IGNORECASE):
+    while kept and re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE):
         kept.pop()
     if not kept or sum(len(word[0].strip(".")) for word in kept) < 2:
         return None
