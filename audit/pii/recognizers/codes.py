@@ -200,7 +200,7 @@ def labelled_codes() -> RuleTable:
         ),
         Rule(
             "vehicle_id",
-            words(r"(?<!\w)(?P<value>[A-HJ-NPR-Z0-9]{17})(?!\w)"),
+            re.compile(r"(?P<value>[A-HJ-NPR-Z0-9](?<!\w.)[A-HJ-NPR-Z0-9]{16})(?!\w)"),
             (),
             lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
         ),
