@@ -50,7 +50,10 @@ _APPOSED: Final = re.compile(
 #: A sentence ends at a full stop before white space and a capital or a quotation mark, or at a line's end.
 _SENTENCE_END: Final = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)[.!?][\"”']?\s+(?=[A-Z\"“'<])|\n+")
 _TITLE_CHARS = 10
-_GENDERS: Final[dict[str, Gender]] = {"female_relative": "female", "male_relative": "male"}
+_GENDERS: Final[dict[str, Gender]] = {
+    **{"female": "female", "female_relative": "female"},
+    **{"male": "male", "male_relative": "male"},
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -165,10 +168,11 @@ class DescribedSubjects:
             patient = known or called or self._add(Subject("patient"))
             patient.role = "patient"
             return [patient]
-        if kind == "female" or kind == "male":
-            return [self._of_gender(people, kind)]
+        gender = _GENDERS.get(kind or "")
+        if gender is not None and kind == gender:
+            return [self._of_gender(people, gender)]
         known = self._first(people, lambda subject: subject.role == "relative" and word in subject.words)
-        return [known or self._add(Subject("relative", _GENDERS.get(kind or ""), {word}))]
+        return [known or self._add(Subject("relative", gender, {word}))]
 
     def _of_gender(self, people: Sequence[Subject], gender: Gender) -> Subject:
         latest = [subject for _, found in reversed(self._mentions) for subject in reversed(found) if subject in people]
