@@ -25,6 +25,7 @@ from clinaudit.audit.commands.gate import gate
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.index import index
 from clinaudit.audit.commands.judge_check import judge_check
+from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.policy import policy
 from clinaudit.audit.commands.purge import purge
 from clinaudit.audit.commands.ray_node import ray_node
@@ -128,6 +129,7 @@ for _command in (
     policy,
     template,
     judge_check,
+    pii,
     evidence,
     index,
     purge,
