@@ -2,6 +2,7 @@
 
 import click
 
+from clinaudit.audit.commands.pii_bench import bench
 from clinaudit.audit.commands.pii_score import score
 
 
@@ -12,7 +13,9 @@ def pii() -> None:
     \b
     Example:
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
+      clinaudit pii bench --out bench/
     """
 
 
 pii.add_command(score)
+pii.add_command(bench)
