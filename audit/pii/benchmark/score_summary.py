@@ -11,18 +11,16 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.matching import Scores
+from clinaudit.audit.pii.benchmark.sample_means import Values, mean_over_samples
 from clinaudit.audit.pii.benchmark.scores import TASKS, SampleScores, Task
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean, holm
+from clinaudit.audit.statistics.intervals import holm
 from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
-from clinaudit.reports.exact.estimate import Estimate
 
 #: The metrics, as `TaskScores` names them.
 METRICS: Final = ("strict_f1", "ent_f1", "rouge_l_f")
 Json = dict[str, object]
-Values = NDArray[np.float64]
 
 
 def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) -> Json:
@@ -54,20 +52,6 @@ def _describe_systems(rows: Sequence[SampleScores], *, seed: int) -> Json:
         system: {task: describe_task(tasks[task], seed=seed) if task in tasks else None for task in TASKS}
         for system, tasks in by_system.items()
     }
-
-
-def mean_over_samples(values: Values, *, seed: int) -> Estimate:
-    """Return the mean of one value in [0, 1] a sample, with its bootstrap interval; null where there is none.
-
-    Where all samples have one value the bootstrap is a point: the interval is Clopper and Pearson's then.
-    """
-    if not values.size:
-        return Estimate(value=None, n=0, reason="no sample has it")
-    mean = clopper_pearson_of_mean(float(values.sum()), values.size)
-    if values.min() == values.max():
-        return mean
-    low, high = bootstrap_mean_over_patients(values, np.ones(values.size, dtype=np.int64), seed=seed)
-    return mean.model_copy(update={"low": low, "high": high})
 
 
 def describe_task(rows: Sequence[SampleScores], *, seed: int) -> Json:
