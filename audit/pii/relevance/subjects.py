@@ -16,7 +16,10 @@ from clinaudit.audit.pii.taxonomy import categories
 Gender = Literal["female", "male"]
 Role = Literal["speaker", "patient", "relative", "clinician", "other"]
 
-_FEMALE_RELATIVES: Final = "mother|mom|mum|wife|daughter|sister|grandmother|grandma|granddaughter|aunt|niece|girlfriend|stepmother|stepdaughter"
+_FEMALE_RELATIVES: Final = (
+    "mother|mom|mum|wife|daughter|sister|grandmother|grandma|granddaughter|aunt|niece|girlfriend"
+    "|stepmother|stepdaughter"
+)
 _MALE_RELATIVES: Final = (
     "father|dad|husband|son|brother|grandfather|grandpa|grandson|uncle|nephew|boyfriend|stepfather|stepson"
 )
