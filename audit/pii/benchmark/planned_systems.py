@@ -70,6 +70,7 @@ class Plan:
                 yield self._detecting(row)
         if GOLD in self.request.systems:
             yield PlannedSystem(_GOLD_SYSTEM, partial(answer_by_gold, GOLD))
+            yield PlannedSystem(_MASK_ALL, partial(answer_by_gold, _MASK_ALL.id, mask_all=True))
         if SERVED in self.request.systems and self.request.served is not None:
             for strategy in self.request.served.strategies:
                 yield self._served(self.request.served, strategy)
@@ -154,6 +155,15 @@ class Plan:
         return PlannedSystem(shown, answer)
 
 
+#: What relevance must beat: everything masked, nothing needed.
+_MASK_ALL = BenchSystem(
+    id="gold-mask-all",
+    name="everything masked, told all entities",
+    how="It is given the gold entities and masks them all, whatever the question is.",
+    kind="oracle",
+    tasks=list(BENCH_TASKS),
+    subjects_by="system",
+)
 _GOLD_SYSTEM = BenchSystem(
     id=GOLD,
     name="relevance by rules, told all entities",
