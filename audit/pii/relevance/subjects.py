@@ -98,9 +98,10 @@ class DescribedSubjects:
         """Return whom a question is about; None: about nobody in particular. Empty where it cannot be told."""
         people = [subject for subject in self.subjects if subject.role != "clinician"]
         words = {word.casefold() for word in re.findall(r"\w+", query)}
-        named = [subject for subject in self.subjects if subject.role != "speaker" and subject.words & words]
-        if named:
-            return named
+        # Of two who share a surname, whoever is called by more.
+        most = max((len(subject.words & words) for subject in self.subjects), default=0)
+        if most:
+            return [subject for subject in self.subjects if len(subject.words & words) == most]
         cues = {str(found.lastgroup) for found in _MENTION.finditer(query)}
         if "all" in cues:
             return people
