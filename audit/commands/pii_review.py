@@ -89,9 +89,8 @@ def _say_agreement(report: "AgreementReport") -> None:
     for task, found in report.agreement.items():
         say(f"{names[task]}: {_words(found)}")
     ids = {sample.id for sample in report.for_expert}
-    say(
-        f"for an expert (kappa below {report.expert_below}): {len(ids):,}; hard to read masked: {len(report.unreadable):,}"
-    )
+    unreadable = len(report.unreadable)
+    say(f"for an expert (kappa below {report.expert_below}): {len(ids):,}; hard to read when masked: {unreadable:,}")
 
 
 def _words(found: "Agreement") -> str:

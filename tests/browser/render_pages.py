@@ -1,5 +1,5 @@
-"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index, the viewer and the review of
-samples on planted results, and the pages of a small real audit.
+"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index, the viewer, the review of
+samples and the benchmark of filters on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """

@@ -29,7 +29,8 @@ def test_two_who_differ_leave_it_open_by_place_and_without_its_words() -> None:
     other = "[A full_name|Mae] is [A age|34], from [A landmark|Bern], age 34."
     found = resolve_sample(sample_of(DRAFT), [review_of(DRAFT), review_of(other)], check=check_places)
     assert found.sample == sample_of(DRAFT)
-    assert found.open == ("characters 16 to 20: no majority on what stands there",) + (
+    assert found.open == (
+        "characters 16 to 20: no majority on what stands there",
         "the entity first at character 7: no majority on whether it is needed",
     )
     assert not any("Bern" in reason for reason in found.open)
@@ -48,6 +49,6 @@ def test_what_the_majority_takes_away_is_needed_no_more() -> None:
 
 def test_a_version_that_is_not_sound_stays_open() -> None:
     items = [review_of(FULLER), review_of(FULLER)]
-    found = resolve_sample(sample_of(DRAFT), items, check=lambda sample: ["the query names it"])
+    found = resolve_sample(sample_of(DRAFT), items, check=lambda _: ["the query names it"])
     assert found.sample == sample_of(DRAFT)
     assert found.open == ("the majority's version is not sound: the query names it",)
