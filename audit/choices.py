@@ -8,6 +8,9 @@ JudgeDecoding = Literal["deterministic", "provider-default"]
 Matcher = Literal["psm", "optimal"]
 Controls = Literal["sensitive", "any"]
 EngineName = Literal["vllm", "transformers", "openai"]
+#: What stays in a masked prompt: what its question needs (HIPAA's minimum necessary, 164.502(b)); or of that nothing
+#: which 164.514(b)(2)(i) lists, such as a city.
+MaskingPolicy = Literal["minimum-necessary", "safe-harbor"]
 DEFAULT: Final = "default"
 #: From the strictest to the least strict.
 SHIPPED: Final = ("strict", DEFAULT, "research")

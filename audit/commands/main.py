@@ -25,12 +25,15 @@ from clinaudit.audit.commands.gate import gate
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.index import index
 from clinaudit.audit.commands.judge_check import judge_check
+from clinaudit.audit.commands.mask import mask
+from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.policy import policy
 from clinaudit.audit.commands.purge import purge
 from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import report
 from clinaudit.audit.commands.show import show
 from clinaudit.audit.commands.template import template
+from clinaudit.audit.commands.unmask import unmask
 from clinaudit.audit.commands.verify import verify
 from clinaudit.audit.console.streams import warn
 from clinaudit.errors import ClinauditError, StorageError
@@ -128,9 +131,12 @@ for _command in (
     policy,
     template,
     judge_check,
+    pii,
     evidence,
     index,
     purge,
+    mask,
+    unmask,
     ray_node,
 ):
     main.add_command(_command)

@@ -1,7 +1,11 @@
-"""A stretch of text that was found to be identifying, and what finds one."""
+"""A stretch of text that was found to be identifying, what finds one, and which stands where two overlap."""
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
+
+from clinaudit.audit.pii.taxonomy import categories
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,3 +32,32 @@ class Detector(Protocol):
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+
+
+def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
+    """Return spans of which none overlaps another, by start; does not depend on the order in which they come.
+
+    Of two that overlap the longer stands, then the earlier, then a direct identifier before a quasi-identifier, then
+    the first by category and finder. A span that fills only what a longer one left is not cut: it goes whole.
+    """
+    table = categories()
+    ranked = sorted(
+        set(spans),
+        key=lambda span: (
+            span.start - span.end,
+            span.start,
+            not table[span.category].direct,
+            span.category,
+            span.found_by,
+        ),
+    )
+    kept: list[EntitySpan] = []
+    for span in ranked:
+        if span.start >= span.end:
+            continue
+        place = bisect_left(kept, span.start, key=lambda other: other.start)
+        before_ends = kept[place - 1].end if place else span.start
+        next_starts = kept[place].start if place < len(kept) else span.end
+        if before_ends <= span.start and span.end <= next_starts:
+            kept.insert(place, span)
+    return kept

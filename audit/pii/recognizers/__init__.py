@@ -1,1 +1,1 @@
-"""Rules that find identifying text, one kind a module."""
+"""Recognizers: one kind of identifier a module, each a table of patterns with what makes a match valid."""

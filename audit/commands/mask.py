@@ -1,0 +1,99 @@
+"""`clinaudit mask` (docs/mask.md). Owns its options and what it prints; masks nothing itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.commands.options import PATH, not_empty, template_option
+from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.console.termination import ends_in_order
+from clinaudit.reports.wording.escaped_text import harmless_text
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.masking.masked_file import MaskedFile
+
+_WITHHELD = 1
+
+
+@click.command()
+@click.argument("prompts", type=PATH, metavar="PROMPTS")
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the masked prompts go; a new file.")
+@click.option(
+    "--corpus",
+    type=PATH,
+    metavar="CORPUS",
+    help="The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
+)
+@template_option()
+@click.option("--ner", is_flag=True, help="Find names by a small language model too (clinaudit[pii]); much slower.")
+@click.option(
+    "--query-field",
+    default="query",
+    callback=not_empty,
+    metavar="KEY",
+    show_default=True,
+    help="Key of the question that a row asks of its text.",
+)
+@click.option("--with-query", is_flag=True, help="Write the question too, masked as its text is.")
+@click.option(
+    "--policy",
+    type=click.Choice(get_args(MaskingPolicy)),
+    default="minimum-necessary",
+    show_default=True,
+    help="What may stay: what the question needs; or of that nothing that HIPAA's Safe Harbor lists, such as a city.",
+)
+@click.option("--map", "map_file", type=PATH, metavar="FILE", help="Where the map goes.  [default: in OUT.evidence/]")
+@click.option("--judge-url", metavar="URL", help="Base URL of a served model that is asked what a question needs.")
+@click.option("--judge-model", metavar="NAME", help="Model that answers, by its whole name.")
+@click.option("--judge-key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
+@click.option(
+    "--phi-approved", multiple=True, metavar="HOST", help="Host other than loopback that may be asked (repeatable)."
+)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def mask(quiet: bool, **options: Any) -> int:
+    """Take out of PROMPTS who they are about, but for what their questions need.
+
+    PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query. FILE has a row for each: id, text with
+    tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first date), and how many tags there are. Names, dates,
+    numbers and addresses are always masked; an age or an occupation stays where the query needs it; clinical content
+    stays. A text in which a second look still finds somebody is withheld: its text is null.
+
+    The map from tags to what they stand for is PHI, closed to others; clinaudit unmask needs it. A run that was
+    stopped goes on when the same command is given again.
+
+    Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 5 refused as unsafe,
+    6 storage, 130 interrupted.
+
+    \b
+    Example:
+      clinaudit mask prompts.jsonl --out masked.jsonl
+      clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/
+      clinaudit mask prompts.jsonl --out masked.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model NAME
+      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.pii.masking.stage import MaskOptions, run_mask
+
+    with ends_in_order():
+        masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
+    say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options["out"]))))
+    return _WITHHELD if masked.counts.withheld else 0
+
+
+def _summary(masked: "MaskedFile", out: Path) -> list[str]:
+    counts = masked.counts
+    withheld = sum(counts.withheld.values())
+    lines = [
+        f"{counts.records - withheld:,} of {counts.records:,} prompts are in {out}, with {counts.tags:,} tags",
+        *(f"withheld: {number:,}, {why}" for why, number in counts.withheld.items()),
+        f"the map is {masked.map_path} (PHI)",
+    ]
+    if masked.with_query < counts.records:
+        lines.append(f"{counts.records - masked.with_query:,} prompts ask nothing: all their identifiers are masked")
+    if counts.clinical_terms:
+        lines.append(f"{counts.clinical_terms:,} clinical terms stood in what was masked, and are lost to the answer")
+    if masked.other_keys:
+        lines.append(f"keys that are not passed on: {', '.join(masked.other_keys)}")
+    return lines

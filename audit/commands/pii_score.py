@@ -1,0 +1,53 @@
+"""`clinaudit pii score` (docs/pii-scores.md). Owns its options and what it prints and writes; computes nothing."""
+
+import json
+from pathlib import Path
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say_of_finished_work, warn
+
+
+@click.command()
+@click.argument("samples", type=PATH)
+@click.argument("predictions", type=PATH)
+@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -> int:
+    """Score PREDICTIONS, made elsewhere, on SAMPLES of the benchmark.
+
+    SAMPLES is JSONL as `clinaudit pii samples` writes it. PREDICTIONS is JSONL, one row a sample and system: sample,
+    system, and any of subjects (what was found of each), query_related (the texts that the question needs) and masked
+    (the texts that it does not need). A sample without a prediction scores 0 and is counted. FILE holds no text.
+
+    \b
+    Example:
+      clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
+      clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
+    """
+    from clinaudit.audit.pii.benchmark.predictions import PREDICTION_FIELDS, iter_predictions, read_gold_answers
+    from clinaudit.audit.pii.benchmark.score_summary import describe_scores
+    from clinaudit.audit.pii.benchmark.score_table import score_text
+    from clinaudit.audit.pii.benchmark.scores import score_predictions
+    from clinaudit.audit.run.durable_files import require_writable, write_atomically
+    from clinaudit.errors import UsageError
+    from clinaudit.priors.corpus.files import printable
+    from clinaudit.priors.corpus.header import Header
+
+    if out.resolve() in (samples.resolve(), predictions.resolve()):
+        raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
+    require_writable(out, role="the scores")
+    gold = read_gold_answers(samples)
+    known = {answers.sample for answers in gold}
+    header = Header(PREDICTION_FIELDS)
+    rows = score_predictions(gold, iter_predictions(predictions, samples=known, header=header))
+    document = describe_scores(rows, samples=len(gold), seed=seed)
+    write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    if not quiet:
+        if header.unread:
+            unread = printable(", ".join(header.unread))
+            warn(f"note: fields of {printable(predictions.name)} that are not read: {unread}")
+        say_of_finished_work(score_text(document))
+    return 0

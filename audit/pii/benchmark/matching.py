@@ -1,0 +1,128 @@
+"""Comparing two sets, and matching the subjects that a system names with those of a sample (PII-Bench, F.1).
+
+Owns precision, recall and F1 of sets, their edge cases, the optimal assignment of subjects and its averages. Knows
+nothing of samples and systems. **[choice]** Two empty sets agree (1); of one empty set and one that is not, all is 0.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from clinaudit.audit.pii.taxonomy import PiiType
+
+Item = TypeVar("Item")
+#: The weight of the entity-only F1 in the assignment. It decides between assignments of equal strict F1 alone: sums of
+#: strict F1 that differ at all differ by more than this for subjects of any size that occurs.
+_TIE_WEIGHT: Final = 1e-8
+#: Sums that differ by less are equal: 100 times the rounding error of a sum of 20 numbers up to 1.
+_ROUNDING: Final = 1e-13
+
+
+class TypedText(NamedTuple):
+    """An entity as strict scores compare it."""
+
+    text: str
+    type: PiiType
+
+
+class Scores(NamedTuple):
+    """Precision, recall and F1, each from 0 to 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+NOTHING_RIGHT: Final = Scores(0.0, 0.0, 0.0)
+_ALL_RIGHT: Final = Scores(1.0, 1.0, 1.0)
+
+
+def comparable_text(text: str) -> str:
+    """Return a text as it is compared: Unicode NFKC, no white space around it, case kept **[choice]**."""
+    return unicodedata.normalize("NFKC", text).strip()
+
+
+def score_sets(predicted: AbstractSet[Item], gold: AbstractSet[Item]) -> Scores:
+    """Return precision, recall and F1 of a set (Eqs. 1 to 6, 11 to 13)."""
+    if not predicted or not gold:
+        return NOTHING_RIGHT if predicted or gold else _ALL_RIGHT
+    shared = len(predicted & gold)
+    # F1 in one division, so that equal sets give exactly 1.
+    return Scores(shared / len(predicted), shared / len(gold), 2 * shared / (len(predicted) + len(gold)))
+
+
+def texts_of(entities: Iterable[TypedText]) -> frozenset[str]:
+    """Return the texts of entities, without their types."""
+    return frozenset(entity.text for entity in entities)
+
+
+def match_subjects(
+    predicted: Sequence[AbstractSet[TypedText]], gold: Sequence[AbstractSet[TypedText]]
+) -> list[tuple[int, int]]:
+    """Return the one-to-one matching M* that maximises the sum of strict F1 (Eq. 7), as (predicted, gold) by gold.
+
+    As many are matched as the smaller side has. **[choice]** Of several such matchings the one with the largest sum of
+    entity-only F1; of several of those, the one that gives the first gold subject the earliest predicted one, then the
+    second, and so on (none counts as later than any).
+    """
+    if not predicted or not gold:
+        return []
+    weights = np.array(
+        [[score_sets(p, g).f1 + _TIE_WEIGHT * score_sets(texts_of(p), texts_of(g)).f1 for g in gold] for p in predicted]
+    )
+    return _first_best_assignment(weights)
+
+
+def _first_best_assignment(weights: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Return the first of all assignments of largest weight `(rows, columns)`, as (row, column) by column."""
+    rows = list(range(weights.shape[0]))
+    columns = list(range(weights.shape[1]))
+    pairs: list[tuple[int, int]] = []
+    left = _largest_sum(weights, rows, columns)
+    while columns and rows:
+        column = columns.pop(0)
+        best_of_others = float(weights[np.ix_(rows, columns)].max(axis=0).sum())
+        for row in rows:
+            # What the others give at most: most rows need no assignment of the rest.
+            if weights[row, column] + best_of_others < left - _ROUNDING:
+                continue
+            others = [other for other in rows if other != row]
+            rest = _largest_sum(weights, others, columns)
+            if weights[row, column] + rest >= left - _ROUNDING:
+                pairs.append((row, column))
+                rows, left = others, rest
+                break
+    return pairs
+
+
+def _largest_sum(weights: NDArray[np.float64], rows: Sequence[int], columns: Sequence[int]) -> float:
+    if not rows or not columns:
+        return 0.0
+    part = weights[np.ix_(rows, columns)]
+    return float(part[linear_sum_assignment(part, maximize=True)].sum())
+
+
+def average_over_subjects(
+    predicted: Sequence[AbstractSet[TypedText]],
+    gold: Sequence[AbstractSet[TypedText]],
+    matching: Sequence[tuple[int, int]],
+    score_pair: Callable[[AbstractSet[TypedText], AbstractSet[TypedText]], Scores],
+) -> Scores:
+    """Return a sample's scores over matched subjects (Eqs. 8 to 10); whoever is unmatched adds 0.
+
+    The sums are divided by the number of predicted subjects, of gold subjects, and by the larger of the two: F1 is no
+    harmonic mean of the other two.
+    """
+    if not predicted or not gold:
+        return NOTHING_RIGHT if predicted or gold else _ALL_RIGHT
+    scores = [score_pair(predicted[p], gold[g]) for p, g in matching]
+    return Scores(
+        sum(score.precision for score in scores) / len(predicted),
+        sum(score.recall for score in scores) / len(gold),
+        sum(score.f1 for score in scores) / max(len(predicted), len(gold)),
+    )

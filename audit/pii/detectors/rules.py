@@ -1,0 +1,33 @@
+"""The detector by rules: every recognizer of `audit.pii.recognizers`, ours and presidio's patterns."""
+
+from collections.abc import Iterable
+
+from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.recognizers.registry import all_recognizers
+from clinaudit.audit.pii.recognizers.rule import Source
+from clinaudit.audit.pii.taxonomy import categories
+
+
+class RuleDetector:
+    """Finds identifying text by rules alone; needs no model and no corpus."""
+
+    name = "rules"
+
+    def __init__(self, kinds: Iterable[str] | None = None) -> None:
+        """Look for some categories of the taxonomy alone, or for all; raises ValueError for one it does not have."""
+        self.kinds = None if kinds is None else frozenset(kinds)
+        unknown = (self.kinds or frozenset()) - set(categories())
+        if unknown:
+            raise ValueError(f"the taxonomy has no category {min(unknown)!r}")
+        self._recognizers = all_recognizers(self.kinds)
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+        source = Source.of(text)
+        # A span of a category that is not asked for still stands before the shorter ones that it holds.
+        found: dict[tuple[int, int], EntitySpan] = {}
+        for recognizer in self._recognizers:
+            for span in recognizer.find(source):
+                found.setdefault((span.start, span.end), span)
+        spans = resolve_overlaps(found.values())
+        return spans if self.kinds is None else [span for span in spans if span.category in self.kinds]

@@ -1,0 +1,250 @@
+"""A file of prompts masked, row by row, in constant memory: the stage behind `clinaudit mask` (docs/mask.md).
+
+Owns the order in which output and map are written, so that a run that was killed goes on where it stopped and ends with
+the bytes of an undisturbed one. Knows nothing of how identifiers are found.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms
+from clinaudit.audit.pii.masking.prompt import (
+    DETECTOR_FAILED,
+    DetectionError,
+    FoundPrompt,
+    MaskedPrompt,
+    PromptMasker,
+    withheld_prompt,
+)
+from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
+from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows
+from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
+from clinaudit.audit.pii.relevance import needed_spans
+from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, put_in_place, require_writable
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.files import digest_file
+
+#: Rows that are worked on together: a served model is asked of as many at a time.
+_BATCH_ROWS: Final = 64
+#: Seconds after which what is done is put on the disk, at the latest.
+_KEEP_EVERY_S: Final = 1.0
+_MAP_NAME: Final = "map.sqlite"
+#: Shorter ones stand in an id by chance.
+_LEAST_IN_ID: Final = 5
+#: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
+BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRequest:
+    """What is masked, and where to."""
+
+    prompts: Path
+    out: Path
+    #: None: in the folder `OUT.evidence` beside the output.
+    map_file: Path | None = None
+    query_field: str = "query"
+    #: Whether the question is written too, masked as the text is.
+    with_query: bool = False
+
+    @property
+    def map_path(self) -> Path:
+        """Where the map is."""
+        return self.map_file or self.out.with_name(f"{self.out.name}.evidence") / _MAP_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedFile:
+    """What became of a file."""
+
+    counts: MaskedCounts
+    with_query: int
+    map_path: Path
+    #: Keys of the input that are not passed on.
+    other_keys: tuple[str, ...]
+
+
+def mask_file(
+    request: MaskRequest,
+    masker: PromptMasker,
+    relevance: BatchRelevance,
+    *,
+    identity: Mapping[str, str],
+    progress: Progress,
+) -> MaskedFile:
+    """Mask a file of prompts, or go on with it; return what became of its rows.
+
+    `identity` is what the result depends on beside the request: detectors, policy, corpus. Raises `UsageError` where
+    a place is taken, or where the run was begun with other settings or another input.
+    """
+    _require_places(request)
+    rows = check_rows(request.prompts, role="the prompts", query_field=request.query_field, null_text=False)
+    settings = {
+        **identity,
+        "prompts": digest_file(rows.file),
+        "--query-field": request.query_field,
+        "--with-query": "yes" if request.with_query else "no",
+    }
+    if request.map_file is None:
+        make_private_directory(request.map_path.parent)
+    with open_map(request.map_path) as tag_map:
+        _begin_or_go_on(request, tag_map, settings)
+        if not tag_map.is_finished:
+            with _unfinished_output(request.out, rows, tag_map) as output:
+                _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
+            tag_map.finish()
+        return MaskedFile(tag_map.count(), rows.with_query, request.map_path, rows.other_keys)
+
+
+def mask_prompts(
+    prompts: Sequence[tuple[str, str | None]], masker: PromptMasker, relevance: BatchRelevance
+) -> list[MaskedPrompt]:
+    """Mask (text, question) pairs together; where a detector fails on one, that one is withheld."""
+    found: list[FoundPrompt | None] = []
+    for text, query in prompts:
+        try:
+            found.append(masker.find(text, query))
+        except DetectionError:
+            found.append(None)
+    asked = iter(relevance([one for one in found if one is not None]))
+    return [_masked(masker, one, next(asked)) if one is not None else withheld_prompt(DETECTOR_FAILED) for one in found]
+
+
+def _masked(masker: PromptMasker, found: FoundPrompt, needed: Collection[EntitySpan]) -> MaskedPrompt:
+    try:
+        return masker.mask(found, needed)
+    except DetectionError:
+        return withheld_prompt(DETECTOR_FAILED)
+
+
+def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
+    """Return what the questions need of their prompts by the rules alone."""
+    return [needed_spans(one.text, one.spans, one.query) for one in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What the rows of one file go through."""
+
+    masker: PromptMasker
+    relevance: BatchRelevance
+    tag_map: TagMap
+    output: BinaryIO
+
+
+def _require_places(request: MaskRequest) -> None:
+    for path in (request.out, _partial(request.out)):
+        if path.is_symlink():
+            raise UsageError(f"{path.name} is a link; name another --out, which is none")
+    require_writable(request.out, role="what mask writes")
+    folder = request.map_path.parent
+    if request.map_file is not None:
+        require_writable(request.map_file, role="the map")
+    elif folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder.name} is a link or no directory; name another --out, or a --map")
+    if request.map_path.absolute() in (request.out.absolute(), request.prompts.absolute()):
+        raise UsageError("--map names the prompts or the output; name a file of its own")
+    if request.out.exists() and not request.map_path.exists():
+        raise UsageError(f"{request.out.name} exists, and no map of it; name a new file with --out")
+
+
+def _begin_or_go_on(request: MaskRequest, tag_map: TagMap, settings: Mapping[str, str]) -> None:
+    begun = tag_map.settings()
+    if begun is None:
+        if request.out.exists():
+            raise UsageError(f"{request.out.name} exists; name a new file with --out")
+        tag_map.begin(settings)
+        return
+    changed = sorted(key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key))
+    if changed:
+        raise UsageError(
+            f"the masking to {request.out.name} was begun with other settings ({', '.join(changed)}); give those "
+            "again, or another --out"
+        )
+    if tag_map.is_finished and not request.out.is_file():
+        raise UsageError(f"{request.out.name} was made already and is gone; name another --out and another --map")
+
+
+@contextmanager
+def _unfinished_output(out: Path, rows: CheckedRows, tag_map: TagMap) -> Iterator[BinaryIO]:
+    """Yield the output to append to, as long as the map says; it comes to its place when the block ends well."""
+    partial, length = _partial(out), tag_map.output_bytes
+    is_in_place = tag_map.count().records == rows.count and not partial.exists() and out.is_file()
+    if is_in_place and out.stat().st_size == length:
+        # Killed between the last two steps.
+        with out.open("rb") as file:
+            yield file
+        return
+    if out.exists():
+        raise UsageError(f"{out.name} exists, and is not of this masking; name another --out and --map")
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(partial, flags, FILE_MODE), "r+b") as file:
+        if file.seek(0, os.SEEK_END) < length:
+            raise UsageError(f"{partial.name} is gone or cut off; remove the map, then mask again")
+        # What came after is not in the map: it is written again.
+        file.truncate(length)
+        file.seek(length)
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    put_in_place(partial, out)
+
+
+def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress: Progress) -> None:
+    done = stage.tag_map.count().records
+    waiting = islice(iter_rows(rows, query_field=request.query_field), done, None)
+    ready: list[MappedRecord] = []
+    kept_at = time.monotonic()
+
+    def keep() -> None:
+        nonlocal done, kept_at
+        stage.output.flush()
+        os.fsync(stage.output.fileno())
+        stage.tag_map.add(done, ready, output_bytes=stage.output.tell())
+        done += len(ready)
+        ready.clear()
+        kept_at = time.monotonic()
+
+    with progress.stage("masking", total=rows.count, unit="prompts", done=done) as advance:
+        while batch := list(islice(waiting, _BATCH_ROWS)):
+            pairs = [(row.text or "", row.query) for row in batch]
+            for row, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
+                _require_silent_id(row, masked)
+                stage.output.write(_line(row, masked, with_query=request.with_query))
+                terms = count_clinical_terms(masked.forms)
+                ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
+                advance(1)
+            if time.monotonic() - kept_at >= _KEEP_EVERY_S:
+                keep()
+        keep()
+
+
+def _line(row: TextRow, masked: MaskedPrompt, *, with_query: bool) -> bytes:
+    written: dict[str, object] = {"id": row.id, "text": masked.text, "tags": masked.tags}
+    if with_query and row.query is not None:
+        written["query"] = masked.query
+    return (json.dumps(written, ensure_ascii=False) + "\n").encode()
+
+
+def _require_silent_id(row: TextRow, masked: MaskedPrompt) -> None:
+    """Raise `BadInputError` where the id says what was masked: it is passed on as it stands."""
+    folded = FoldedText(row.key)
+    values = {fold_value(form) for forms in masked.forms.values() for form in forms}
+    if any(len(value) >= _LEAST_IN_ID and next(folded.find(value), None) is not None for value in values):
+        raise BadInputError(
+            "the id of a row holds what is masked in its text, and ids are passed on; give ids that say nothing, such "
+            "as a count"
+        )
+
+
+def _partial(out: Path) -> Path:
+    return out.with_name(f".{out.name}.partial")

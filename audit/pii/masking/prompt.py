@@ -1,0 +1,231 @@
+"""One prompt masked: found, decided, tagged, and looked over again (PII-Bench, 2.1: query-unrelated masking).
+
+Owns what is masked and what stays, and the rescan that decides whether a masked text is given out. It fails closed: a
+direct identifier is always masked, a quasi-identifier unless the question is shown to need it, and a text in which a
+rescan still finds something is withheld. Knows nothing of files, nor of how identifiers are found.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.repeated import FoldedText, find_repeated, find_values
+from clinaudit.audit.pii.masking.tags import Forms, Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
+from clinaudit.audit.pii.relevance import needed_spans
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values import normalize
+
+#: What a text is about, rather than whose it is: never masked by itself.
+CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
+#: Why a text is withheld, in fixed words.
+RESIDUAL: Final = "the rescan still found identifiers"
+DETECTOR_FAILED: Final = "a detector failed"
+#: A mask may uncover what a detector did not see before, such as a name between two others.
+_ROUNDS: Final = 4
+#: 164.514(b)(2)(i)(C).
+_OLDEST_AGE_TOLD: Final = 89
+#: (text, everything found, question) -> what the question needs of it.
+Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedPrompt:
+    """One prompt, masked; or withheld, with the reason."""
+
+    #: None: withheld.
+    text: str | None
+    #: The question, masked like the text; None where there is none, or the text is withheld.
+    query: str | None
+    #: How many tags stand in the text.
+    tags: int
+    #: What each tag stands for, occurrence by occurrence. PHI.
+    forms: Forms = field(repr=False)
+    #: Why the text is withheld, in fixed words.
+    withheld: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPrompt:
+    """What was found in a prompt. PHI."""
+
+    text: str = field(repr=False)
+    query: str | None = field(repr=False)
+    spans: tuple[EntitySpan, ...]
+    query_spans: tuple[EntitySpan, ...]
+
+    def quasi_identifiers(self) -> list[EntitySpan]:
+        """Return what may stay if the question needs it, by start."""
+        direct = [span for span in self.spans if _is_direct(span)]
+        return [
+            span
+            for span in self.spans
+            if not _is_direct(span) and not any(one.start < span.end and span.start < one.end for one in direct)
+        ]
+
+
+class PromptMasker:
+    """Masks prompts with one detector, and looks over what is left with it and a second one."""
+
+    def __init__(
+        self, detector: Detector, *, second: Detector | None = None, policy: MaskingPolicy = "minimum-necessary"
+    ) -> None:
+        """`second` should find in another way than `detector`; None: `detector` alone looks over what is left."""
+        self._detector = detector
+        self._second = second
+        self._policy = policy
+
+    def find(self, text: str, query: str | None) -> FoundPrompt:
+        """Return what is found in a prompt."""
+        return FoundPrompt(text, query, self._detect(text), self._detect(query) if query is not None else ())
+
+    def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
+        """Return what may stay in the text if the question needs it, by start."""
+        return self._keepable(found.quasi_identifiers())
+
+    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan]) -> MaskedPrompt:
+        """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question."""
+        kept = {span for span in self.keepable(found) if span in needed}
+        texts = [_Masking(found.text, found.spans, kept)]
+        if found.query is not None:
+            # The question is short, and its own entities are what it is about: of the text's categories they stay.
+            stays = {span.category for span in kept}
+            query_kept = {span for span in self._keepable(found.query_spans) if span.category in stays}
+            texts.append(_Masking(found.query, found.query_spans, query_kept))
+        for _ in range(_ROUNDS):
+            for one in texts:
+                one.hide_repeated(texts)
+            book = TagBook([(one.text, one.hidden) for one in texts])
+            written = [book.write(one.text, one.hidden) for one in texts]
+            left = [self._left_in(tagged, one, self._detector) for tagged, one in zip(written, texts, strict=True)]
+            if not any(left):
+                break
+            for one, spans in zip(texts, left, strict=True):
+                one.hide(spans)
+        else:
+            return withheld_prompt(RESIDUAL)
+        if self._second is not None and any(
+            self._left_in(tagged, one, self._second) for tagged, one in zip(written, texts, strict=True)
+        ):
+            return withheld_prompt(RESIDUAL)
+        forms = book.forms([(one.text, one.hidden) for one in texts])
+        query = written[1].text if len(written) > 1 else None
+        return MaskedPrompt(written[0].text, query, written[0].tags, forms)
+
+    def _detect(self, text: str) -> tuple[EntitySpan, ...]:
+        return tuple(_pooled(text, span) for span in _found_by(self._detector, text))
+
+    def _keepable(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+        table = categories()
+        is_listed = self._policy == "safe-harbor"
+        return [
+            span
+            for span in spans
+            if not _is_direct(span) and not (is_listed and table[span.category].hipaa is not None)
+        ]
+
+    def _left_in(self, tagged: TaggedText, masking: "_Masking", detector: Detector) -> list[Hidden]:
+        """Return what a detector still finds between the tags of a masked text, where it stands in the text itself."""
+        return [
+            Hidden(start, end, span.category)
+            for span in _found_by(detector, tagged.text)
+            for start, end in _between_tags(span, tagged.kept)
+            if not masking.keeps(start, end, span.category) and any(map(str.isalnum, masking.text[start:end]))
+        ]
+
+
+class _Masking:
+    """What of one text is masked and what is kept, while it is worked on."""
+
+    def __init__(self, text: str, spans: Sequence[EntitySpan], kept: Collection[EntitySpan]) -> None:
+        self.text = text
+        self._kept = kept
+        found = [Hidden(span.start, span.end, span.category) for span in spans if span not in kept]
+        self.hidden = merge_hidden([*found, *find_tags(text)])
+
+    def hide(self, found: Sequence[Hidden]) -> None:
+        """Mask more."""
+        self.hidden = merge_hidden([*self.hidden, *found])
+
+    def hide_repeated(self, texts: Sequence["_Masking"]) -> None:
+        """Mask wherever a value stands once more that is masked in any text of the record."""
+        kept = [self.text[span.start : span.end] for span in self._kept]
+        self.hide(find_repeated(self.text, self.hidden, kept=kept))
+        others = [(one.text[each.start : each.end], each) for one in texts if one is not self for each in one.hidden]
+        self.hide(find_values(FoldedText(self.text, self.hidden), others, kept=kept))
+
+    def keeps(self, start: int, end: int, category: str) -> bool:
+        """Whether what was found is what is kept: a part of it, or the same within other bounds ("34", "34 years")."""
+        return any(
+            (span.start <= start and end <= span.end and not categories()[category].direct)
+            or (span.start < end and start < span.end and span.category == category)
+            for span in self._kept
+        )
+
+
+def mask_prompt(
+    text: str,
+    query: str | None,
+    detector: Detector,
+    *,
+    second: Detector | None = None,
+    policy: MaskingPolicy = "minimum-necessary",
+    relevance: Relevance = needed_spans,
+) -> MaskedPrompt:
+    """Mask one prompt: every direct identifier, and each quasi-identifier that the question is not shown to need.
+
+    `second` looks over what is left, as `detector` itself does; where either still finds something, or fails, the text
+    is withheld. `relevance` says what the question needs; without a question nothing is. `unmask_text` with the
+    result's forms gives the text back, character by character.
+    """
+    masker = PromptMasker(detector, second=second, policy=policy)
+    try:
+        found = masker.find(text, query)
+        return masker.mask(found, relevance(text, found.spans, query))
+    except DetectionError:
+        return withheld_prompt(DETECTOR_FAILED)
+
+
+def withheld_prompt(reason: str) -> MaskedPrompt:
+    """Return a prompt that is not given out."""
+    return MaskedPrompt(None, None, 0, {}, reason)
+
+
+class DetectionError(Exception):
+    """A detector failed on a text; holds nothing of it."""
+
+
+def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
+    """Return what a detector finds that is no clinical content; raises `DetectionError` where it fails."""
+    try:
+        found = detector.detect(text)
+    except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
+        raise DetectionError(detector.name) from None
+    return [span for span in found if span.category not in CLINICAL_CONTENT and span.start < span.end]
+
+
+def _is_direct(span: EntitySpan) -> bool:
+    return categories()[span.category].direct
+
+
+def _pooled(text: str, span: EntitySpan) -> EntitySpan:
+    """Return an age that the rules of HIPAA pool as such, whatever its detector called it."""
+    if span.category != "age":
+        return span
+    value = normalize("age", text[span.start : span.end])
+    if value is None or not value.text.isdecimal() or int(value.text) > _OLDEST_AGE_TOLD:
+        return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
+    return span
+
+
+def _between_tags(span: EntitySpan, kept: Sequence[Kept]) -> list[tuple[int, int]]:
+    """Return the parts of a span of a masked text that stand in no tag, where they stand in the text itself."""
+    return [
+        (
+            one.source_start + max(span.start, one.start) - one.start,
+            one.source_start + min(span.end, one.end) - one.start,
+        )
+        for one in kept
+        if one.start < span.end and span.start < one.end
+    ]

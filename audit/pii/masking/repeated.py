@@ -1,0 +1,110 @@
+"""Where a value that is masked stands once more, written otherwise: split over lines, spaced, in other letters.
+
+Owns the comparison: letters and digits alone, folded, one after the other. Knows nothing of how identifiers are found.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from clinaudit.audit.pii.masking.tags import Hidden
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values import name_parts
+
+#: Shorter values stand in a text by chance: "93" is an age and a heart rate.
+_LEAST_LETTERS: Final = 4
+_LEAST_LETTERS_OF_NAME: Final = 3
+_LEAST_DIGITS: Final = 5
+#: Words of names that are no name by themselves.
+_PARTICLES: Final = frozenset(
+    {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
+)
+
+
+class FoldedText:
+    """The letters and digits of a text, folded (Unicode NFKC, case, accents), and where each of them stood."""
+
+    def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
+        """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""
+        self._text = text
+        characters: list[str] = []
+        self._places: list[int] = []
+        for start, end in _between(hidden, len(text)):
+            for place in range(start, end):
+                folded = _fold(text[place])
+                characters.append(folded)
+                self._places.extend([place] * len(folded))
+            # No value holds it, so that none is found across it.
+            characters.append("\0")
+            self._places.append(end)
+        self.letters = "".join(characters)
+
+    def find(self, value: str, *, capital: bool = False) -> Iterator[tuple[int, int]]:
+        """Yield where a folded value stands as whole words; `capital`: only where its first letter is one."""
+        begin = self.letters.find(value)
+        while begin >= 0:
+            start, last = self._places[begin], self._places[begin + len(value) - 1]
+            is_whole = not self._adjoins(start - 1) and not self._adjoins(last + 1)
+            if is_whole and not (capital and self._text[start].islower()):
+                yield start, last + 1
+            begin = self.letters.find(value, begin + 1)
+
+    def _adjoins(self, place: int) -> bool:
+        return 0 <= place < len(self._text) and self._text[place].isalnum()
+
+
+def fold_value(text: str) -> str:
+    """Return the letters and digits of a text, folded as in `FoldedText`."""
+    return "".join(map(_fold, text))
+
+
+def find_repeated(text: str, hidden: Sequence[Hidden], *, kept: Iterable[str] = ()) -> list[Hidden]:
+    """Return where a value that is masked stands unmasked in the text; `hidden` by start, without overlaps.
+
+    The words of a person's name are looked for one by one too, where they begin with a capital. `kept` are values that
+    are to stand: a question needs them of somebody else.
+    """
+    return find_values(FoldedText(text, hidden), [(text[one.start : one.end], one) for one in hidden], kept=kept)
+
+
+def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
+    """Return where values stand in a text; each value with the stretch where it was masked, for its category."""
+    needed = {fold_value(value) for value in kept}
+    found: list[Hidden] = []
+    seen: set[tuple[str, bool]] = set()
+    for value, one in values:
+        for word, capital in _looked_for(value, one.category):
+            if (word, capital) not in seen and word not in needed:
+                seen.add((word, capital))
+                found += [Hidden(*place, one.category) for place in folded.find(word, capital=capital)]
+    return found
+
+
+def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
+    """Yield what is looked for of a value, and whether it must begin with a capital."""
+    whole = fold_value(value)
+    is_name = category is not None and categories()[category].type == "PER"
+    least = _LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS
+    if category is None:
+        return
+    if len(whole) >= least:
+        # A name of one word may be a word as well ("Hope", "White").
+        yield whole, is_name and len(value.split()) == 1
+    if is_name:
+        for word in name_parts(value):
+            folded = fold_value(word)
+            if len(folded) >= _LEAST_LETTERS_OF_NAME and folded not in _PARTICLES and folded != whole:
+                yield folded, True
+
+
+def _fold(character: str) -> str:
+    if character.isascii():
+        return character.lower() if character.isalnum() else ""
+    decomposed = unicodedata.normalize("NFKD", character)
+    return "".join(letter.casefold() for letter in decomposed if letter.isalnum())
+
+
+def _between(hidden: Sequence[Hidden], length: int) -> Iterator[tuple[int, int]]:
+    edges = [0, *(edge for one in hidden for edge in (one.start, one.end)), length]
+    yield from ((start, end) for start, end in list(pairwise(edges))[::2] if start < end)

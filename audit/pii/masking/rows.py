@@ -1,0 +1,133 @@
+"""The rows that `clinaudit mask` and `unmask` read: `{"id", "text", "query"?}`, checked whole before the first is used.
+
+Owns what a row may hold. Streams: of a file of any size only a digest of each id is held in memory.
+"""
+
+import hashlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
+from clinaudit.priors.corpus.files import DataFile, find_file, printable
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+
+#: Bytes of an id's digest; two ids of a billion share one with a probability of 1e-21.
+_DIGEST_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """One row of the input. PHI."""
+
+    #: As the file has it, text or a whole number.
+    id: str | int
+    #: None: the row's text is null.
+    text: str | None = field(repr=False)
+    #: None: the row asks nothing.
+    query: str | None = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """The id as text: what a map knows the row by."""
+        return str(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """A file whose rows were all read and found usable."""
+
+    file: DataFile
+    count: int
+    with_query: int
+    #: Keys that no row is read by, in the order they came.
+    other_keys: tuple[str, ...]
+
+
+def check_rows(path: Path, *, role: str, query_field: str | None, null_text: bool) -> CheckedRows:
+    """Read all rows, and return what they are; `role` names the file.
+
+    Raises `BadInputError` that lists every problem by row and column, without content. `null_text`: a text may be null.
+    """
+    name = printable(path.name)
+    try:
+        file = find_file(path, name)
+    except BadInputError as error:
+        raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    problems = Problems()
+    if file.format != "jsonl":
+        problems.add(name, "is not .jsonl: give a JSON object a line, with id and text")
+        problems.raise_any(role)
+    header = _header(query_field)
+    digests, places = array("Q"), array("Q")
+    with_query = 0
+    for row, record in iter_records(file, header=header, problems=problems):
+        read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
+        digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
+        places.append(row)
+        with_query += read.query is not None
+    if not places and not len(problems):
+        problems.add(name, "has no rows")
+    for row, first in _repeated(digests, places):
+        problems.add(name, f"stood in row {first} already", row=row, column="id")
+    problems.raise_any(role)
+    return CheckedRows(file, len(places), with_query, tuple(header.unread))
+
+
+def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:
+    """Yield the rows of a file that was checked, in its order."""
+    problems = Problems()
+    for row, record in iter_records(rows.file, header=_header(query_field), problems=problems):
+        yield _read(row, record, rows.file.name, problems, query_field=query_field, null_text=True)
+    problems.raise_any("what was read before")
+
+
+def _header(query_field: str | None) -> Header:
+    return Header(("id", "text", *([query_field] if query_field is not None else [])))
+
+
+def _read(
+    row: int, record: Record, file: str, problems: Problems, *, query_field: str | None, null_text: bool
+) -> TextRow:
+    def text_of(column: str, *, may_be_null: bool) -> str | None:
+        value = record.get(column)
+        if isinstance(value, str) and is_encodable(value):
+            return value
+        if value is not None or not may_be_null:
+            absent = column not in record
+            what = "is missing" if absent else NOT_UNICODE if isinstance(value, str) else "is not text"
+            problems.add(file, what, row=row, column=column)
+        return None
+
+    text = text_of("text", may_be_null=null_text and "text" in record)
+    query = None if query_field is None else text_of(query_field, may_be_null=True)
+    value = record.get("id")
+    try:
+        key = as_text(value, Kind.ID)
+        if key is None or not key.strip():
+            raise CellError("is blank or missing")
+    except CellError as error:
+        problems.add(file, str(error), row=row, column="id")
+        key = f"row {row} without an id"
+    return TextRow(value if isinstance(value, int) and not isinstance(value, bool) else key, text, query)
+
+
+def _repeated(digests: array[int], places: array[int]) -> list[tuple[int, int]]:
+    """Return (row, first row with the same id) of each id that stood before."""
+    halves = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+    # Stable: of equal ids the first row comes first.
+    order = np.lexsort((halves[:, 1], halves[:, 0]))
+    same = np.flatnonzero((halves[order][1:] == halves[order][:-1]).all(axis=1)) + 1
+    first: dict[int, int] = {}
+    found = []
+    for place in same.tolist():
+        first[place] = first.get(place - 1, int(order[place - 1]))
+        found.append((places[int(order[place])], places[first[place]]))
+    return found

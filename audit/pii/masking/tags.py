@@ -1,0 +1,215 @@
+"""Tags: what stands in a masked text in the place of an identifier, such as `<PATIENT_1>` or `<DATE_2+14d>`.
+
+Owns how a tag is written, which occurrences share one, the intervals of dates, and the way back from tags to text. A
+text that holds something like a tag itself is no special case: that is masked too, as `<TAG_1>`. Knows nothing of how
+identifiers are found.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values import normalize
+
+#: A tag; its name (the first group) tells it from the others of its record, the interval is for the reader alone.
+TAG: Final = re.compile(r"<([A-Z][A-Z0-9_]*_[1-9][0-9]*)(?:[+-][0-9]+d)?>")
+#: What stands for a text that looks like a tag already.
+_OF_TAGS: Final = "TAG"
+#: They say less than any other category of the same value: where both were found, the other names the tag.
+_GENERIC: Final = frozenset({"full_name", "nickname", "date", "admission_date", "other_code", "age"})
+#: An interval is no longer than this: from a date of birth it would tell an age over 89 (164.514(b)(2)(i)(C)).
+_LONGEST_INTERVAL_DAYS: Final = 89 * 365
+Forms = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Hidden:
+    """Characters `start` to `end` (half-open) of a text that are masked, and the category that they go by."""
+
+    start: int
+    end: int
+    #: An id of the taxonomy; None of a text that looks like a tag.
+    category: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A stretch of a masked text that stands there as it stood in the text: where in both."""
+
+    start: int
+    end: int
+    source_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text with tags in it."""
+
+    text: str
+    #: What stands between the tags, in order.
+    kept: tuple[Kept, ...]
+    #: How many tags stand in it.
+    tags: int
+
+
+class TagBook:
+    """The tags of one record: one a value, however it is written, and the same in each of the record's texts."""
+
+    def __init__(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> None:
+        """Number the values of (text, what is masked in it) by where they first stand, the first text first."""
+        categories_of: dict[tuple[str, str], str | None] = {}
+        for text, hidden in texts:
+            for one in hidden:
+                value, category = _value_of(text, one), one.category
+                if value not in categories_of or (categories_of[value] in _GENERIC and category not in _GENERIC):
+                    categories_of[value] = category
+        self._names: dict[tuple[str, str], str] = {}
+        used: Counter[str] = Counter()
+        whole = _whole_names(categories_of)
+        for value, category in categories_of.items():
+            if value in whole:
+                continue
+            kind = _OF_TAGS if category is None else categories()[category].tag
+            used[kind] += 1
+            self._names[value] = f"{kind}_{used[kind]}"
+        self._names |= {part: self._names[value] for part, value in whole.items()}
+        self._intervals = _intervals(categories_of)
+
+    def write(self, text: str, hidden: Sequence[Hidden]) -> TaggedText:
+        """Return the text with tags in the place of what is masked; `hidden` by start, without overlaps."""
+        parts: list[str] = []
+        kept: list[Kept] = []
+        place = length = 0
+        for one in [*hidden, Hidden(len(text), len(text), None)]:
+            if one.start > place:
+                kept.append(Kept(length, length + one.start - place, place))
+                parts.append(text[place : one.start])
+                length += one.start - place
+            if one.end > one.start:
+                value = _value_of(text, one)
+                parts.append(f"<{self._names[value]}{self._intervals.get(value, '')}>")
+                length += len(parts[-1])
+            place = one.end
+        return TaggedText("".join(parts), tuple(kept), len(hidden))
+
+    def forms(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> Forms:
+        """Return by name what stood in the place of each tag, occurrence by occurrence; one where all are equal.
+
+        What stands in the first text alone counts, and what stands in a later one where the first lacks the value.
+        """
+        forms: dict[str, list[str]] = {}
+        for text, hidden in texts:
+            found: dict[str, list[str]] = {}
+            for one in hidden:
+                found.setdefault(self._names[_value_of(text, one)], []).append(text[one.start : one.end])
+            forms = {**found, **forms}
+        return {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
+
+
+def find_tags(text: str) -> list[Hidden]:
+    """Return the stretches of a text that look like tags: left alone, they would be read as tags."""
+    return [Hidden(found.start(), found.end(), None) for found in TAG.finditer(text)]
+
+
+def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
+    """Return a text with identifiers in the place of their tags, and how many tags `forms` does not know.
+
+    The second occurrence of a tag takes the second form in which the record wrote the value; further ones the first.
+    An unknown tag stays: whoever answered made it up.
+    """
+    seen: Counter[str] = Counter()
+    unknown = 0
+
+    def form_of(found: re.Match[str]) -> str:
+        nonlocal unknown
+        name = found[1]
+        if name not in forms:
+            unknown += 1
+            return found[0]
+        written = forms[name]
+        place = seen[name]
+        seen[name] += 1
+        return written[place] if place < len(written) else written[0]
+
+    return TAG.sub(form_of, text), unknown
+
+
+def _value_of(text: str, hidden: Hidden) -> tuple[str, str]:
+    """Return what is equal for two ways of writing one value."""
+    written = text[hidden.start : hidden.end]
+    if hidden.category is None:
+        return _OF_TAGS, written
+    value = normalize(hidden.category, written)
+    return ("as written", written) if value is None else (value.kind, value.text)
+
+
+def _whole_names(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the whole name by each part of it ("Lund" of "Ada Lund"), where it can be the part of one name alone."""
+    words = {value: frozenset(value[1].split()) for value in categories_of if value[0] == "name"}
+    longest = [value for value in words if not any(words[value] < other for other in words.values())]
+    found = {}
+    for value in words:
+        wholes = [one for one in longest if words[value] < words[one]]
+        if len(wholes) == 1:
+            found[value] = wholes[0]
+    return found
+
+
+def _intervals(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tuple[str, str], str]:
+    """Return how many days after the record's first date each other date is, as its tag says it.
+
+    Dates of birth have none: from a visit it would tell the age to the day, which is a quasi-identifier.
+    """
+    dated = [
+        (value, day)
+        for value, category in categories_of.items()
+        if category != "birth_date" and (day := _day(value)) is not None
+    ]
+    if not dated:
+        return {}
+    (_, first), *others = dated
+    intervals = {value: (day - first).days for value, day in others}
+    return {value: f"{days:+d}d" for value, days in intervals.items() if 0 < abs(days) <= _LONGEST_INTERVAL_DAYS}
+
+
+def _day(value: tuple[str, str]) -> date | None:
+    kind, written = value
+    if kind != "date":
+        return None
+    try:
+        return date.fromisoformat(written)
+    except ValueError:
+        return None  # a month or a year alone
+
+
+def merge_hidden(hidden: Iterable[Hidden]) -> list[Hidden]:
+    """Return disjoint stretches that cover all of the given, by start: of those that overlap, one.
+
+    It goes by the category of a direct identifier before a quasi-identifier, then of the longest. Nothing that any
+    finder saw is left at its edges.
+    """
+    merged: list[Hidden] = []
+    cluster: list[Hidden] = []
+    end = 0
+    for one in sorted(set(hidden), key=lambda each: (each.start, each.end, each.category or "")):
+        if cluster and one.start >= end:
+            merged.append(_one_of(cluster))
+            cluster = []
+        cluster.append(one)
+        end = max(end, one.end) if len(cluster) > 1 else one.end
+    return [*merged, _one_of(cluster)] if cluster else merged
+
+
+def _one_of(cluster: Sequence[Hidden]) -> Hidden:
+    table = categories()
+
+    def rank(one: Hidden) -> tuple[bool, int, bool]:
+        is_direct = one.category is not None and table[one.category].direct
+        return is_direct, one.end - one.start, one.category not in _GENERIC
+
+    best = max(cluster, key=rank)
+    return Hidden(min(one.start for one in cluster), max(one.end for one in cluster), best.category)

@@ -1,0 +1,153 @@
+"""Places: street addresses, ZIP codes, cities with their state, counties, wards and rooms."""
+
+import re
+from typing import Final
+
+from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
+from clinaudit.audit.pii.usps_abbreviations import STATES, STREET_SUFFIXES
+
+_CAPITAL = r"(?:[A-Z][\w'’.-]*|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
+#: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
+_NOT_ALONE: Final = frozenset(
+    {
+        "br",
+        "brg",
+        "pt",
+        "fld",
+        "ml",
+        "mt",
+        "prt",
+        "sta",
+        "run",
+        "row",
+        "is",
+        "ext",
+        "cor",
+        "cmn",
+        "est",
+        "spg",
+        "vw",
+        "lk",
+        "walk",
+        "park",
+        "path",
+        "riv",
+        "smt",
+        "hl",
+        "grn",
+    }
+)
+_DIRECTION = r"(?:[NSEW]\.?|NE|NW|SE|SW|North|South|East|West)"
+_UNIT = r"(?:[ ,]{1,3}(?i:apt|apartment|unit|ste|suite|bldg|building|fl|floor|rm|room|lot|#)\.?[ ]?#?[ ]?[\w-]{1,6})"
+
+
+def _suffixes(*, alone: bool) -> str:
+    found = {word for row in STREET_SUFFIXES if alone == (row[0] not in _NOT_ALONE) for word in row}
+    return "|".join(sorted(found, key=lambda word: (-len(word), word)))
+
+
+_STATE = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
+#: Abbreviations of a state that stand after a clinician's name or begin a sentence: they need a ZIP code.
+_WORDS_TOO: Final = (
+    "MD",
+    "PA",
+    "MA",
+    "OR",
+    "IN",
+    "ME",
+    "HI",
+    "OK",
+    "DO",
+    "CT",
+    "AL",
+    "ID",
+    "PT",
+    "MS",
+    "MI",
+    "PR",
+    "LA",
+    "CO",
+)
+_SAFE_STATE = "|".join(
+    (*(code for code in STATES if code not in _WORDS_TOO), *sorted(STATES.values(), key=len, reverse=True))
+)
+_TOWN = r"[A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
+_ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
+
+
+def places() -> RuleTable:
+    """Return the recognizer of places."""
+    return RuleTable(
+        "places",
+        (
+            Rule(
+                "street_address",
+                re.compile(
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
+                    rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
+                ),
+            ),
+            Rule(
+                "street_address",
+                re.compile(
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
+                ),
+            ),
+            Rule(
+                "street_address",
+                re.compile(
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
+                ),
+            ),
+            Rule(
+                "street_address",
+                words(r"\bP\.?\s?O\.?\s?Box\s?#?\s?\d{1,7}\b|\b(?:PSC|Unit|APO|FPO|DPO)\s?\d{3,5},?\s(?:Box\s\d+)"),
+                ("box",),
+            ),
+            Rule(
+                "street_address",
+                words(
+                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at|living at|residing at)(?:\sis)?[ :]{1,3}"
+                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel|city|zip|dob|and|with|since)\b))"
+                ),
+                ("address", "residence", "lives at", "resides at", "living at", "residing at"),
+            ),
+            Rule(
+                "zip_code",
+                words(rf"\b(?:zip|postal)(?:\s?code)?[\s:]{{1,3}}(?:is\s)?(?P<value>{_ZIP})"),
+                ("zip", "postal"),
+            ),
+            Rule("zip_code", re.compile(rf"(?<![\w])(?:{_STATE}),?[ ]{{1,2}}(?P<value>{_ZIP})")),
+            Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
+            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
+            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
+            Rule(
+                "city",
+                re.compile(
+                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born in|native of|grew up in|city(?: of)?:?"
+                    rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
+                ),
+                ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
+            ),
+            Rule(
+                "county",
+                re.compile(r"(?<!\w)(?P<value>[A-Z][a-z'’-]+(?:[ ][A-Z][a-z'’-]+)?[ ](?:County|Parish|Borough))(?!\w)"),
+                ("county", "parish", "borough"),
+            ),
+            Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]+)"), ("county of",)),
+            Rule(
+                "ward",
+                words(
+                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                ),
+                ("ward", "room", "rm", "bed", "bay"),
+            ),
+            Rule(
+                "landmark",
+                re.compile(
+                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ](?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
+                ),
+                ("near", "next to", "across", "behind", "opposite"),
+            ),
+        ),
+    )

@@ -1,0 +1,125 @@
+"""Codes with a shape or a check digit of their own, by the pattern recognizers of presidio-analyzer.
+
+Its patterns and validators are called directly: no language pipeline runs. A pattern that its authors call weak counts
+only near one of its context words. Where presidio skips a pattern that runs too long, this module raises.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.recognizers.rule import Source
+
+if TYPE_CHECKING:
+    from presidio_analyzer import PatternRecognizer
+
+#: Category by presidio's recognizer; the first stands where two find the same place.
+_CATEGORIES: Final = {
+    "UsSsnRecognizer": "ssn",
+    "UsItinRecognizer": "tax_id",
+    "UsMbiRecognizer": "health_plan_number",
+    "UsNpiRecognizer": "licence_number",
+    "MedicalLicenseRecognizer": "licence_number",
+    "UsLicenseRecognizer": "driver_licence",
+    "UsPassportRecognizer": "passport",
+    "CreditCardRecognizer": "credit_card",
+    "IbanRecognizer": "bank_account",
+    "AbaRoutingRecognizer": "bank_account",
+    "UsBankRecognizer": "bank_account",
+    "CryptoRecognizer": "bank_account",
+    "IpRecognizer": "ip_address",
+    "MacAddressRecognizer": "device_id",
+}
+#: A pattern with this score or a greater one counts by itself; presidio names those below it weak.
+_STRONG: Final = 0.4
+#: Patterns whose authors call them strong enough, and which a laboratory's numbers or a version match all the same.
+_WEAK_HERE: Final = frozenset({"MedicalLicenseRecognizer", "UsLicenseRecognizer"})
+#: Patterns that a failed check digit alone removes and a passed one makes certain.
+_CERTAIN_BY_CHECK: Final = frozenset({"CreditCardRecognizer", "IbanRecognizer", "CryptoRecognizer"})
+#: How far before a weak match a context word is looked for, in characters.
+_CONTEXT_CHARS: Final = 40
+#: Words that presidio counts as context and that any clinical note holds.
+_TOO_COMMON: Final = frozenset(
+    {"us", "united", "states", "save", "check", "number", "provider", "medical", "individual"}
+)
+_TIMEOUT_SECONDS: Final = 60
+#: Runs of characters that any of these codes stands in: most of a text is never shown to the patterns.
+_CANDIDATE = re.compile(r"[0-9A-Za-z:.*-]*[0-9:][0-9A-Za-z:./-]*(?:[ -][0-9A-Za-z]*[0-9][0-9A-Za-z]*)*")
+_FEWEST_CHARS: Final = 6
+
+
+class CheckedCodeRecognizer:
+    """Finds codes with presidio's patterns."""
+
+    name = "checked codes"
+    categories = frozenset(_CATEGORIES.values())
+
+    def find(self, source: Source) -> Iterator[EntitySpan]:
+        """Yield every code of the text; raises TimeoutError where a pattern runs for a minute."""
+        text = source.text
+        for candidate in _CANDIDATE.finditer(text):
+            if len(candidate[0]) < _FEWEST_CHARS or not _may_hold_code(candidate[0]):
+                continue
+            before = text[max(0, candidate.start() - _CONTEXT_CHARS) : candidate.start()].lower()
+            for recognizer, category in _recognizers():
+                yield from self._of(recognizer, category, candidate, before)
+
+    def _of(
+        self, recognizer: "PatternRecognizer", category: str, candidate: re.Match[str], before: str
+    ) -> Iterator[EntitySpan]:
+        kind = type(recognizer).__name__
+        for pattern in recognizer.patterns:
+            for match in pattern.compiled_regex.finditer(candidate[0], timeout=_TIMEOUT_SECONDS):
+                written = match[0]
+                valid = recognizer.validate_result(written)
+                if not written or valid is False or recognizer.invalidate_result(written):
+                    continue
+                if not _stands_alone(candidate[0], match.start(), match.end()):
+                    continue
+                strong = pattern.score >= _STRONG and kind not in _WEAK_HERE
+                certain = valid is True and kind in _CERTAIN_BY_CHECK
+                near = before + candidate[0][: match.start()].lower()
+                if strong or certain or _has_context(recognizer, near):
+                    start = candidate.start() + match.start()
+                    yield EntitySpan(start, start + len(written), category, self.name)
+
+
+@cache
+def _recognizers() -> "tuple[tuple[PatternRecognizer, str], ...]":
+    """Return presidio's recognizers with their patterns compiled, and what each finds."""
+    import regex
+    from presidio_analyzer import predefined_recognizers
+
+    found = []
+    for name, category in _CATEGORIES.items():
+        recognizer = getattr(predefined_recognizers, name)()
+        for pattern in recognizer.patterns:
+            pattern.compiled_regex = regex.compile(pattern.regex, recognizer.global_regex_flags)
+            pattern.compiled_with_flags = recognizer.global_regex_flags
+        found.append((recognizer, category))
+    return tuple(found)
+
+
+def _may_hold_code(candidate: str) -> bool:
+    """Whether there are digits enough for a code, or the colons of an address of the Internet."""
+    return (
+        sum(character.isdigit() for character in candidate) >= 5
+        or candidate.count(":") >= 2
+        or candidate.count(".") >= 3
+    )
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    if before[-1:].isalnum() or after[:1].isalnum():
+        return False
+    joined_before = len(before) == 2 and before[0].isdigit() and before[1] in ".-/"
+    joined_after = len(after) == 2 and after[0] in ".-/" and after[1].isdigit()
+    return not (joined_before or joined_after)
+
+
+def _has_context(recognizer: "PatternRecognizer", near: str) -> bool:
+    context = [word for word in recognizer.context or [] if word.strip().lower() not in _TOO_COMMON]
+    return any(re.search(rf"\b{re.escape(word.strip().lower())}\b", near[-_CONTEXT_CHARS:]) for word in context)

@@ -1,0 +1,229 @@
+"""Numbers that are identifiers by their label: of records, accounts, plans, licences, vehicles, devices and people.
+
+A code without a label is a laboratory value as often as not; those with a check digit of their own are found by
+`checked_codes`.
+"""
+
+import re
+from typing import Final
+
+from clinaudit.audit.pii.recognizers.rule import AFTER_LABEL, Rule, RuleTable, words
+
+_NUMBER_WORD = r"(?:\s{0,2}(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b\.?|#)){0,2}"
+#: A code: letters and digits in one piece or joined by marks, or digits in groups.
+_CODE = (
+    r"(?P<value>(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}|[A-Z]{1,4}\s\d{4,}"
+    r"|\d{2,5}(?:\s\d{2,5}){1,4})(?![A-Z0-9])"
+)
+_FEWEST_DIGITS: Final = 3
+_DIGIT = re.compile(r"\d")
+_LOOKS_LIKE_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1\d{2,4}|\d{4}-\d{2}-\d{2}")
+_VIN_VALUES: Final = dict(
+    zip("ABCDEFGHJKLMNPRSTUVWXYZ", (*range(1, 9), *range(1, 6), 7, 9, *range(2, 10)), strict=True)
+)
+_VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+
+#: Category, the words that label it, and what a text must hold for the rule to be tried. The first that fits a place
+#: stands where two find the same.
+_LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
+    (
+        "mrn",
+        r"MRNs?|M\.R\.N\.|MR(?=\s?[#:])|EMRN|UHID|med(?:ical)?\s?\.?rec(?:ord)?s?|(?:medical|patient|hospital|health) record"
+        r"|patient(?=\s{0,2}(?:id\b|no\b|num|#|ident))|pt(?=\s{0,2}(?:id\b|no\b|num|#))|chart|hospital(?=\s{0,2}(?:id\b|no\b|num|#))"
+        r"|unit(?=\s{0,2}(?:no\b|num))|record(?=\s{0,2}(?:no\b|num|#|id\b))",
+        ("mrn", "m.r.n", "mr", "uhid", "rec", "patient", "pt", "chart", "hospital", "unit"),
+    ),
+    (
+        "bank_account",
+        r"(?:bank|checking|savings|routing|brokerage)(?:\s(?:account|acct|transit))?|IBAN|account(?=\sat\s)",
+        ("bank", "checking", "savings", "routing", "iban", "brokerage"),
+    ),
+    (
+        "account_number",
+        r"(?:patient |hospital |billing |guarantor )?(?:account|acct)|encounter|visit(?=\s{0,2}(?:id\b|no\b|num|#))|CSN|HAR|FIN(?=\s?[#:])"
+        r"|invoice|claim|billing|bill(?=\s{0,2}(?:no\b|num|#))",
+        ("account", "acct", "encounter", "visit", "csn", "har", "fin", "invoice", "claim", "bill"),
+    ),
+    (
+        "health_plan_number",
+        r"(?:health )?plan|(?:insurance |plan )?member(?:ship)?|subscriber|(?:insurance |group )?policy|group(?=\s{0,2}(?:id\b|no\b|num|#))"
+        r"|insurance|medicare|medicaid|MBI|HICN?|beneficiary|payer|insured(?:'s)?|prior authorization|authorization",
+        (
+            "plan",
+            "member",
+            "subscriber",
+            "policy",
+            "group",
+            "insur",
+            "medica",
+            "mbi",
+            "hic",
+            "beneficiary",
+            "payer",
+            "authoriz",
+        ),
+    ),
+    (
+        "driver_licence",
+        r"driver'?s?'?\s(?:licen[cs]e|lic)|driving licen[cs]e|D\.?L\.?(?=\s?[#:]|\sno)|licence to drive",
+        ("driv", "dl", "d.l"),
+    ),
+    (
+        "vehicle_id",
+        r"licen[cs]e plates?|(?:number |registration )?plates?|vehicle(?: identification| registration)?|car registration|VIN",
+        ("plate", "vehicle", "vin", "car reg"),
+    ),
+    (
+        "device_id",
+        r"(?:device |pump |pacemaker |implant |monitor |equipment |ICD )?serial|S/N|UDI|IMEI|device(?=\s{0,2}(?:id\b|no\b|num|#|ident))"
+        r"|(?:implant|pacemaker|pump|stent|lead|monitor|prosthesis)(?=\s{0,2}(?:id\b|no\b|num|#|ident))|lot(?=\s{0,2}(?:no\b|num|#))",
+        (
+            "serial",
+            "s/n",
+            "udi",
+            "imei",
+            "device",
+            "implant",
+            "pacemaker",
+            "pump",
+            "stent",
+            "lead",
+            "monitor",
+            "lot",
+            "prosth",
+        ),
+    ),
+    (
+        "licence_number",
+        r"(?:medical |nursing |state |professional |board |pharmacy |birth |death |marriage |gun |firearm |fishing |hunting )?"
+        r"(?:licen[cs]e|certificate|certification|cert|permit)|lic|DEA|NPI|registration",
+        ("licen", "lic", "certif", "cert", "permit", "dea", "npi", "registration"),
+    ),
+    ("passport", r"passports?", ("passport",)),
+    (
+        "tax_id",
+        r"tax(?:payer)?(?=\s{0,2}(?:id\b|ident|no\b|num|ref))|TIN|ITIN|EIN|FEIN|employer identification",
+        ("tax", "tin", "ein", "employer ident"),
+    ),
+    (
+        "employee_id",
+        r"employees?|staff(?=\s{0,2}(?:id\b|no\b|num|#))|personnel|badge|payroll|worker(?=\s{0,2}(?:id\b|no\b|num|#))|EMP(?=-?\d)",
+        ("employee", "staff", "personnel", "badge", "payroll", "worker", "emp"),
+    ),
+    (
+        "student_id",
+        r"students?|matriculation|enrol(?:l)?ment|STU(?=-?\d)",
+        ("student", "matric", "enrol", "stu"),
+    ),
+    (
+        "biometric_id",
+        r"biometrics?|finger\s?-?prints?|thumb\s?prints?|retina(?:l)? scan|iris (?:scan|code|template)|voice\s?-?prints?"
+        r"|face (?:template|scan)|palm scan",
+        ("biometric", "print", "retina", "iris", "face ", "palm"),
+    ),
+    (
+        "other_code",
+        r"accession|specimen|requisition|order(?=\s{0,2}(?:id\b|no\b|num|#))|case(?=\s{0,2}(?:id\b|no\b|num|#))|confirmation"
+        r"|tracking|study(?=\s{0,2}(?:id\b|no\b|num|#))|subject(?=\s{0,2}(?:id\b|no\b|num|#))|user\s?(?:id|name)|login|"
+        r"prescription(?=\s{0,2}(?:id\b|no\b|num|#))|rx(?=\s{0,2}(?:no\b|num|#))|reference|ref(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])"
+        r"|password|access code|trial",
+        (
+            *(
+                "accession",
+                "specimen",
+                "requis",
+                "order",
+                "case",
+                "confirm",
+                "track",
+                "study",
+                "subject",
+                "user",
+                "login",
+            ),
+            *("prescription", "rx", "ref", "ticket", "locker", "pin", "password", "access", "trial"),
+        ),
+    ),
+)
+#: Labels that say "number" by themselves; the others need the word, a colon or a sign before the code.
+_SPEAKS_FOR_ITSELF: Final = frozenset({"passport", "biometric_id", "driver_licence"})
+_SAYS_NUMBER = r"(?:(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b|#)\.?\s{0,3}(?:(?:is|was)\b)?\s{0,3}[:=#]{0,2}|[:=#]{1,2})\s{0,3}"
+
+
+def _is_code(match: re.Match[str]) -> bool:
+    value = match["value"]
+    return len(_DIGIT.findall(value)) >= _FEWEST_DIGITS and not _LOOKS_LIKE_DATE.fullmatch(value)
+
+
+def has_vin_check_digit(code: str) -> bool:
+    """Whether 17 characters hold the check digit of a vehicle identification number (49 CFR 565.15(c))."""
+    try:
+        total = sum(
+            weight * (int(character) if character.isdigit() else _VIN_VALUES[character])
+            for weight, character in zip(_VIN_WEIGHTS, code.upper(), strict=True)
+        )
+    except (KeyError, ValueError):
+        return False
+    return code[8].upper() == "0123456789X"[total % 11]
+
+
+def labelled_codes() -> RuleTable:
+    """Return the recognizer of codes that follow a label, and of those that a shape of their own tells."""
+    rules = []
+    for category, label, triggers in _LABELS:
+        joined = (
+            rf"{_NUMBER_WORD}{AFTER_LABEL}"
+            if category in _SPEAKS_FOR_ITSELF
+            else rf"(?:\s{{0,2}}{_SAYS_NUMBER}|\s(?=[A-Z]*\d{{5}}))"
+        )
+        rules.append(Rule(category, words(rf"(?<![\w]){'(?:' + label + ')'}{joined}{_CODE}"), triggers, _is_code))
+    rules += [
+        Rule(
+            "mrn",
+            words(r"(?<!\w)MRN\s{0,3}(?:is\b|was\b)?[:#=\s-]{0,4}(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,}\d)(?!\w)"),
+            ("mrn",),
+        ),
+        Rule(
+            "vehicle_id",
+            words(r"(?<!\w)(?P<value>[A-HJ-NPR-Z0-9]{17})(?!\w)"),
+            (),
+            lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
+        ),
+        Rule(
+            "vehicle_id",
+            re.compile(
+                r"(?i:licen[cs]e plates?|plates?|tags?)(?i:\s(?:number|no|is|was)\b\.?)?[:#\s]{1,3}"
+                r"(?P<value>(?=[A-Z0-9 -]{0,4}\d)[A-Z0-9]{1,4}[ -]?[A-Z0-9]{2,5})(?![A-Za-z0-9])"
+            ),
+            ("plate", "tag"),
+        ),
+        Rule(
+            "ssn",
+            words(
+                r"\b(?:SSN|social security)(?:\s?(?:number|no|#))?\.?(?:\s(?:ending|ends|last four)\s?(?:in|with|digits)?)?[:#\s]{1,3}(?P<value>(?:[xX*#]{3}-?[xX*#]{2}-?)?\d{4})(?![\d-])"
+            ),
+            ("ssn", "social sec"),
+        ),
+        Rule("ssn", re.compile(r"(?<![\w*])(?P<value>[xX*]{3}-[xX*]{2}-\d{4})(?!\d)"), ("xx-", "**-")),
+        Rule("password_hash", words(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])")),
+        Rule(
+            "photograph",
+            words(r"(?<![\w/])(?P<value>[\w-]{1,60}\.(?:jpe?g|png|heic|gif|bmp|tiff?|webp))(?!\w)"),
+            (".jp", ".png", ".heic", ".gif", ".bmp", ".tif", ".webp"),
+        ),
+        Rule(
+            "photograph",
+            words(
+                r"\b(?:full[- ]face|facial|patient|identification|clinical)\s(?:photo(?:graph)?s?|images?|pictures?)\b"
+            ),
+            ("photo", "image", "picture"),
+        ),
+        Rule(
+            "biometric_id",
+            words(
+                r"\b(?:finger\s?-?print|thumb\s?print|retinal? scan|iris scan|voice\s?-?print|face template)s?\s(?:on file|template|record)"
+            ),
+            ("print", "scan", "template"),
+        ),
+    ]
+    return RuleTable("labelled codes", rules)

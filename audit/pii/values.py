@@ -1,0 +1,266 @@
+"""The value behind an identifier's wording, so that two ways of writing one value are equal.
+
+Owns the normal form of each kind of value: dates as ISO 8601, telephone numbers as digits, names as folded words in the
+order of speech. Knows nothing of where an identifier stood, nor of whose it is.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Final, Literal
+
+from clinaudit.audit.pii.spelled_numbers import read_number
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.usps_abbreviations import USPS_ABBREVIATIONS
+from clinaudit.audit.pii.written_dates import read_written_date
+
+ValueKind = Literal[
+    *("name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text")
+]
+
+#: What NFKD leaves whole.
+_LETTERS: Final = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"})
+_APOSTROPHES: Final = re.compile(r"['’‘ʼ`´]")
+_WORD: Final = re.compile(r"[^\W_]+")
+_TITLES: Final = frozenset(
+    {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
+)
+#: Degrees and licences after a clinician's name, and what tells generations apart: one source writes it, another not.
+_AFTER_NAMES: Final = frozenset(
+    {
+        *(
+            "md",
+            "do",
+            "phd",
+            "rn",
+            "np",
+            "pa",
+            "pac",
+            "fnp",
+            "fnpc",
+            "fnpbc",
+            "aprn",
+            "arnp",
+            "cnp",
+            "dnp",
+            "lpn",
+            "cna",
+        ),
+        *("ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot", "facp"),
+        *("facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
+    }
+)
+#: Degrees that are names as well: dropped only where they are written as degrees are.
+_NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
+_CREDENTIAL_DOTS: Final = re.compile(r"\b(?:[A-Za-z]\.){2,}")
+_EXTENSION: Final = re.compile(r"\s*(?:;|,|x|ext\.?|extension)\s*\d{1,6}\s*$", re.IGNORECASE)
+_TIME: Final = re.compile(r"(\d{1,2})(?::?(\d{2})(?::\d{2})?)?\s*(?:([ap])\.?\s?m\.?|h(?:ou)?rs?)?", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_THOUSANDS: Final = re.compile(r"\d\s?k\b", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"^[a-z][a-z0-9+.-]*://|^mailto:")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierValue:
+    """What an identifier says, in the normal form of its kind: equal values are the same identifier."""
+
+    kind: ValueKind
+    text: str
+
+
+def normalize(category: str, text: str) -> IdentifierValue | None:
+    """Return the likeliest value of an identifier of a category of the taxonomy; None where the text holds none."""
+    return next(iter(readings(category, text)), None)
+
+
+def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
+    """Return every value that an identifier can mean, the likeliest first.
+
+    A date may be read in two orders and two centuries, a name with and without what stands between first and last.
+    Raises KeyError for a category that the taxonomy does not have.
+    """
+    kind = kind_of(category)
+    plain = unicodedata.normalize("NFKC", text).strip()
+    values = [value for value in _READERS[kind](plain) if value]
+    return tuple(IdentifierValue(kind, value) for value in dict.fromkeys(values))
+
+
+def kind_of(category: str) -> ValueKind:
+    """Return the kind of value that a category holds: categories of one kind can hold the same value."""
+    return _kinds()[category]
+
+
+def fold_words(text: str) -> str:
+    """Return the words of a text in lower case, without accents, apostrophes and marks, one space between them."""
+    return " ".join(_WORD.findall(_fold(text)))
+
+
+def name_parts(text: str) -> tuple[str, ...]:
+    """Return the folded words of a person's name, first name first; titles, degrees and generations are dropped.
+
+    "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
+    """
+    dotted = _CREDENTIAL_DOTS.sub(_join_credential, text)
+    parts: list[list[str]] = []
+    for part in dotted.split(","):
+        words = _words_of_name(part, known=sum(map(len, parts)))
+        if words:
+            parts.append(words)
+    if not parts:
+        return ()
+    last, *first = parts
+    return tuple(word for part in first for word in part) + tuple(last)
+
+
+@cache
+def _kinds() -> Mapping[str, ValueKind]:
+    kinds: dict[str, ValueKind] = {
+        **dict.fromkeys(("phone", "fax"), "phone"),
+        **dict.fromkeys(("age", "age_over_89"), "age"),
+        "ip_address": "ip",
+        "email": "email",
+        "url": "url",
+        "street_address": "address",
+        "zip_code": "zip",
+        "time": "time",
+        "duration": "text",
+        "social_handle": "code",
+    }
+    of_type: dict[str, ValueKind] = {
+        "PER": "name",
+        "CODE": "code",
+        "LOC": "text",
+        "ORG": "text",
+        "DEM": "text",
+        "DATETIME": "date",
+        "QUANTITY": "quantity",
+    }
+    return MappingProxyType({item.id: kinds.get(item.id, of_type[item.type]) for item in categories().values()})
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text)
+    letters = "".join(character for character in decomposed if not unicodedata.combining(character))
+    return _APOSTROPHES.sub("", letters.casefold().translate(_LETTERS))
+
+
+def _join_credential(match: re.Match[str]) -> str:
+    """Join the letters of a degree ("M.D."), and leave initials ("J.R.") apart."""
+    joined = match[0].replace(".", "")
+    return joined if joined.lower() in _AFTER_NAMES - {"jr"} else match[0].replace(".", ". ")
+
+
+def _words_of_name(part: str, *, known: int) -> list[str]:
+    """Return the words of a part between commas, `known` words of the name standing before it."""
+    written = _WORD.findall(_APOSTROPHES.sub("", part))
+    while written and _is_degree(written[-1], before=known + len(written) - 1, capitals=part.isupper()):
+        written.pop()
+    return [word for word in fold_words(" ".join(written)).split() if word not in _TITLES]
+
+
+def _is_degree(word: str, *, before: int, capitals: bool) -> bool:
+    folded = word.casefold()
+    if folded not in _NAMES_TOO:
+        return folded in _AFTER_NAMES
+    return before >= 2 and (capitals or word.isupper() or word.islower())
+
+
+def _read_name(text: str) -> list[str]:
+    parts = name_parts(text)
+    if not parts:
+        return []
+    whole = " ".join(parts)
+    return [whole, f"{parts[0]} {parts[-1]}"] if len(parts) > 2 else [whole]
+
+
+def _read_phone(text: str) -> list[str]:
+    import phonenumbers
+
+    number = _EXTENSION.sub("", text)
+    digits = re.sub(r"\D", "", number)
+    try:
+        parsed = phonenumbers.parse(number, "US")
+    except phonenumbers.NumberParseException:
+        return [digits]
+    national = phonenumbers.national_significant_number(parsed)
+    # A number of another country keeps its country code: the national part alone may be that of an American number.
+    return [national if parsed.country_code == 1 else f"{parsed.country_code}{national}"]
+
+
+def _read_code(text: str) -> list[str]:
+    return ["".join(_WORD.findall(_fold(text)))]
+
+
+def _read_ip(text: str) -> list[str]:
+    from ipaddress import ip_address
+
+    try:
+        return [str(ip_address(text.partition("/")[0]))]
+    except ValueError:
+        return [text.casefold()]
+
+
+def _read_email(text: str) -> list[str]:
+    return [_SCHEME.sub("", text.casefold())]
+
+
+def _read_url(text: str) -> list[str]:
+    return [_SCHEME.sub("", text.casefold()).removeprefix("www.").rstrip("/.,;")]
+
+
+def _read_address(text: str) -> list[str]:
+    return [" ".join(USPS_ABBREVIATIONS.get(word, word) for word in fold_words(text.replace("#", " apt ")).split())]
+
+
+def _read_zip(text: str) -> list[str]:
+    digits = re.sub(r"\D", "", text)
+    return [digits[:5]] if len(digits) in (5, 9) else []
+
+
+def _read_age(text: str) -> list[str]:
+    number = read_number(text)
+    return [str(number)] if number is not None else []
+
+
+def _read_time(text: str) -> list[str]:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return [fold_words(text)]
+    hour, minute = int(match[1]), int(match[2] or 0)
+    if match[3]:
+        hour = hour % 12 + (12 if match[3].lower() == "p" else 0)
+    return [f"{hour:02d}:{minute:02d}"] if hour < 24 and minute < 60 else []
+
+
+def _read_quantity(text: str) -> list[str]:
+    match = _NUMBER.search(text)
+    if match is None:
+        return []
+    number = float(match[0].replace(",", "")) * (1000 if _THOUSANDS.search(text) else 1)
+    return [f"{number:g}" if number < 1e6 else f"{number:.2f}".rstrip("0").rstrip(".")]
+
+
+def _read_text(text: str) -> list[str]:
+    return [fold_words(text)]
+
+
+_READERS: Final[Mapping[ValueKind, Callable[[str], list[str]]]] = MappingProxyType(
+    {
+        "name": _read_name,
+        "date": lambda text: list(read_written_date(text)),
+        "time": _read_time,
+        "phone": _read_phone,
+        "code": _read_code,
+        "ip": _read_ip,
+        "email": _read_email,
+        "url": _read_url,
+        "address": _read_address,
+        "zip": _read_zip,
+        "age": _read_age,
+        "quantity": _read_quantity,
+        "text": _read_text,
+    }
+)

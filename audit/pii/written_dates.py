@@ -1,0 +1,191 @@
+"""Calendar days in every form that English text writes them in, without being told a template's formats.
+
+Owns the forms and how each is read. Knows nothing of what a date is of. `priors.written_dates` reads the formats that a
+note template states; this module reads any text, so that a form which nobody stated is found too.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ORDINALS: Final = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
+    *("twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"),
+    *("twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth"),
+    *("twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
+)
+#: A year of two digits up to this one is first read as of the century 2000, a later one as of 1900.
+_LATEST_SHORT_YEAR: Final = 30
+#: A leap year: a day without a year is a day of some year.
+_LEAP_YEAR: Final = 2000
+
+_NUMERIC = re.compile(r"[0-9]{1,4}(\s?[/.-]\s?)[0-9]{1,2}\1[0-9]{1,4}")
+_COMPACT = re.compile(r"(?:19|20)[0-9]{6}")
+_MONTH_AND_YEAR = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}")
+#: Fractions, grades and pain scores look the same: a day without a year counts only after a word of time.
+_AFTER_WORD_OF_TIME = re.compile(
+    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around|dob)[:\s]{1,2}"
+    r"([0-9]{1,2})[/-]([0-9]{1,2})(?![0-9/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%))",
+    re.IGNORECASE,
+)
+_MONTH_NAME = re.compile(
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?",
+    re.IGNORECASE,
+)
+_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
+_DAY = rf"(?:(?P<day>3[01]|[12][0-9]|0?[1-9])(?:\s?(?:st|nd|rd|th))?|(?P<spelled>{_ORDINAL}))"
+_YEAR = r"(?:(?P<year>(?:1[89]|20)[0-9]{2})|'?(?P<short>[0-9]{2}))(?![0-9A-Za-z_]|[.,:/][0-9])"
+_GAP = r"[\s,./-]{0,3}"
+_DAY_BEFORE = re.compile(rf"(?<![0-9A-Za-z_/.-]){_DAY}(?:\sday)?[\s./-]{{0,2}}(?:of\s)?$", re.IGNORECASE)
+_DAY_AFTER = re.compile(rf"[\s./-]{{0,2}}(?:the\s)?{_DAY}(?![0-9A-Za-z_]|[.:/][0-9])", re.IGNORECASE)
+_YEAR_AFTER = re.compile(rf"{_GAP}(?:of\s|in\s)?{_YEAR}", re.IGNORECASE)
+_LONG_YEAR_AFTER = re.compile(r"[\s,./-]{1,3}(?:of\s)?(?P<year>(?:1[89]|20)[0-9]{2})(?![0-9A-Za-z_])", re.IGNORECASE)
+#: What follows a number that is an amount, not the day of a month ("may 10 mg").
+_AMOUNT = re.compile(r"\s?(?:mg|mcg|ml|units?|times?|percent|%|tablets?|pills?|days?|weeks?|months?|years?|hours?)\b")
+_WORDS_TOO = frozenset({"may", "mar", "march", "dec", "sep"})
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date as a text writes it, at characters `start` to `end` (half-open)."""
+
+    start: int
+    end: int
+    #: What it can mean, the likeliest first: `2024-03-14`, `2024-03` without a day, `--03-14` without a year.
+    readings: tuple[str, ...]
+
+
+def find_dates(text: str) -> list[WrittenDate]:
+    """Return the dates that a text writes, by start; where two overlap, both."""
+    return sorted({*_numeric_dates(text), *_named_dates(text)}, key=lambda found: (found.start, -found.end))
+
+
+def read_written_date(text: str) -> tuple[str, ...]:
+    """Return what a whole text means as a date, the likeliest first; empty where it is none."""
+    stripped = text.strip()
+    candidates = [*_numeric_dates(stripped), *_named_dates(stripped), *_numeric_dates(f"on {stripped}")]
+    whole = [found for found in candidates if found.end - found.start == len(stripped)]
+    return tuple(dict.fromkeys(reading for found in whole for reading in found.readings))
+
+
+def _numeric_dates(text: str) -> Iterator[WrittenDate]:
+    for match in _NUMERIC.finditer(text):
+        mark = match[1]
+        if not _stands_alone(text, match, mark.strip()):
+            continue
+        first, second, third = match[0].split(mark)
+        spaced = mark != mark.strip()
+        if len(first) == 4 and len(third) <= 2:
+            readings = _days(_century(first), [(int(second), int(third))])
+        elif len(first) <= 2 and (
+            len(third) == 4 or (len(third) == 2 and not spaced and _may_be_short(match[0], mark))
+        ):
+            orders = [(int(first), int(second)), (int(second), int(first))]
+            readings = _days(_century(third), list(dict.fromkeys(orders)))
+        else:
+            continue
+        if readings:
+            yield WrittenDate(match.start(), match.end(), readings)
+    for match in _COMPACT.finditer(text):
+        digits = match[0]
+        readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
+        if readings and _stands_alone(text, match, "-"):
+            yield WrittenDate(match.start(), match.end(), readings)
+    for match in _MONTH_AND_YEAR.finditer(text):
+        month, year = match[0].split("/")
+        if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
+            yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
+    for match in _AFTER_WORD_OF_TIME.finditer(text):
+        orders = dict.fromkeys(((int(match[1]), int(match[2])), (int(match[2]), int(match[1]))))
+        readings = _yearless(list(orders))
+        if readings:
+            yield WrittenDate(match.start(1), match.end(2), readings)
+
+
+def _may_be_short(written: str, mark: str) -> bool:
+    """Whether a number with a year of two digits is a date: with full stops only in full, `03.14.24`."""
+    return mark != "." or len(written) == len("03.14.24")
+
+
+def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:
+    """Whether no digit, letter or mark goes on with a number on either side; two dates may be joined by a hyphen."""
+    before, after = text[max(0, match.start() - 2) : match.start()], text[match.end() : match.end() + 2]
+    joins = "/.,:$#" if mark == "/" else "/.,:$#-"
+    if before[-1:].isalnum() or before[-1:] == "_" or after[:1].isdigit() or after[:1] == "_":
+        return False
+    if after[:1].isalpha() and not (after[:1] == "T" and after[1:].isdigit()):
+        return False
+    if len(before) == 2 and before[0].isdigit() and before[1] in joins:
+        return False
+    return not (len(after) == 2 and after[0] in joins and after[1].isdigit())
+
+
+def _named_dates(text: str) -> Iterator[WrittenDate]:
+    for match in _MONTH_NAME.finditer(text):
+        start, end = match.span()
+        if start and (text[start - 1].isalpha() or text[start - 1] == "_"):
+            continue
+        month = _MONTHS.index(match[0][:3].lower()) + 1
+        day = _DAY_BEFORE.search(text[max(0, start - 24) : start])
+        if day is not None:
+            year = _YEAR_AFTER.match(text, end)
+            found = _read_named(month, day, year)
+            # "the second may be": a word of the language, unless it is written as a name or a year follows.
+            if found and (year or match[0][0].isupper() or match[0].lower() not in _WORDS_TOO):
+                yield WrittenDate(max(0, start - 24) + day.start(), _end(text, match, None, year), found)
+            if found:
+                continue
+        day = _DAY_AFTER.match(text, end)
+        if day is not None:
+            year = _YEAR_AFTER.match(text, day.end())
+            found = _read_named(month, day, year)
+            plain = match[0].lower() in _WORDS_TOO and not match[0][0].isupper()
+            if found and not (year is None and (plain or _AMOUNT.match(text, day.end()))):
+                yield WrittenDate(start, _end(text, match, day, year), found)
+                continue
+        year = _LONG_YEAR_AFTER.match(text, end)
+        if year is not None:
+            yield WrittenDate(start, year.end(), (f"{year['year']}-{month:02d}",))
+
+
+def _end(text: str, month: re.Match[str], day: re.Match[str] | None, year: re.Match[str] | None) -> int:
+    if year is not None:
+        return year.end()
+    if day is not None:
+        return day.end()
+    return month.end() - (text[month.end() - 1] == ".")
+
+
+def _read_named(month: int, day: re.Match[str], year: re.Match[str] | None) -> tuple[str, ...]:
+    spelled = day["spelled"]
+    number = _ORDINALS.index(spelled.lower().replace(" ", "-")) + 1 if spelled else int(day["day"])
+    if year is None:
+        return _yearless([(month, number)])
+    return _days(_century(year["year"] or year["short"]), [(month, number)])
+
+
+def _century(digits: str) -> list[int]:
+    if len(digits) == 4:
+        return [int(digits)] if 1800 <= int(digits) < 2100 else []
+    short = int(digits)
+    return [short + century for century in ((2000, 1900) if short <= _LATEST_SHORT_YEAR else (1900, 2000))]
+
+
+def _days(years: list[int], orders: list[tuple[int, int]]) -> tuple[str, ...]:
+    """Return the days that exist among some years and (month, day), in that order."""
+    found: dict[str, None] = {}
+    for month, day in orders:
+        for year in years:
+            try:
+                found[date(year, month, day).isoformat()] = None
+            except ValueError:
+                continue
+    return tuple(found)
+
+
+def _yearless(orders: list[tuple[int, int]]) -> tuple[str, ...]:
+    return tuple(f"-{found[4:]}" for month, day in orders for found in _days([_LEAP_YEAR], [(month, day)]))

@@ -1,0 +1,179 @@
+"""`clinaudit pii score`: what it writes and prints, and what it refuses without quoting it."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+
+SAMPLE = {
+    "id": "q1",
+    "subset": "single",
+    "domain": "general",
+    "description": "Ann Lee, 41, lives in Oslo.",
+    "query": "Which checks are due?",
+    "scene": "test",
+    "relation": None,
+    "subjects": [
+        {
+            "id": "s0",
+            "entities": [
+                {"text": "Ann Lee", "type": "PER", "category": "full_name", "start": 0, "end": 7, "occurrence": 0},
+                {"text": "41", "type": "DEM", "category": "age", "start": 9, "end": 11, "occurrence": 0},
+                {"text": "Oslo", "type": "LOC", "category": "city", "start": 22, "end": 26, "occurrence": 0},
+            ],
+        }
+    ],
+    "query_related": [{"text": "41", "subject": "s0"}],
+    "seed": 0,
+    "generator": "hand",
+}
+RIGHT = {
+    "sample": "q1",
+    "system": "right",
+    "subjects": [
+        {
+            "entities": [
+                {"text": "Ann Lee", "type": "PER"},
+                {"text": "41", "type": "DEM"},
+                {"text": "Oslo", "type": "LOC"},
+            ]
+        }
+    ],
+    "query_related": ["41"],
+    "masked": ["Ann Lee", "Oslo"],
+}
+METRICS = ("strict_f1", "ent_f1", "rouge_l_f")
+ONE = {"precision": 1.0, "recall": 1.0, "f1": 1.0}
+
+
+def write_rows(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def scored(tmp_path: Path, samples: list[Any], predictions: list[Any]) -> dict[str, Any]:
+    """What the command writes for these rows."""
+    out = tmp_path / "scores.json"
+    given, made = write_rows(tmp_path / "s.jsonl", *samples), write_rows(tmp_path / "p.jsonl", *predictions)
+    assert run(["pii", "score", str(given), str(made), "--out", str(out)]) == 0
+    assert out.stat().st_mode & 0o077 == 0
+    document: dict[str, Any] = json.loads(out.read_text())
+    return document
+
+
+def test_the_scores_of_each_system_and_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    half = {"sample": "q1", "system": "half", "subjects": [{"entities": [{"text": "41", "type": "DATETIME"}]}]}
+    document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2"}], [RIGHT, RIGHT | {"sample": "q2"}, half])
+    for task in ("detection", "query_related", "masking"):
+        assert {metric: document["systems"]["right"][task][metric] for metric in METRICS} == dict.fromkeys(METRICS, ONE)
+    detection = document["systems"]["half"]["detection"]
+    # On q1 no type is right and one of three texts is; q2 has no prediction.
+    assert detection["strict_f1"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
+    assert detection["ent_f1"] == pytest.approx({"precision": 0.5, "recall": 1 / 6, "f1": 0.25})
+    assert detection["answers"] == {"given": 1, "unparsed": 0, "missing": 1}
+    assert document["systems"]["half"]["masking"] is None
+    rows = {(row["system"], row["sample"]): row for row in document["samples"]}
+    assert rows["half", "q1"]["detection"]["ent_f1"] == pytest.approx({"precision": 1.0, "recall": 1 / 3, "f1": 0.5})
+    assert rows["half", "q2"]["detection"]["answer"] == "missing"
+    assert rows["right", "q2"]["masking"]["leak"] == 0
+    (difference,) = document["differences"]
+    assert (difference["task"], difference["first"], difference["strict_f1"]) == ("detection", "right", 1.0)
+    assert (difference["exact_in_first_only"], difference["p_value"]) == (2, 0.5)
+    printed = capsys.readouterr().out
+    assert "2 samples" in printed
+    assert max(map(len, printed.splitlines())) <= 100
+    written = (tmp_path / "scores.json").read_text()
+    assert "Ann" not in written + printed
+    assert "Oslo" not in written + printed
+
+
+def test_the_same_command_writes_the_same_bytes_and_its_interval_holds_the_mean(tmp_path: Path) -> None:
+    samples = [SAMPLE | {"id": f"q{number}"} for number in range(30)]
+    made = [RIGHT | {"sample": f"q{number}", "masked": ["Ann Lee"] * (number % 3)} for number in range(30)]
+    document = scored(tmp_path, samples, made)
+    masking = document["systems"]["right"]["masking"]
+    assert masking["strict_f1"]["f1"] == pytest.approx(4 / 9)  # 0 or 2/3, a third and two thirds of the samples
+    low, high = masking["intervals"]["strict_f1"]["f1"]
+    assert 0.3 < low < 4 / 9 - 0.08 < 4 / 9 + 0.08 < high < 0.7
+    # All right: no bootstrap has a width, the interval has.
+    assert document["systems"]["right"]["detection"]["intervals"]["strict_f1"]["f1"] == [
+        pytest.approx(0.884, abs=1e-3),
+        1,
+    ]
+    assert scored(tmp_path, samples, made) == document
+
+
+def test_subsets_are_scored_apart(tmp_path: Path) -> None:
+    document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
+    by_subset = {name: of["systems"]["right"]["masking"]["strict_f1"]["f1"] for name, of in document["subsets"].items()}
+    assert by_subset == {"single": 1.0, "hard": 0.0}
+
+
+def test_compressed_files_are_read(tmp_path: Path) -> None:
+    for name, row in (("s", SAMPLE), ("p", RIGHT)):
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    out = tmp_path / "o.json"
+    assert run(["pii", "score", str(tmp_path / "s.jsonl.gz"), str(tmp_path / "p.jsonl.gz"), "--out", str(out)]) == 0
+    assert json.loads(out.read_text())["sample_count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("samples", "predictions", "expected"),
+    [
+        ([SAMPLE, SAMPLE], [RIGHT], "s.jsonl, row 2, column id: stood in row 1 already"),
+        ([SAMPLE], [RIGHT, RIGHT], "p.jsonl, row 2: is of the same system and sample as row 1; keep one of them"),
+        ([SAMPLE], [RIGHT | {"sample": "Ann"}], "p.jsonl, row 1, column sample: is not the id of any sample"),
+        ([SAMPLE], [RIGHT | {"masked": "Ann"}], "p.jsonl, row 1, column masked: is not a list"),
+        ([SAMPLE], [RIGHT | {"masked": ["Ann", 3]}], "p.jsonl, row 1, column masked: item 2 is not text"),
+        ([SAMPLE], [RIGHT | {"system": " "}], "p.jsonl, row 1, column system: is blank"),
+        ([SAMPLE], [{"sample": "q1"}], "p.jsonl, row 1, column system: is missing"),
+        ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subject 1 has no entities"),
+        (
+            [SAMPLE],
+            [RIGHT | {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}],
+            "column subjects: subject 1, entity 1: type is none of PER, CODE,",
+        ),
+        ([SAMPLE], ["Ann"], "p.jsonl, row 1: is not a JSON object"),
+        ([SAMPLE], [], "p.jsonl: is empty"),
+        ([{"id": "q1", "subjects": []}], [RIGHT], "s.jsonl, row 1, column query_related: is missing"),
+        (
+            [SAMPLE | {"subjects": [{"entities": [{"text": " ", "type": "PER"}]}]}],
+            [RIGHT],
+            "s.jsonl, row 1, column subjects: holds an entity with a blank text",
+        ),
+    ],
+)
+def test_bad_input_is_named_by_row_and_field_and_never_quoted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], samples: list[Any], predictions: list[Any], expected: str
+) -> None:
+    given, made = write_rows(tmp_path / "s.jsonl", *samples), write_rows(tmp_path / "p.jsonl", *predictions)
+    assert run(["pii", "score", str(given), str(made), "--out", str(tmp_path / "o.json")]) == 3
+    error = capsys.readouterr().err
+    assert expected in error
+    assert "Ann" not in error
+    assert not (tmp_path / "o.json").exists()
+
+
+def test_files_that_are_no_input_and_an_output_over_the_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, made = write_rows(tmp_path / "s.jsonl", SAMPLE), write_rows(tmp_path / "p.jsonl", RIGHT)
+    before = made.read_bytes()
+    out = str(tmp_path / "o.json")
+    assert run(["pii", "score", str(given), str(made), "--out", str(made)]) == 2
+    assert made.read_bytes() == before
+    assert run(["pii", "score", str(tmp_path / "none.jsonl"), str(made), "--out", out]) == 3
+    assert run(["pii", "score", str(tmp_path), str(made), "--out", out]) == 3
+    assert run(["pii", "score", str(given), str(made), "--out", str(tmp_path / "no" / "o.json")]) == 6
+    assert run(["pii", "score", str(given), str(made)]) == 2
+    assert capsys.readouterr().err.count("error[") == 5
+
+
+def test_a_field_that_is_not_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = scored(tmp_path, [SAMPLE], [RIGHT | {"strategy": "naive"}])
+    assert document["systems"]["right"]["masking"]["strict_f1"] == ONE
+    assert "fields of p.jsonl that are not read: strategy" in capsys.readouterr().err
