@@ -11,7 +11,6 @@ from typing import Final
 
 from clinaudit.reports.schema.pii_bench import BENCH_FACTORS, BenchDomain, BenchPoint, BenchTask, PiiBench
 from clinaudit.reports.tables.pii_bench_privacy import system_name
-from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.pii_bench import DOMAINS, MASKINGS, TASKS, deployable, measured_domains
 
 _WIDTH: Final = 260
@@ -92,7 +91,7 @@ def balance_curves(bench: PiiBench) -> Curves:
             if lines:
                 title = f"{DOMAINS[domain].capitalize()} texts, masked by {system_name(bench, system)}"
                 label = f"Balance of privacy and utility over alpha: {title}"
-                marks = [(share, number_text(share)) for share in (0.0, 0.5, 1.0)]
+                marks = [(share, f"{share:g}") for share in (0.0, 0.5, 1.0)]
                 panels.append(Panel(title, _draw(lines, marks, name="α: weight of privacy", label=label)))
     return Curves(tuple(MASKINGS.values()), tuple(panels))
 
@@ -146,7 +145,7 @@ def _draw(lines: Sequence[_Line], marks: Sequence[tuple[float, str]], *, name: s
             f' stroke-dasharray="{dash}"/>'
         )
     aria = html.escape(label, quote=True)
-    return f'<svg role="img" aria-label="{aria}" viewBox="0 0 {_WIDTH + 6} {_HEIGHT}">{"".join(parts)}</svg>'
+    return f'<svg role="img" aria-label="{aria}" viewBox="0 0 {_WIDTH + 10} {_HEIGHT}">{"".join(parts)}</svg>'
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:

@@ -7,7 +7,7 @@ notes only what may be published. No script, no outside resource.
 from clinaudit.reports.figures.pii_bench import missed_figure, origins_figure, residual_figure, strategies_figure
 from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves, factor_domains
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.pii_bench import PiiBench
+from clinaudit.reports.schema.pii_bench import BENCH_METRICS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
     detection_table,
     differences_table,
@@ -19,6 +19,7 @@ from clinaudit.reports.tables.pii_bench import (
 from clinaudit.reports.tables.pii_bench_privacy import (
     group_domains,
     groups_table,
+    hipaa_table,
     points_table,
     privacy_table,
     residual_table,
@@ -43,9 +44,15 @@ def render_pii_bench(bench: PiiBench) -> str:
             "missed": missed_figure(bench),
             "site": site_table(bench),
             "range_note": RANGE_NOTE,
-            "hipaa": [groups_table(bench, "hipaa", domain) for domain in group_domains(bench, "hipaa")],
+            "hipaa": [hipaa_table(bench, domain) for domain in group_domains(bench, "hipaa")],
             "overall": overall_table(bench),
-            "detection": [detection_table(bench, domain) for domain in domains],
+            "detection": [
+                (
+                    f"Finding identifiers in {DOMAINS[domain]} texts, by subset",
+                    [detection_table(bench, domain, metric) for metric in BENCH_METRICS],
+                )
+                for domain in domains
+            ],
             "strategy_tables": [strategies_table(bench, task) for task in ("query_related", "masking")],
             "has_strategies": any(system.strategy for system in bench.systems),
             "hard": [hard_table(bench, domain) for domain in domains],

@@ -48,38 +48,33 @@ def overall_table(bench: PiiBench) -> Table:
         for system in _in_order(bench)
     ]
     rows += [
-        (paper_name(model, "best strategy"), *(_paper_best(bench, model, task, domain) for task, domain in columns))
+        (f"{model} ({FROM_PAPER})", *(_paper_best(bench, model, task, domain) for task, domain in columns))
         for model in _paper_models(bench)
     ]
     heads = (f"{TASKS[task]}, {DOMAINS[domain]}" for task, domain in columns)
     note = (
         f"{_INTERVALS} Strict F1: of finding, the words, the kind and whose they are; of the others, the words."
-        " The paper's rows are of its own texts with one person (masking: one or two): nothing here was measured on the"
-        " same."
+        " The paper's rows are of its own texts with one person (masking: one or two), of several strategies the best:"
+        " nothing here was measured on the same."
     )
     return Table("Every system on every task", ("System", *heads), tuple(rows), note)
 
 
-def detection_table(bench: PiiBench, domain: BenchDomain) -> Table:
-    """Return the first task by subset and metric (Table 6), with the paper's rows."""
+def detection_table(bench: PiiBench, domain: BenchDomain, metric: BenchMetric) -> Table:
+    """Return the first task by subset in one metric (Table 6), with the paper's rows."""
     subsets = _subsets(bench, domain)
-    metrics: tuple[BenchMetric, ...] = ("strict_f1", "ent_f1", "rouge_l_f")
-    columns = [(subset, metric) for subset in subsets for metric in metrics]
     rows: list[tuple[str, ...]] = []
     for system in _in_order(bench):
-        results = {subset: find_result(bench, system.id, "detection", domain, subset) for subset in subsets}
-        if any(results.values()):
-            rows.append((_name(system), *(_f1(results[subset], metric) for subset, metric in columns)))
-    scores = [score for score in bench.paper if score.task == "detection"]
+        results = [find_result(bench, system.id, "detection", domain, subset) for subset in subsets]
+        if any(results):
+            rows.append((_name(system), *(_f1(result, metric) for result in results)))
+    scores = [score for score in bench.paper if (score.task, score.metric) == ("detection", metric)]
     for table, model in _unique((score.table, score.model) for score in scores):
-        found = {
-            (score.subset, score.metric): score for score in scores if (score.table, score.model) == (table, model)
-        }
-        cells = tuple(_paper_value(found.get(column)) for column in columns)
-        if any(cell != _NONE for cell in cells):
-            rows.append((paper_name(model, table), *cells))
-    heads = (f"{SUBSETS[subset]}, {METRICS[metric]}" for subset, metric in columns)
-    return Table(f"Finding identifiers in {DOMAINS[domain]} texts, by subset", ("System", *heads), tuple(rows))
+        found = {score.subset: score for score in scores if (score.table, score.model) == (table, model)}
+        rows.append((paper_name(model, table), *(_paper_value(found.get(subset)) for subset in subsets)))
+    heads = (SUBSETS[subset] for subset in subsets)
+    title = f"Finding identifiers in {DOMAINS[domain]} texts: {METRICS[metric]}"
+    return Table(title, ("System", *heads), tuple(rows))
 
 
 def strategies_table(bench: PiiBench, task: BenchTask) -> Table:

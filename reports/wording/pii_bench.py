@@ -123,11 +123,14 @@ def headline(bench: PiiBench) -> str:
     if domain is None or not ranked:
         return "No filter was run to the end: nothing is known of what it would miss."
     best, least = ranked[0]
-    first = f"{best.name} misses least: it leaves {_plain(least)} of the identifiers in {domain} texts that could go."
+    first = (
+        f"“{best.name}” misses least: of the identifiers in {domain} texts that no question needs, it leaves "
+        f"{_plain(least)}."
+    )
     if len(ranked) == 1:
         return first
     worst, most = ranked[-1]
-    return f"{first} {worst.name} leaves {_plain(most)}."
+    return f"{first} “{worst.name}” leaves {_plain(most)}."
 
 
 def _site_headline(bench: PiiBench) -> str | None:
@@ -138,7 +141,7 @@ def _site_headline(bench: PiiBench) -> str | None:
         return None
     _, system, row = ranked[0]
     share = estimate_text(row.missed, share=True)
-    return f"On this site's own notes {names.get(system, system)} misses least: {share} of the known identifiers."
+    return f"On this site’s own notes “{names.get(system, system)}” misses least: {share} of the known identifiers."
 
 
 def _upper(estimate: PublishedEstimate) -> float | None:
