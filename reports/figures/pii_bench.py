@@ -22,9 +22,10 @@ from clinaudit.reports.schema.pii_bench import (
     GroupRecall,
     MaskingStrategy,
     PiiBench,
+    PrivacyUtility,
     ResidualInference,
 )
-from clinaudit.reports.tables.pii_bench_privacy import GOLD, PAPER_TABLE_8, system_name
+from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, system_name
 from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
@@ -39,8 +40,8 @@ from clinaudit.reports.wording.pii_bench import (
 )
 
 _KEY = "Thin line: 95% interval."
-#: Systems of Figure 1, and categories of the residual guesses, before the table takes over.
-_DRAWN = 3
+#: Who masks in Figure 1 (nobody's misses, then the best system), and categories of the residual guesses, before the table takes over.
+_DRAWN = 2
 _CATEGORIES_DRAWN = 12
 
 
@@ -81,24 +82,13 @@ def missed_figure(bench: PiiBench) -> BarFigure:
 def strategies_figure(bench: PiiBench) -> BarFigure:
     """Return privacy, utility and balance by what is masked (Figure 1), the paper's last."""
     rows: list[BarRow] = []
-    systems: list[str | None] = [None, *(system.id for system in deployable(bench))]
-    drawn = 0
+    order: list[str | None] = [None, *(system.id for system in deployable(bench))]
     for domain in measured_domains(bench):
-        for system in systems:
-            found = {each.masking: each for each in bench.privacy if (each.system, each.domain) == (system, domain)}
-            if not found or drawn == _DRAWN * len(measured_domains(bench)):
-                continue
-            drawn += 1
-            by = GOLD if system is None else system_name(bench, system)
-            rows.append(BarRow(f"{DOMAINS[domain].capitalize()} texts, masked by {by}", ()))
-            for masking, title in MASKINGS.items():
-                if (each := found.get(masking)) is not None:
-                    cells = (
-                        _score_bar(each.privacy, "never"),
-                        _score_bar(each.utility, "trained"),
-                        _score_bar(each.balance, "plain"),
-                    )
-                    rows.append(BarRow(title, cells))
+        here = [each for each in bench.privacy if each.domain == domain]
+        masked_by = [system for system in order if any(each.system == system for each in here)]
+        for system in masked_by[:_DRAWN]:
+            rows.append(BarRow(f"{DOMAINS[domain].capitalize()} texts, masked by {system_name(bench, system)}", ()))
+            rows += [_privacy_row(each) for each in here if each.system == system]
     if rows:
         rows.append(BarRow(f"GPT-4o, {FROM_PAPER} (Table 8)", ()))
         rows += [_paper_row(*row) for row in PAPER_TABLE_8]
@@ -177,6 +167,15 @@ def _score_bar(estimate: BenchEstimate, series: Series) -> Cell:
     if estimate.value is None:
         return Cell((), score_text(estimate))
     return Cell((share_bar(published(estimate), series=series, text=score_text(estimate)),))
+
+
+def _privacy_row(each: PrivacyUtility) -> BarRow:
+    cells = (
+        _score_bar(each.privacy, "never"),
+        _score_bar(each.utility, "trained"),
+        _score_bar(each.balance, "plain"),
+    )
+    return BarRow(MASKINGS[each.masking], cells)
 
 
 def _paper_row(masking: MaskingStrategy, privacy: float, utility: float, balance: float) -> BarRow:

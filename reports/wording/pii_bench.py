@@ -36,9 +36,9 @@ SUBSETS: Final[Mapping[BenchSubset, str]] = {
 }
 METRICS: Final[Mapping[BenchMetric, str]] = {"strict_f1": "strict F1", "ent_f1": "entity F1", "rouge_l_f": "RougeL-F"}
 MASKINGS: Final[Mapping[MaskingStrategy, str]] = {
-    "none": "Nothing masked",
-    "all": "Everything masked",
-    "query_unrelated": "Masked what the question does not need",
+    "none": "Nothing",
+    "all": "Everything",
+    "query_unrelated": "All but what is needed",
 }
 #: The strategies of PII-Bench, in the order of its tables; the last one is told the answer's candidates.
 STRATEGIES: Final[Mapping[str, str]] = {
