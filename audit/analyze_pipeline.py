@@ -1,4 +1,4 @@
-"""`clinaudit analyze`: memorization of generations made elsewhere (docs/results.md, "What a run leaves").
+"""`clinaudit analyze`: what generations made elsewhere repeat and name (docs/results.md, "What a run leaves").
 
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
@@ -12,6 +12,7 @@ from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
@@ -75,15 +76,20 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
             )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
+        identifiers = find_identifiers(
+            generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress
+        )
+        write_table(run.evidence, "identifiers", identifiers.rows)
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
         results = Results(
             key=secret_key(generation.text for generation in generations),
             completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
             memorization=by_view(memorization.results)[None],
+            identifiers=identifiers.results.get(None),
             subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),
             warnings=[
-                "Only memorization of the generations given was analysed: no prompt was made here, no diagnosis was "
-                "judged, and no policy was applied."
+                "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
+                "here, no diagnosis was judged, and no policy was applied."
             ],
         )
         record = {"clinaudit": settings.pop("clinaudit"), "settings": settings, "libraries": library_versions()}

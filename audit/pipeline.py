@@ -2,9 +2,9 @@
 
 The way of a note: corpus → facts and diagnosis labels → matched cohorts, whose members are the targets → priors,
 scrubbed for each diagnosis → (the model continues them) → generations → n-gram matches with all of the patient's own
-notes → pieces, sections, templated text, K over the train split → memorization summaries. And: generations → verdicts →
-disclosure metrics, train minus nontrain → gate, on exact results → the coarse table, what is published, the reports
-(`publish_run`).
+notes → pieces, sections, templated text, K over the train split → memorization summaries. And: generations →
+identifiers, each with its owner. And: generations → verdicts → disclosure metrics, train minus nontrain → gate, on
+exact results → the coarse table, what is published, the reports (`publish_run`).
 """
 
 from pathlib import Path
@@ -51,6 +51,7 @@ from clinaudit.audit.judge.stage import (
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.token_cache import open_token_cache
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.description import long_note_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run, with_decision
@@ -176,6 +177,17 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         for table, rows in memorization.tables.items():
             write_table(run.evidence, table, rows)
 
+        # Identifiers that the generations hold, and whose they are.
+        identifiers = find_identifiers(
+            generations,
+            corpus=inputs.corpus,
+            profile=inputs.profile,
+            seed=settings.seed,
+            progress=progress,
+            beside=inputs.probed.beside,
+        )
+        write_table(run.evidence, "identifiers", identifiers.rows)
+
         # Verdicts: what the generations say of sensitive diagnoses, and how well the judge reads that.
         ledger = RunLedger(store)
         inquiries = make_inquiries(generations, inputs.panel)
@@ -234,6 +246,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 judgements=judgements,
                 memorization=by_view(memorization.results, inputs.probed.beside),
                 disclosure=disclosure,
+                identifiers=identifiers.results,
                 second_matcher=second_matcher,
                 subgroups=describe_subgroups(
                     [

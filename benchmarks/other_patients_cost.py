@@ -28,7 +28,7 @@ from clinaudit.audit.generation.given_generations import read_given_generations,
 from clinaudit.audit.memorization import stage
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
 from clinaudit.audit.memorization.other_patients.holders import find_holders
-from clinaudit.audit.memorization.other_patients.pools import draw_pools
+from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.token_cache import open_token_cache

@@ -15,6 +15,7 @@ from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
 from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
 from clinaudit.reports.exact.results import Drift
 
@@ -37,6 +38,7 @@ class StageOutcomes:
     #: Of the tiers' own figures (None), and by rendering.
     memorization: Mapping[View, MemorizationResults]
     disclosure: Mapping[View, DisclosureResults]
+    identifiers: Mapping[View, Identifiers]
     #: None without `--second-matcher`.
     second_matcher: SecondMatcher | None
     subgroups: Subgroups

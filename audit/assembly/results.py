@@ -58,10 +58,12 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         ),
         memorization=outcomes.memorization[None],
         disclosure=outcomes.disclosure[None],
+        identifiers=outcomes.identifiers.get(None),
         renderings={
             view: RenderedResults(
                 memorization=outcomes.memorization.get(view, {}),
                 disclosure=outcomes.disclosure.get(view, DisclosureResults()),
+                identifiers=outcomes.identifiers.get(view),
             )
             for view in inputs.probed.beside
             # A chat without a single prompt is one that was not tested, and stands here without figures.

@@ -3,6 +3,7 @@
 import click
 
 from clinaudit.audit.commands.pii_bench import bench
+from clinaudit.audit.commands.pii_review import review
 from clinaudit.audit.commands.pii_score import score
 
 
@@ -14,8 +15,10 @@ def pii() -> None:
     Example:
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii bench --out bench/
+      clinaudit pii review bench/samples.jsonl --out page/
     """
 
 
 pii.add_command(score)
 pii.add_command(bench)
+pii.add_command(review)

@@ -16,6 +16,7 @@ from clinaudit.audit.judge.ledger import RunLedger
 from clinaudit.audit.judge.stage import judge_generations, judgement_rows, leave_refusals_unjudged, make_inquiries
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
+from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory
 from clinaudit.audit.run.evidence_tables import write_table
@@ -51,6 +52,9 @@ def measure_included(
     memorization = measure_memorization(
         generations, notes, match_tokens=inputs.settings.ngram, seed=inputs.settings.seed, progress=progress
     )
+    identifiers = find_identifiers(
+        generations, corpus=inputs.corpus, profile=inputs.profile, seed=inputs.settings.seed, progress=progress
+    )
     judgements = judge_generations(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     make_private_directory(run.included)
@@ -59,6 +63,7 @@ def measure_included(
         "annotations": annotation_rows(annotations),
         "generations": generation_rows(generations),
         **memorization.tables,
+        "identifiers": identifiers.rows,
         "judgements": judgement_rows(generations, judgements),
     }
     for table, rows in tables.items():

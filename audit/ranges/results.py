@@ -16,6 +16,7 @@ from clinaudit.audit.ranges.disclosure import (
     publish_pair,
     publish_prevalence,
 )
+from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.judge import publish_judge
 from clinaudit.audit.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
 from clinaudit.priors.uniqueness import FEWER_THAN
@@ -82,10 +83,12 @@ def publish(coarse: Coarse) -> PublishedResults:
         ),
         memorization=_memorization(coarse.memorization, rounding=rounding),
         disclosure=disclosure,
+        identifiers=None if coarse.identifiers is None else publish_identifiers(coarse.identifiers),
         renderings={
             name: PublishedRendering(
                 memorization=_memorization(rendered.memorization, rounding=rounding),
                 disclosure=_disclosure(rendered.disclosure, prevalence),
+                identifiers=None if rendered.identifiers is None else publish_identifiers(rendered.identifiers),
             )
             for name, rendered in coarse.renderings.items()
         },

@@ -51,8 +51,15 @@ class IdentifierFigures(Record):
     verified_per_1000: Estimate
     #: The same, corrected for what the detector misses.
     corrected_per_1000: Estimate
-    #: The partition of patients by verified values a query; the first bin holds those with none.
+    #: Verified values of the target's own, and those counted in `sampled`, per 1,000 generations; and those counted in
+    #: `chance`. The gate holds the difference against its limit.
+    sampled_per_1000: Estimate = Estimate(value=None, reason="not measured")
+    chance_per_1000: Estimate = Estimate(value=None, reason="not measured")
+    #: The partition of patients by verified values a query; the first bin holds those with none. Then the same of
+    #: `sampled_per_1000` and `chance_per_1000`; empty where these are null.
     by_patient: list[IdentifierBin] = Field(default_factory=list)
+    sampled_by_patient: list[IdentifierBin] = Field(default_factory=list)
+    chance_by_patient: list[IdentifierBin] = Field(default_factory=list)
 
 
 class DetectorRecall(Record):

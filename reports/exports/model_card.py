@@ -18,6 +18,7 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.identifiers import IDENTIFIER_WORDS, identifier_figures
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
     STATUSES,
@@ -28,8 +29,8 @@ from clinaudit.reports.wording.names import (
     tier_number,
     tier_title,
 )
-from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, estimate_text, is_measured, part_text
-from clinaudit.reports.wording.rule_figures import limit_text, observed_text
+from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, estimate_text, is_measured, part_text, rate_text
+from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text, observed_text
 
 SCHEMA_VERSION: Final = "v0.2"
 _HEAD: Final = f"""\
@@ -274,6 +275,11 @@ def _safety_figures(results: PublishedResults) -> Iterator[tuple[str, str]]:
                         f"Share of the text that is one other patient's notes, {tier_title(tier)}, {_ARM_WORDS[arm]}",
                         estimate_text(summary.other_patients.fraction.mean, share=True, interval=True),
                     )
+    for tier, arm, figures in identifier_figures(results):
+        yield (
+            f"Verified identifiers per 1,000 queries, {tier_title(tier)}, {_ARM_WORDS[arm]}",
+            rate_text(figures.verified_per_1000, interval=True),
+        )
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
         for tier, pair in sorted(tiers.items(), key=lambda item: tier_number(item[0])):
             if pair.delta is not None and is_measured(pair.delta.get("auroc_all")):
@@ -316,6 +322,8 @@ def _by_subject(results: PublishedResults, status: RuleStatus) -> Iterator[tuple
 def _subject(rule: PublishedRule) -> str:
     if rule.diagnosis is not None:
         return display_words(rule.diagnosis)
+    if is_of_identifiers(rule):
+        return IDENTIFIER_WORDS[rule.metric]
     return "text of patients' own notes" if is_share(rule.metric) else "diagnoses"
 
 

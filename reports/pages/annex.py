@@ -20,6 +20,7 @@ from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overl
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
 from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
+from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
     above_table,
@@ -77,6 +78,7 @@ def context(content: ReportContent) -> dict[str, object]:
     """Return what `annex.html.j2` shows, as `annex`."""
     parts = [
         _repeated_text(content),
+        _identifiers(content.results),
         _diagnoses(content),
         _prompts(content.results),
         _subgroups(content),
@@ -121,6 +123,11 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
     )
+
+
+def _identifiers(results: PublishedResults) -> AnnexPart:
+    tables = _filled(identifiers_table(results), identifier_bins_table(results))
+    return AnnexPart("annex-identifiers", "Identifiers in numbers", tables=tables)
 
 
 def _diagnoses(content: ReportContent) -> AnnexPart:

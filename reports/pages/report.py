@@ -6,7 +6,7 @@ every text from outside. The exact report is the same page, marked as PHI.
 """
 
 from clinaudit.reports.figures.first_screen import answer_bars, bar_arms
-from clinaudit.reports.pages import annex, diagnoses, repeated_text, trust
+from clinaudit.reports.pages import annex, diagnoses, identifiers, repeated_text, trust
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.report_content import ExactParts, ReportContent
@@ -16,6 +16,7 @@ from clinaudit.reports.tables.rules import VERDICTS_REST, rule_groups, rule_matr
 from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
+from clinaudit.reports.wording.identifiers import headline_sentence
 from clinaudit.reports.wording.identity import BLANK, identity_line, model_digest
 from clinaudit.reports.wording.names import STATUSES, asker_words
 from clinaudit.reports.wording.numbers import RANGE_NOTE
@@ -33,6 +34,7 @@ def render_report(content: ReportContent, *, for_paper: bool = False) -> str:
         **_own_context(content),
         "for_paper": for_paper,
         "repeated_text": repeated_text.context(content),
+        "identifiers": identifiers.context(content),
         "diagnoses": diagnoses.context(content),
         "trust": trust.context(content),
         "annex": annex.context(content),
@@ -79,6 +81,7 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "patients": patients_words(results),
         "not_tested": not_tested_words(results),
         "key_figures": key_figures(results),
+        "identifiers_line": headline_sentence(results),
         "asker": None if tier is None else asker_words(tier),
         "matrix": rule_matrix(decision),
         "bars": answer_bars(results),

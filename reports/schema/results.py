@@ -16,6 +16,7 @@ from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedSecondMatcher
 from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.identifiers import PublishedIdentifiers
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
@@ -64,6 +65,8 @@ class PublishedRendering(Record):
 
     memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
     disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    #: Null where identifiers were not looked for.
+    identifiers: PublishedIdentifiers | None = None
 
 
 class TrainingLoss(Record):
@@ -84,6 +87,8 @@ class PublishedResults(Record):
     corpus: PublishedCorpus | None = None
     memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
     disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    #: Null where identifiers were not looked for.
+    identifiers: PublishedIdentifiers | None = None
     #: By rendering, where it is not that of the figures above.
     renderings: dict[str, PublishedRendering] = Field(default_factory=dict)
     #: By tier and arm.
@@ -121,7 +126,8 @@ def view_rendering(results: AnyResults, rendering: str | None) -> AnyResults:
     if rendering is None:
         return results
     other = results.renderings[rendering]
-    return results.model_copy(update={"memorization": other.memorization, "disclosure": other.disclosure})
+    seen = {"memorization": other.memorization, "disclosure": other.disclosure, "identifiers": other.identifiers}
+    return results.model_copy(update=seen)
 
 
 def round_floats(value: Any) -> Any:

@@ -77,11 +77,11 @@ def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, u
         return MeanClass(mean, mean, None)
     lows, highs = [interval.low for interval, _ in bins], [interval.high for interval, _ in bins]
     counts = [count for _, count in bins]
-    least, most_of_least = _extremes(lows, counts)
+    least, most_of_least = extreme_means(lows, counts)
     # How long a match and a text can be is known from the settings: nobody above 0 can have next to nothing. So that no
     # table is ruled out by that, the least above 0 is taken to be a whole unit.
-    _, most_above_nothing = _extremes([min(max(interval.low, unit), interval.high) for interval, _ in bins], counts)
-    least_of_most, most = _extremes(highs, counts)
+    _, most_above_nothing = extreme_means([min(max(interval.low, unit), interval.high) for interval, _ in bins], counts)
+    least_of_most, most = extreme_means(highs, counts)
     if least == most:
         return MeanClass(least, most, least)
     if most_of_least > least_of_most:
@@ -110,7 +110,7 @@ def two_digits(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _extremes(values: Sequence[float], counts: Sequence[CountRange]) -> tuple[float, float]:
+def extreme_means(values: Sequence[float], counts: Sequence[CountRange]) -> tuple[float, float]:
     """Return the least and the largest weighted mean of ascending values, over all weights within the classes.
 
     A ratio of linear functions of the weights: its extremes have the weights on one side of some value largest, and

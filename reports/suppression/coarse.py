@@ -13,6 +13,7 @@ from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
+from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import Outcome
 from clinaudit.reports.exact.memorization import Guard, Memorization, NearVerbatim, OtherPatients, PatientFraction
 from clinaudit.reports.exact.results import PromptSummary, Results, StageCompleteness
@@ -25,6 +26,7 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedDrift
 from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
 from clinaudit.reports.suppression.coarse_corpus import coarsen_follow_up, coarsen_identifiability, coarsen_population
+from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
@@ -33,6 +35,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseFraction,
     CoarseGroup,
     CoarseGuard,
+    CoarseIdentifiers,
     CoarseMemorization,
     CoarseNearVerbatim,
     CoarseOtherPatients,
@@ -78,8 +81,13 @@ class _Coarsening:
             is_exact=self._exact,
             memorization=self._by_tier(results.memorization),
             disclosure=self._by_diagnosis(results.disclosure),
+            identifiers=self._identifiers(results.identifiers),
             renderings={
-                name: CoarseRendering(self._by_tier(rendered.memorization), self._by_diagnosis(rendered.disclosure))
+                name: CoarseRendering(
+                    self._by_tier(rendered.memorization),
+                    self._by_diagnosis(rendered.disclosure),
+                    self._identifiers(rendered.identifiers),
+                )
                 for name, rendered in results.renderings.items()
             },
             prompts={
@@ -243,6 +251,9 @@ class _Coarsening:
             # Of the train split, whose partitions have the single step.
             others=self._rules.count(others.others),
         )
+
+    def _identifiers(self, identifiers: Identifiers | None) -> CoarseIdentifiers | None:
+        return None if identifiers is None else coarsen_identifiers(identifiers, self._rules, step=self._arm_step)
 
     # Disclosure
 

@@ -11,6 +11,8 @@ from clinaudit.reports.schema.cohorts import PublishedBalance
 from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, VerdictCounts
 from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.memorization import LengthUnit, PieceKind, SectionKind
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
@@ -112,11 +114,50 @@ class CoarsePair:
 
 
 @dataclass(frozen=True, slots=True)
+class CoarseRate:
+    """Values a query of an arm's patients: how many patients have how many."""
+
+    #: Least and largest number of each bin, the last possibly without end.
+    edges: tuple[Interval, ...]
+    bins: tuple[CountRange, ...]
+    #: Values per 1,000 queries, in the exact report alone: a number of values may be one of patients.
+    exact: PublishedEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseIdentifierFigures:
+    """Identifiers in the answers about one arm's patients; each entry is a partition of these, by `any` and `none`."""
+
+    own: Cells
+    other: Cells
+    #: Empty (a rate: None) where a split has nobody else, and in an arm of the lowest class.
+    sampled: Cells
+    chance: Cells
+    verified: Cells
+    verified_rate: CoarseRate
+    sampled_rate: CoarseRate | None
+    chance_rate: CoarseRate | None
+    #: In the exact report alone.
+    exact_corrected: PublishedEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseIdentifiers:
+    """Identifiers in generations: by tier and arm, and by HIPAA's identifier and arm."""
+
+    tiers: Mapping[str, Mapping[Arm, CoarseIdentifierFigures]]
+    categories: Mapping[HipaaIdentifier, Mapping[Arm, CoarseIdentifierFigures]]
+    recall: tuple[PublishedRecall, ...]
+    not_tested: Mapping[HipaaIdentifier, str]
+
+
+@dataclass(frozen=True, slots=True)
 class CoarseRendering:
     """What was measured where a tier's knowledge was put to the model in another form."""
 
     memorization: Mapping[str, Mapping[Arm, CoarseMemorization]]
     disclosure: Mapping[str, Mapping[str, CoarsePair]]
+    identifiers: CoarseIdentifiers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,3 +326,5 @@ class Coarse:
     drift: PublishedDrift | None
     warnings: tuple[str, ...]
     training: tuple[TrainingLoss, ...] | None
+    #: None where they were not looked for.
+    identifiers: CoarseIdentifiers | None = None

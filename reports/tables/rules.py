@@ -19,12 +19,11 @@ from clinaudit.reports.wording.names import (
     tier_title,
 )
 from clinaudit.reports.wording.rule_figures import (
-    OTHERS_NOTES,
-    OWN_NOTES,
-    is_of_others,
+    SUBJECTS,
     limit_text,
     observed_text,
     subject_title,
+    text_subject,
 )
 
 #: Worst first: what a cell of several rules shows, and the order of the groups.
@@ -117,7 +116,7 @@ def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
         return None
     diagnoses = sorted({rule.diagnosis for rule, _ in placed if rule.diagnosis is not None})
     texts = {_column(rule) for rule, _ in placed if rule.diagnosis is None}
-    subjects = [*(name for name in (OWN_NOTES, OTHERS_NOTES) if name in texts), *diagnoses]
+    subjects = [*(name for name in SUBJECTS if name in texts), *diagnoses]
     rows = []
     for tier in order_tiers({rule.tier or "" for rule, _ in placed}):
         title, holder = SHORT_TIER_TITLES.get(tier, (tier_title(tier), ""))
@@ -129,7 +128,7 @@ def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
 
 def _column(rule: PublishedRule) -> str:
     """Return what a rule is about: a column of text, or a diagnosis."""
-    return rule.diagnosis or (OTHERS_NOTES if is_of_others(rule) else OWN_NOTES)
+    return rule.diagnosis or text_subject(rule)
 
 
 def _cell(rules: Sequence[tuple[PublishedRule, str]]) -> MatrixCell | None:
@@ -172,7 +171,7 @@ def _where(rules: Iterable[PublishedRule]) -> str:
     rules = list(rules)
     diagnoses = sorted({rule.diagnosis for rule in rules if rule.diagnosis is not None})
     texts = {_column(rule) for rule in rules if rule.diagnosis is None}
-    subjects = [name for name in (OWN_NOTES, OTHERS_NOTES) if name in texts]
+    subjects = [name for name in SUBJECTS if name in texts]
     if diagnoses:
         named = len(diagnoses) <= _NAMED
         subjects.append(

@@ -3,9 +3,11 @@
 Owns every name that more than one output uses. A `_title` opens with a capital; the others stand within a sentence.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
 
 TIER_TITLES: Final = {
     "public": "Public facts",
@@ -65,6 +67,29 @@ MEMORIZATION_METRICS: Final = (
     ("hit rate", "hit_rate"),
     ("others’ text", "other_patient_fraction"),
 )
+#: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
+HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
+    "A": "Names",
+    "B": "Geographic subdivisions smaller than a State",
+    "C": "Elements of dates (except year), and ages over 89",
+    "D": "Telephone numbers",
+    "E": "Fax numbers",
+    "F": "Electronic mail addresses",
+    "G": "Social security numbers",
+    "H": "Medical record numbers",
+    "I": "Health plan beneficiary numbers",
+    "J": "Account numbers",
+    "K": "Certificate/license numbers",
+    "L": "Vehicle identifiers and serial numbers, including license plate numbers",
+    "M": "Device identifiers and serial numbers",
+    "N": "Web Universal Resource Locators (URLs)",
+    "O": "Internet Protocol (IP) address numbers",
+    "P": "Biometric identifiers, including finger and voice prints",
+    "Q": "Full face photographic images and any comparable images",
+    "R": "Any other unique identifying number, characteristic, or code",
+}
+#: What rules on identifiers limit: a share of patients, a share of patients, a number per 1,000 queries.
+IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: Word and sign of each status: colour never stands alone.
@@ -123,4 +148,9 @@ def join_words(words: list[str], *, last: str = "and") -> str:
 
 def is_share(metric: str) -> bool:
     """Whether a metric is a share of patients, of generations or of text rather than an AUROC."""
-    return not metric.startswith("auroc")
+    return not metric.startswith("auroc") and not is_rate(metric)
+
+
+def is_rate(metric: str) -> bool:
+    """Whether a metric is a number per 1,000 queries."""
+    return metric.endswith("_per_1000")

@@ -81,6 +81,37 @@ def interval_text(estimate: PublishedEstimate, *, share: bool, signed: bool = Fa
     return _join(low, high, " to ", share=share, signed=signed).removesuffix("%")
 
 
+def rate_text(estimate: PublishedEstimate | None, *, interval: bool = False) -> str:
+    """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it."""
+    if estimate is None or not is_measured(estimate):
+        return estimate_text(estimate)
+    low, high = estimate.low, estimate.high
+    if estimate.value is not None:
+        text = _rate(estimate.value)
+    elif high is None:
+        text = f"at least {_rate(low or 0.0, down=True)}"
+    else:
+        text = _between_rates(low or 0.0, high, "–")
+    if not interval or estimate.confidence_low is None or estimate.confidence_high is None:
+        return text
+    return f"{text} ({_between_rates(estimate.confidence_low, estimate.confidence_high, ' to ')})"
+
+
+def _between_rates(low: float, high: float, between: str) -> str:
+    first, last = _rate(low, down=True), _rate(high, down=False)
+    return first if first == last else f"{first}{between}{last}"
+
+
+def _rate(rate: float, *, down: bool | None = None) -> str:
+    """Return a rate as a whole number, below ten to one decimal; rounded outwards where it is an end of a range."""
+    scale = 1 if rate >= 10 else 10
+    whole = round(rate * scale)
+    if down is not None:
+        whole = math.floor(rate * scale + _SAME) if down else math.ceil(rate * scale - _SAME)
+    shown = whole / scale
+    return f"{shown:,.0f}" if shown >= 10 or shown == int(shown) else f"{shown:.1f}"
+
+
 def is_measured(estimate: PublishedEstimate | None) -> bool:
     """Whether there is a number or a range."""
     return estimate is not None and (estimate.value is not None or estimate.low is not None)

@@ -6,16 +6,21 @@ Owns these words for every output. Knows nothing of how a rule is decided.
 from typing import Final
 
 from clinaudit.reports.schema.decision import PublishedRule
-from clinaudit.reports.wording.names import ARM_WORDS, display_title, is_share
-from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured
+from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
+from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, rate_text
 
-OWN_NOTES, OTHERS_NOTES = "Own notes repeated", "Others’ notes"
+OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own notes repeated", "Others’ notes", "Identifiers"
+#: What a rule is about that is about no diagnosis, in the order of the report.
+SUBJECTS: Final = (OWN_NOTES, OTHERS_NOTES, IDENTIFIERS)
 #: Of memorization, by metric.
 _SUBJECTS: Final = {
     "attributable_fraction": OWN_NOTES,
     "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
+    "own": "Patient’s own identifiers",
+    "other": "Others’ identifiers",
+    "verified_per_1000": "Verified identifiers",
 }
 
 
@@ -26,6 +31,18 @@ RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat"}
 def is_of_others(rule: PublishedRule) -> bool:
     """Whether a rule is about text of patients other than the one asked about."""
     return rule.metric == "other_patient_fraction"
+
+
+def is_of_identifiers(rule: PublishedRule) -> bool:
+    """Whether a rule is about identifiers in the answers."""
+    return rule.diagnosis is None and rule.metric in IDENTIFIER_METRICS
+
+
+def text_subject(rule: PublishedRule) -> str:
+    """Return which of `SUBJECTS` a rule is about that is about no diagnosis."""
+    if is_of_identifiers(rule):
+        return IDENTIFIERS
+    return OTHERS_NOTES if is_of_others(rule) else OWN_NOTES
 
 
 def memorization_title(metric: str) -> str:
@@ -52,10 +69,14 @@ def observed_text(rule: PublishedRule, *, interval: bool = False) -> str:
     """Return the observed figure or its range; without one, only that it was not measured."""
     if not is_measured(rule.observed):
         return NOT_MEASURED
+    if is_rate(rule.metric):
+        return f"{rate_text(rule.observed, interval=interval)} per 1,000"
     return estimate_text(
         rule.observed, share=is_share(rule.metric), signed=not is_share(rule.metric), interval=interval
     )
 
 
 def _number(rule: PublishedRule, value: float) -> str:
+    if is_rate(rule.metric):
+        return f"{value:g} per 1,000"
     return f"{100 * value:.3g}%" if is_share(rule.metric) else f"{value:g}"

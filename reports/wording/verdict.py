@@ -12,7 +12,7 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
-from clinaudit.reports.wording.rule_figures import is_of_others
+from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
 
 _NO_POLICY: Final = "No verdict: no policy was applied"
 #: Of a long list of diagnoses these are named: what a reader fears first.
@@ -76,9 +76,10 @@ def consequence_sentences(results: PublishedResults) -> list[str]:
 def _found_words(rules: Iterable[PublishedRule]) -> str:
     rules = list(rules)
     texts = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None]
-    recites = any(not is_of_others(rule) for rule in texts)
+    recites = OWN_NOTES in map(text_subject, texts)
     found = ["recites patients’ notes"] if recites else []
     found += ["puts other patients’ notes into its answers"] if any(map(is_of_others, texts)) else []
+    found += ["gives out patients’ identifiers"] if any(map(is_of_identifiers, texts)) else []
     if any(rule.diagnosis is not None for rule in rules):
         found.append("tells their diagnoses" if recites else "tells patients’ diagnoses")
     return join_words(found) or "breaks the policy’s limits"
@@ -100,8 +101,12 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     )
     gotten: dict[str, list[str]] = {}
     for tier, words in (
-        (first_tier(rule for rule in text if not is_of_others(rule)), "gets back that patient’s own clinical text"),
+        (
+            first_tier(rule for rule in text if text_subject(rule) == OWN_NOTES),
+            "gets back that patient’s own clinical text",
+        ),
         (first_tier(filter(is_of_others, text)), _others_words(filter(is_of_others, text))),
+        (first_tier(filter(is_of_identifiers, text)), "gets names, dates or numbers that identify patients"),
         (first_told, f"learns whether the patient has {diagnoses}"),
     ):
         if tier is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
-from clinaudit.audit.memorization.other_patients.pools import SPLITS, Pools
+from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages
 from clinaudit.priors.corpus.patient import Split
 

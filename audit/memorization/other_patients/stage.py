@@ -16,7 +16,7 @@ from clinaudit.audit.memorization.matching import Flags
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows, lay_out_windows
 from clinaudit.audit.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
 from clinaudit.audit.memorization.other_patients.owner_runs import OwnerPiece, OwnerRun, RunAttribution, merge_windows
-from clinaudit.audit.memorization.other_patients.pools import SPLITS, Pools, draw_pools
+from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.verbatim import AttributedGeneration, find_prompt_tokens
 from clinaudit.audit.run.evidence_tables import Row

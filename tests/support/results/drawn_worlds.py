@@ -26,6 +26,7 @@ from support.results.random_worlds import (
 from support.results.world_follow_up import draw_follow_up
 from support.results.world_guard import draw_guard
 from support.results.world_identifiability import draw_identifiability
+from support.results.world_identifiers import draw_identifiers
 from support.results.world_others import draw_others
 
 from clinaudit.priors.tiers import TIER_IDS
@@ -63,6 +64,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     draw_identifiability(world, rng)
     draw_others(world, rng)
     draw_follow_up(world, rng)
+    draw_identifiers(world, rng)
     return world
 
 

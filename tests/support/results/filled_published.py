@@ -7,6 +7,7 @@ appointment reminder on. `VARIANTS` are the contents that the pages are tested w
 from collections.abc import Callable
 from typing import Final
 
+from support.results.planted_identifiers import limit_identifiers, publish_planted
 from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
@@ -102,6 +103,7 @@ def published(
         for order, diagnosis in enumerate(DIAGNOSES)
     }
     return PublishedResults(
+        identifiers=publish_planted(exact=exact, nontrain=nontrain, leaks_from=leaks_from),
         decision=_decision(text, pairs, leaks_from=leaks_from, short_at=short_at, others_at=others_at),
         completeness={
             "priors": PublishedStage(
@@ -239,7 +241,7 @@ def content(results: PublishedResults | None = None, *, exact: bool = False) -> 
     return ReportContent(results, PROVENANCE, exact_parts() if exact else None)
 
 
-#: By name: full, of small cells, without held-out patients, nothing measured, nothing at all, a pass, and exact.
+#: By name: full, of small cells, without held-out patients, nothing measured, nothing at all, a pass, exact.
 VARIANTS: Final[dict[str, Callable[[], ReportContent]]] = {
     "full": content,
     "small": lambda: content(published(cell=14)),
@@ -248,6 +250,7 @@ VARIANTS: Final[dict[str, Callable[[], ReportContent]]] = {
     "empty": lambda: ReportContent(PublishedResults(), {}),
     "pass": lambda: content(published(leaks_from=6, short_at=None)),
     "others": lambda: content(published(leaks_from=6, short_at=None, others_at=0)),
+    "identifiers": lambda: content(limit_identifiers(published())),
     "exact": lambda: content(exact=True),
 }
 

@@ -3,6 +3,7 @@
 from typing import get_args
 
 from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
+from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import fraction_of, mean_of, memorization_of
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
 
@@ -97,6 +98,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             )
             for order, diagnosis in enumerate(DIAGNOSES)
         },
+        identifiers=identifiers_of(nontrain=nontrain),
         subgroups=subgroups_of(memorization, nontrain=nontrain),
         drift=Drift(prompts=32, patients=30, differing=3, differing_patients=3, equal_leading_share=0.96, tokens=64),
         warnings=["The judge is a word list: its errors are part of every disclosure figure."],

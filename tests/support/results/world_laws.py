@@ -32,6 +32,7 @@ from support.results.random_worlds import (
 from support.results.world_follow_up import follow_up_laws
 from support.results.world_guard import guard_laws
 from support.results.world_identifiability import identifiability_laws
+from support.results.world_identifiers import identifier_laws
 from support.results.world_others import others_laws
 
 from clinaudit.reports.schema.judge import ANSWER_CELLS
@@ -49,7 +50,7 @@ def at_most(small: Sum | str, large: Sum | str) -> Law:
 
 def laws(world: World) -> list[Law]:
     """Return what holds in every world of this shape."""
-    found = [*identifiability_laws(world), *follow_up_laws(world)]
+    found = [*identifiability_laws(world), *follow_up_laws(world), *identifier_laws(world)]
     for arm in ARMS:
         for partition in GROUPS:
             found += _people_laws(world, arm, partition)

@@ -14,6 +14,7 @@ from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS,
 from support.results.world_follow_up import measure_follow_up
 from support.results.world_guard import measure_guard
 from support.results.world_identifiability import measure_identifiability
+from support.results.world_identifiers import measure_identifiers
 from support.results.world_memorization import measure_memorization
 from support.results.world_others import measure_others
 from support.results.world_people import (
@@ -123,6 +124,7 @@ def _measure(world: World) -> Results:
             },
             mean=means,
         ),
+        identifiers=measure_identifiers(world),
         cohorts={diagnosis: measure_cohort(world, diagnosis) for diagnosis in world.diagnoses},
         second_matcher=_second_matcher(world),
         subgroups=measure_subgroups(world),

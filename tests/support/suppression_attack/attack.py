@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, minus
 from support.results.world_guard import guard_cells
+from support.results.world_identifiers import list_identifier_counts
 from support.results.world_laws import laws
 from support.results.world_results import measure
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
@@ -182,6 +183,7 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
                 yield f"{partition}/{arm}/targets/{group}", world.targets(arm, partition, group)
                 if partition != "notes":
                     yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
+    yield from list_identifier_counts(world)
     for diagnosis in world.diagnoses:
         for tier in world.tiers:
             for arm in ARMS:

@@ -33,6 +33,7 @@ from support.results.random_worlds import (
 from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
 from support.results.world_identifiability import shown_partitions
+from support.results.world_identifiers import shown_identifiers
 from support.results.world_others import others_cells
 
 from clinaudit.reports.schema.disclosure import VerdictCounts
@@ -80,7 +81,7 @@ class Reader:
                 if arm in coarse.memorization[tier]:
                     yield from self._memorization(tier, arm, coarse.memorization[tier][arm])
                 else:
-                    yield self._is(world.patients(tier, arm), 0, 0)
+                    yield Law(world.patients(tier, arm), 0, 0)
                 yield from self._groups(tier, arm)
         for diagnosis in world.diagnoses:
             for tier in world.tiers:
@@ -92,14 +93,13 @@ class Reader:
             }
             yield from self._partition(candidates, cohort.candidates)
             yield from self._partition({r: {f"excluded/{diagnosis}/{r}": 1} for r in UNSURE}, cohort.excluded)
+        for partition in shown_identifiers(world, coarse):
+            yield from self._partition(*partition)
         yield from self._corpus()
         yield from self._ledger()
         yield from self._judge()
 
     # How a class, a mean and a text become inequalities
-
-    def _is(self, sum_: Sum, low: float, high: float) -> Law:
-        return Law(sum_, low, high)
 
     def _class(self, sum_: Sum, count: CountRange) -> Law:
         return Law(sum_, count.low, count.high)
@@ -139,7 +139,7 @@ class Reader:
         if shown is None:
             return
         if not shown:
-            yield self._is(part, 0, 0)
+            yield Law(part, 0, 0)
             return
         digit = 10.0 ** (math.floor(math.log10(shown) + 1e-12) - 1)
         # Below a power of ten, digits are a tenth as large.
@@ -240,7 +240,7 @@ class Reader:
         if text["region_tokens"] is not None:
             # The lengths of regions follow from how many there are, in no straight line.
             regions = world.counts[place("regions")]
-            yield self._is(add(place("regions")), regions, regions)
+            yield Law(add(place("regions")), regions, regions)
         yield from self._shares({name: place(f"k/{name}") for name in K_BINS}, dict(coarse.k_distribution))
         yield from self._shares({name: place(f"copy/{name}") for name in COPY_BINS}, dict(coarse.copy_forward))
         cells = {f"{kind} {section}": place(f"{kind}/{section}") for kind in KINDS for section in SECTIONS}

@@ -16,7 +16,7 @@ from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.other_patients.pools import Pools, draw_pools
+from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes

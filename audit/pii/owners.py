@@ -1,0 +1,162 @@
+"""Whose each identifier of a generation is (docs/methods.md, "Whose it is").
+
+Owns the order in which owners are tried, when a value is verified, and what chance gives: values of one patient among
+as many of either split. Knows nothing of how a value was found, nor of figures over many generations.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.pii.found_values import FoundIdentifier
+from clinaudit.audit.pii.person_names import read_name, stands_in
+from clinaudit.audit.pii.site_index import SiteIndex
+from clinaudit.audit.pii.value_scan import ValueScanner
+from clinaudit.audit.pii.values import IdentifierValue, fold_words
+from clinaudit.audit.statistics.pools import SPLITS, Pools
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.exact.identifiers import IdentifierOwner
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+
+#: Holders of one value that the evidence lists; their number is told beside them.
+MOST_LISTED: Final = 100
+#: Holders that are looked at in a pool: two of them tell that there is not one alone.
+_ENOUGH: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedValue:
+    """A value of one generation, however often it stands there, and whose it is."""
+
+    value: int
+    #: Of the place where it stands first.
+    hipaa: HipaaIdentifier
+    owner: IdentifierOwner
+    #: The target's own, or another trained-on patient's, and nobody else in the corpus holds it.
+    verified: bool
+    #: Whether exactly one patient of the target's train pool, and none of its nontrain pool, holds it; then the reverse.
+    sampled: bool = False
+    chance: bool = False
+
+
+class Owners:
+    """Tells whose values are."""
+
+    def __init__(
+        self, values: Sequence[IdentifierValue], scanner: ValueScanner, index: SiteIndex, corpus: Corpus, pools: Pools
+    ) -> None:
+        self._scanner = scanner
+        self._index = index
+        self._corpus = corpus
+        self._pools = pools
+        self._names = [read_name(value.text) if value.kind == "name" else None for value in values]
+        self._ranks = self._rank_patients(pools)
+        self._first_ranks: dict[int, tuple[list[int], list[int]]] = {}
+
+    def of(self, generation: Generation, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
+        """Return the distinct values of one generation by the place where each stands first."""
+        distinct: dict[int, FoundIdentifier] = {}
+        for item in sorted(found, key=lambda item: item.start):
+            distinct.setdefault(item.value, item)
+        target = self._index.numbers[generation.patient_id]
+        echoed = self._find_echo(generation.prompt or "", distinct)
+        return [
+            self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()
+        ]
+
+    def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:
+        held = self._scanner.find(prompt) & values.keys()
+        words = fold_words(prompt).split()
+        for value in values:
+            name = self._names[value]
+            if name is not None and stands_in(name, words):
+                held.add(value)
+        return held
+
+    def _describe(self, found: FoundIdentifier, target: int, *, is_echo: bool) -> OwnedValue:
+        value, index = found.value, self._index
+        if is_echo:
+            return OwnedValue(value, found.hipaa, "echo", verified=False)
+        alone = len(index.holders[value]) == 1
+        if index.holds(value, target):
+            return OwnedValue(value, found.hipaa, "own", verified=alone)
+        if index.staff[value]:
+            return OwnedValue(value, found.hipaa, "staff", verified=False)
+        name = self._names[value]
+        if name is not None and not name.is_full:
+            # A first name alone, or a last one, points to nobody who was not asked about.
+            return OwnedValue(value, found.hipaa, "nobody", verified=False)
+        sampled, chance = self._in_pools(value, target)
+        train = index.train_holders(value)
+        owner: IdentifierOwner = "nobody"
+        if train:
+            owner = "other_train"
+        elif len(index.holders[value]):
+            owner = "other_nontrain"
+        return OwnedValue(
+            value, found.hipaa, owner, verified=owner == "other_train" and alone, sampled=sampled, chance=chance
+        )
+
+    def _in_pools(self, value: int, target: int) -> tuple[bool, bool]:
+        """Return whether exactly one patient holds a value, of the target's train pool, and of its nontrain pool."""
+        split = self._corpus.patients[self._index.patient_ids[target]].split
+        if not self._pools.size[split] or not len(self._index.holders[value]):
+            return False, False
+        reaches = self._pools.reach(split, int(self._ranks[target]))
+        # The target itself does not hold it: that was asked before.
+        train, nontrain = (
+            sum(rank < reach for rank in ranks)
+            for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
+        )
+        return (train, nontrain) == (1, 0), (train, nontrain) == (0, 1)
+
+    def _ranks_of(self, value: int) -> tuple[list[int], list[int]]:
+        if value not in self._first_ranks:
+            held = np.asarray(self._index.holders[value], dtype=np.int64)
+            border = self._index.train_holders(value)
+            train, nontrain = (
+                sorted(np.partition(ranks, _ENOUGH)[:_ENOUGH].tolist() if len(ranks) > _ENOUGH else ranks.tolist())
+                for ranks in (self._ranks[held[:border]], self._ranks[held[border:]])
+            )
+            self._first_ranks[value] = train, nontrain
+        return self._first_ranks[value]
+
+    def _rank_patients(self, pools: Pools) -> npt.NDArray[np.int64]:
+        """Return each patient's rank among the drawn patients of its split, shape (patients,); beyond all if not."""
+        count = len(self._index.patient_ids)
+        ranks = np.full(count, count, dtype=np.int64)
+        for first, split in zip((0, self._index.train_patients), SPLITS, strict=True):
+            ranks[first + pools.drawn[split]] = np.arange(len(pools.drawn[split]))
+        return ranks
+
+
+def evidence_rows(
+    generation: Generation,
+    found: Sequence[FoundIdentifier],
+    owned: Sequence[OwnedValue],
+    values: Sequence[IdentifierValue],
+    index: SiteIndex,
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of `identifiers.parquet` of one generation, one for each place."""
+    by_value = {item.value: item for item in owned}
+    for item in sorted(found, key=lambda item: (item.start, item.end)):
+        own, holders = by_value[item.value], index.holders[item.value]
+        yield {
+            "generation_id": generation.generation_id,
+            "char_start": item.start,
+            "char_end": item.end,
+            "text": generation.text[item.start : item.end],
+            "category": item.category,
+            "hipaa": item.hipaa,
+            "kind": values[item.value].kind,
+            "value": values[item.value].text,
+            "owner": own.owner,
+            "verified": own.verified,
+            "holders": [index.patient_ids[number] for number in holders[:MOST_LISTED]],
+            "holder_count": len(holders),
+            "found_by": item.found_by,
+        }

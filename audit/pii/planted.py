@@ -1,0 +1,162 @@
+"""The detector's recall: identifiers planted into the run's own texts, in the ways people write them, and found again.
+
+Text of the run itself, since a detector that does well on clean prose may fail in what a model writes. Owns what is
+planted, where, and when it counts as found. Knows nothing of owners, or of what a recall corrects.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from random import Random
+from types import MappingProxyType
+from typing import Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.found_values import read_value
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.value_scan import DateReader
+from clinaudit.audit.pii.values import readings
+from clinaudit.audit.statistics.intervals import wilson
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.exact.identifiers import DetectorRecall
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
+
+#: Planted of each of HIPAA's identifiers.
+PLANTED: Final = 50
+#: Characters of the run's text on either side.
+_AROUND_CHARS: Final = 250
+#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0` any,
+#: `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
+_FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "full_name": ("patient: {name}", "{name} was seen today.", "seen with {reversed}", "Mr. {initial} agrees."),
+        "street_address": ("lives at {#00 Oak Street}", "address: {##0 Linden Ave}", "home: {#0 Mill Rd, Apt #}"),
+        "zip_code": ("Salem, MA {0####}", "zip code {0####-####}"),
+        "date": (
+            *("dob: {%m/%d/%Y}", "seen on {%m/%d/%Y}.", "on {%B %d, %Y} she called", "{%d %b %Y}: admitted"),
+            *("visit date: {%Y-%m-%d}", "follow up {%m/%d/%y}", "discharged {%m-%d-%Y}"),
+        ),
+        "age_over_89": ("a {9#}-year-old woman", "age: {9#}"),
+        "phone": ("phone: {(6##) 555-01##}", "call {6##-555-01##}", "cell {6##.555.01##}", "tel. {+1 6## 555 01##}"),
+        "fax": ("fax: {(6##) 555-01##}", "fax {6##-555-01##}"),
+        "email": ("email: {mill.##@example.org}", "write to {a.oak#@mail.example.com}."),
+        "ssn": ("ssn: {2##-4#-5###}", "social security number {2##-4#-5###}", "SSN {2##4#5###}"),
+        "mrn": ("mrn: {#######}", "MRN {##000###}", "medical record number: {#######}"),
+        "health_plan_number": ("member id: {???#########}", "policy number {?##########}", "insurance id: {W#########}"),
+        "account_number": ("account number: {##########}", "acct # {########}", "account no. {#########}"),
+        "licence_number": ("license number: {?#######}", "driver's license {?########}", "license no. {??######}"),
+        "vehicle_id": ("license plate: {???-####}", "VIN {1M8GDM9AXKP042788}", "vin: {1HGBH41JXMN109186}"),
+        "device_id": ("serial number: {???######}", "device id: {??#######}", "pacemaker serial no. {?########}"),
+        "url": ("see {https://www.example.org/p/####}", "www: {www.example.com/u####}"),
+        "ip_address": ("ip address {10.#.##.#}", "logged in from {192.168.#.##}"),
+        "other_code": ("case number: {??-######}", "study id: {?######}", "employee id: {######}"),
+    }
+)
+_FIRST_DAY: Final = date(1931, 1, 1)
+_DAYS: Final = 34_000
+#: Where nobody's name is known.
+_INVENTED: Final = ("Ada Lundgren", "Conrad Pellgrove", "Mirela Haversham", "Theo Quillfeather", "Ines Brackwater")
+_LETTERS: Final = "ABCDEFGHJKLMNPRSTUVWXYZ"
+_BREAK: Final = re.compile(r"\n|(?<=[.;]) ")
+_BRACES: Final = re.compile(r"\{([^}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedText:
+    """A piece of a generation with one identifier planted."""
+
+    text: str
+    start: int
+    end: int
+    category: str
+
+
+def measure_recall(
+    generations: Sequence[Generation],
+    detector: Detector,
+    *,
+    corpus: Corpus,
+    dates: DateReader,
+    seed: int,
+    progress: Progress,
+) -> list[DetectorRecall]:
+    """Return how many of the planted identifiers are found, by HIPAA's identifier; none where there is no generation.
+
+    One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
+    """
+    rng = Random(seed)
+    texts = [generation.text for generation in generations]
+    names = sorted({patient.name for patient in corpus.patients.values() if patient.name}) or list(_INVENTED)
+    by_identifier: dict[HipaaIdentifier, list[str]] = {}
+    for category in _FORMS:
+        hipaa = categories()[category].hipaa
+        if hipaa is not None:
+            by_identifier.setdefault(hipaa, []).append(category)
+    planned = [identifier for identifier in HIPAA_IDENTIFIERS if texts and identifier in by_identifier]
+    measured: list[DetectorRecall] = []
+    with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
+        for identifier in planned:
+            found = 0
+            for planted in plant(texts, by_identifier[identifier], names, rng):
+                found += is_found(planted, detector, dates)
+                advance(1)
+            measured.append(
+                DetectorRecall(identifier=identifier, planted=PLANTED, found=found, recall=wilson(found, PLANTED))
+            )
+    return measured
+
+
+def plant(
+    texts: Sequence[str], categories_: Sequence[str], names: Sequence[str], rng: Random, count: int = PLANTED
+) -> Iterator[PlantedText]:
+    """Yield pieces of texts with an identifier of some categories each, every way of writing in turn."""
+    ways = [(category, form) for category in categories_ for form in _FORMS[category]]
+    for number in range(count):
+        category, form = ways[number % len(ways)]
+        braces = _BRACES.search(form)
+        if braces is None:
+            raise ValueError("a form has its identifier in braces")
+        value = _write(braces[1], names, rng)
+        before, after = _cut(rng.choice(texts), rng)
+        start = len(before) + braces.start()
+        yield PlantedText(
+            f"{before}{form[: braces.start()]}{value}{form[braces.end() :]}{after}", start, start + len(value), category
+        )
+
+
+def is_found(planted: PlantedText, detector: Detector, dates: DateReader) -> bool:
+    """Whether a detector finds what was planted, as what it is."""
+    hipaa = categories()[planted.category].hipaa
+    values = {value.text for value in readings(planted.category, planted.text[planted.start : planted.end])}
+    for span in detector.detect(planted.text):
+        if span.start < planted.end and planted.start < span.end and categories()[span.category].hipaa == hipaa:
+            value = read_value(planted.text, span, dates)
+            if value is not None and value.text in values:
+                return True
+    return False
+
+
+def _cut(text: str, rng: Random) -> tuple[str, str]:
+    """Return the text before and after a break between sentences or lines, or its end where there is none."""
+    breaks = [match.span() for match in _BREAK.finditer(text)]
+    start, end = rng.choice(breaks) if breaks else (len(text), len(text))
+    before, after = text[max(0, start - _AROUND_CHARS) : start], text[end : end + _AROUND_CHARS]
+    return (f"{before}\n" if before else ""), (f"\n{after}" if after else "")
+
+
+def _write(form: str, names: Sequence[str], rng: Random) -> str:
+    if form in ("name", "reversed", "initial"):
+        *first, last = rng.choice(names).split()
+        given = " ".join(first)
+        if not first or form == "name":
+            return f"{given} {last}".strip()
+        return f"{last}, {given}" if form == "reversed" else f"{given[0]}. {last}"
+    if "%" in form:
+        return (_FIRST_DAY + timedelta(days=rng.randrange(_DAYS))).strftime(form)
+    if "#" not in form:
+        return form
+    draw = {"#": "123456789", "0": "0123456789", "?": _LETTERS}
+    return "".join(rng.choice(draw[char]) if char in draw else char for char in form)

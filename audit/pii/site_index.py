@@ -1,0 +1,164 @@
+"""Who of a site holds which identifying values: patients by their tables, labelled note fields and notes, and staff.
+
+Values are looked for, not collected: those that generations hold are given, and one pass over the notes finds their
+holders. Memory then follows from the generations, not from the notes. Owns who holds a value. Knows nothing of
+generations, or of what a value that is held means.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.person_names import KnownNames, PersonName, read_name
+from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
+from clinaudit.audit.pii.values import IdentifierValue, fold_words
+from clinaudit.audit.statistics.pools import SPLITS
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.packed_notes import release_pages
+from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
+from clinaudit.priors.surrogate_tags import is_tag
+from clinaudit.templates.profile import NoteProfile
+
+#: Kinds of value as which a detector may take the name of a practice.
+_PLACES: Final = ("name", "text", "address")
+#: Patients whose pages of a mapped corpus are held at a time.
+_PATIENTS_AT_A_TIME: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class SiteIndex:
+    """The holders of each wanted value. A patient is a number: its place in `patient_ids`."""
+
+    #: Train patients first, each split in its `Corpus.scan_order`.
+    patient_ids: Sequence[str]
+    train_patients: int
+    numbers: dict[str, int] = field(repr=False)
+    #: Of each wanted value: numbers of the patients who hold it, ascending.
+    holders: Sequence[Sequence[int]] = field(repr=False)
+    #: Of each wanted value: whether it names a provider or a practice of the notes.
+    staff: Sequence[bool] = field(repr=False)
+
+    def holds(self, value: int, patient: int) -> bool:
+        """Whether a patient holds a value."""
+        held = self.holders[value]
+        place = bisect_left(held, patient)
+        return place < len(held) and held[place] == patient
+
+    def train_holders(self, value: int) -> int:
+        """Return how many train patients hold a value."""
+        return bisect_left(self.holders[value], self.train_patients)
+
+
+def index_values(
+    wanted: Sequence[IdentifierValue],
+    scanner: ValueScanner,
+    corpus: Corpus,
+    profile: NoteProfile,
+    *,
+    progress: Progress,
+) -> SiteIndex:
+    """Find the holders of some values in one pass over the corpus; `scanner` looks for the same values.
+
+    A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
+    written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What names
+    a provider or a practice is no patient's, but for patients of whom it is the own name.
+    """
+    order = {split: corpus.scan_order(split) for split in SPLITS}
+    patient_ids = [patient_id for split in SPLITS for patient_id in order[split]]
+    places = {value: number for number, value in enumerate(wanted)}
+    found = [array("I") for _ in wanted]
+    names: set[tuple[int, PersonName]] = set()
+    staff = _Staff()
+    reader = IdentityReader(profile)
+    first = 0
+    with progress.stage("looking for identifiers' owners", total=len(patient_ids), unit="patients") as advance:
+        for split in SPLITS:
+            packed = corpus.packed(split)
+            for place, patient_id in enumerate(order[split]):
+                texts = packed.notes_of(place)
+                number = first + place
+                identities = reader.read(
+                    corpus.patients[patient_id],
+                    [
+                        VisitNote(text, note.visit_date, note.provider, note.practice)
+                        for text, note in zip(texts, corpus.notes_of(patient_id), strict=True)
+                    ],
+                )
+                held = set(_stated(patient_id, identities, places))
+                for text in texts:
+                    held |= scanner.find(text)
+                for value in held:
+                    found[value].append(number)
+                names.update((number, name) for name in _names_of(identities))
+                staff.add(identities)
+                advance(1)
+                if place % _PATIENTS_AT_A_TIME == _PATIENTS_AT_A_TIME - 1:
+                    release_pages(packed, range(place - _PATIENTS_AT_A_TIME + 1, place + 1))
+            first += len(order[split])
+
+    known, providers, practices = KnownNames(names), staff.provider_names(), staff.practice_names()
+    holders: list[Sequence[int]] = []
+    is_staff: list[bool] = []
+    for number, value in enumerate(wanted):
+        name = read_name(value.text) if value.kind == "name" else None
+        own = _named(known, name)
+        of_staff = bool(_named(providers, name)) or (value.kind in _PLACES and value.text in practices)
+        is_staff.append(of_staff)
+        # In the notes of all patients whom they see stand the names of those who see them.
+        holders.append(array("I", sorted(own if of_staff else own.union(found[number]))))
+    return SiteIndex(
+        patient_ids=patient_ids,
+        train_patients=len(order["train"]),
+        numbers={patient_id: number for number, patient_id in enumerate(patient_ids)},
+        holders=holders,
+        staff=is_staff,
+    )
+
+
+def _named(known: KnownNames, name: PersonName | None) -> set[int]:
+    if name is None:
+        return set()
+    return known.find(name) if name.is_full else known.find_part(name)
+
+
+def _stated(
+    patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]
+) -> Iterator[int]:
+    """Yield the wanted values that tables and labels state of a patient: days, and the patient's id."""
+    days = {day for identity in identities for day in (*identity.birth_dates, *identity.visit_dates)}
+    values = [IdentifierValue("date", day.isoformat()) for day in days]
+    values += [IdentifierValue("age", str(age)) for identity in identities for age in identity.ages]
+    # As a record number, where a generation has it as one.
+    values.append(IdentifierValue("code", "".join(fold_words(patient_id).split())))
+    yield from (places[value] for value in values if value in places)
+
+
+def _names_of(identities: Sequence[Identity]) -> Iterator[PersonName]:
+    for text in {text for identity in identities for text in identity.names if not is_tag(text)}:
+        name = read_name(text)
+        if name is not None:
+            yield name
+
+
+class _Staff:
+    """Providers and practices of the notes."""
+
+    def __init__(self) -> None:
+        self._providers: dict[str, PersonName | None] = {}
+        self._practices: set[str] = set()
+
+    def add(self, identities: Sequence[Identity]) -> None:
+        for identity in identities:
+            for text in identity.providers:
+                if text not in self._providers:
+                    self._providers[text] = None if is_tag(text) else read_name(text)
+            self._practices |= identity.practices
+
+    def provider_names(self) -> KnownNames:
+        return KnownNames((0, name) for name in self._providers.values() if name is not None)
+
+    def practice_names(self) -> set[str]:
+        return {fold_words(text) for text in self._practices if not is_tag(text)}

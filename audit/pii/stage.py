@@ -1,0 +1,146 @@
+"""Identifiers in generations: detected → normalized → looked up in the corpus → owners → figures and evidence rows.
+
+Owns the order, for `audit` and `analyze` alike (docs/methods.md, "Identifiers in generations"). Knows nothing of where
+generations come from, of files, or of what a gate makes of a figure.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.found_values import FoundValues, find_values
+from clinaudit.audit.pii.owners import Owners, evidence_rows
+from clinaudit.audit.pii.planted import measure_recall
+from clinaudit.audit.pii.site_index import index_values
+from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
+from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.audit.statistics.pools import SPLITS, draw_pools
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.renderings import Rendering, View, view_of
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.templates.profile import NoteProfile
+
+#: Of HIPAA's identifiers, those that no text holds.
+_NO_TEXT: Final[Mapping[HipaaIdentifier, str]] = {
+    "P": "a fingerprint or a voice print is no text; a number that names one is counted under R",
+    "Q": "a photograph is no text",
+}
+_NO_RULE: Final = "the detector found none of those that were planted to measure it"
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierFindings:
+    """What the stage found."""
+
+    #: Of the tiers' own figures (None), and by rendering beside them.
+    results: Mapping[View, Identifiers]
+    #: Of `identifiers.parquet`.
+    rows: Sequence[Row]
+
+
+def find_identifiers(
+    generations: Sequence[Generation],
+    *,
+    corpus: Corpus,
+    profile: NoteProfile,
+    seed: int,
+    progress: Progress,
+    beside: Collection[Rendering] = (),
+    detector: Detector | None = None,
+) -> IdentifierFindings:
+    """Return what of HIPAA's identifiers the generations hold, and whose it is.
+
+    `seed` is that of the pools, of the planted identifiers, and of the bootstrap over patients. Nothing is pooled over
+    the renderings `beside` those of the tiers' own figures. Without a `detector` the rules are used, and the names and
+    numbers of the corpus itself.
+    """
+    detector = detector or site_detector(corpus, profile)
+    dates = DateReader(profile.date_formats)
+    found = find_values(generations, detector, dates, progress=progress)
+    scanner = ValueScanner(found.values, dates)
+    index = index_values(found.values, scanner, corpus, profile, progress=progress)
+    patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
+    pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
+    owners = Owners(found.values, scanner, index, corpus, pools)
+    recall = measure_recall(generations, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
+    identified: dict[View, list[IdentifiedGeneration]] = {}
+    rows: list[Row] = []
+    for generation, places in zip(generations, found.places, strict=True):
+        owned = owners.of(generation, places)
+        rows.extend(evidence_rows(generation, places, owned, found.values, index))
+        identified.setdefault(view_of(generation.rendering, beside), []).append(
+            IdentifiedGeneration(
+                patient_id=generation.patient_id,
+                arm=generation.arm,
+                tier=generation.tier,
+                refused=generation.refused,
+                values=tuple(owned),
+            )
+        )
+    pools_of = {split: pools.size[split] > 0 for split in SPLITS}
+    return IdentifierFindings(
+        results={
+            view: _summarize(own, recall, pools_of, seed=seed, progress=progress) for view, own in identified.items()
+        },
+        rows=rows,
+    )
+
+
+def _summarize(
+    identified: Sequence[IdentifiedGeneration],
+    recall: Sequence[DetectorRecall],
+    has_pools: Mapping[str, bool],
+    *,
+    seed: int,
+    progress: Progress,
+) -> Identifiers:
+    answers = [item for item in identified if item.is_answer]
+    tested = [row.identifier for row in recall if row.found]
+    by_tier = {(tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
+               for tier in TIER_IDS for arm in ARMS}
+    by_arm = {arm: [item for item in answers if item.arm == arm] for arm in ARMS}
+    results = Identifiers(recall=list(recall), not_tested=_not_tested(recall))
+    groups = [key for key, own in by_tier.items() if own]
+    with progress.stage("identifier figures", total=len(groups) + len(tested), unit="tables") as advance:
+        for tier, arm in groups:
+            results.tiers.setdefault(tier, {})[arm] = summarize_identifiers(
+                by_tier[tier, arm], recall=recall, has_pools=has_pools[arm], seed=seed
+            )
+            advance(1)
+        for identifier in tested:
+            results.categories[identifier] = {
+                arm: summarize_identifiers(own, recall=recall, has_pools=has_pools[arm], seed=seed, of=identifier)
+                for arm, own in by_arm.items()
+                if own
+            }
+            advance(1)
+    return results
+
+
+def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
+    found = {row.identifier for row in recall if row.found}
+    return {
+        identifier: _NO_TEXT.get(identifier, _NO_RULE) for identifier in HIPAA_IDENTIFIERS if identifier not in found
+    }
+
+
+def site_detector(corpus: Corpus, profile: NoteProfile) -> Detector:
+    """Return the detector that finds HIPAA's identifiers by rules, and the corpus' own names and numbers by list."""
+    from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
+    from clinaudit.audit.pii.detectors.rules import RuleDetector
+    from clinaudit.audit.pii.detectors.union import UnionDetector
+
+    return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile)])
+
+
+def hipaa_categories() -> frozenset[str]:
+    """Return the categories of the taxonomy that are identifiers of HIPAA's list, and can stand in a text."""
+    return frozenset(item.id for item in categories().values() if item.hipaa and item.hipaa not in _NO_TEXT)

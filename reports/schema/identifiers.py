@@ -1,0 +1,73 @@
+"""Published records of identifiers in generations (docs/results.md, "identifiers").
+
+Owns their shape. A count of patients is a class, an estimate a range; knows nothing of how an identifier is found.
+"""
+
+from pydantic import Field
+
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Arm, Record
+
+
+class PublishedIdentifierBin(Record):
+    """Patients whose verified values a query number more than `low`, and `high` at most; `high` null has no end."""
+
+    low: float
+    high: float | None
+    patients: Count
+
+
+class PublishedIdentifierFigures(Record):
+    """Identifiers in the answers about the patients of one arm: at one tier, or of one of HIPAA's identifiers.
+
+    A value is verified where it is the patient's own or another trained-on patient's, the prompt did not hold it, and
+    exactly one patient of the corpus does (docs/methods.md).
+    """
+
+    patients: Count
+    #: Patients of whom any identifier of their own is given, and their share.
+    own_patients: Count
+    own: PublishedEstimate
+    #: Patients in whose answers a value stands that exactly one other trained-on patient holds, and their share.
+    other_patients: Count
+    other: PublishedEstimate
+    #: The same among as many patients of either split, and there with the splits exchanged. Null where a split has
+    #: nobody else, and in an arm of the lowest class.
+    sampled: PublishedEstimate | None
+    chance: PublishedEstimate | None
+    #: Per 1,000 queries: verified values of the patient's own and those counted in `sampled`, and those counted in
+    #: `chance`; null likewise.
+    sampled_per_1000: PublishedEstimate | None
+    chance_per_1000: PublishedEstimate | None
+    #: Patients in whose answers any verified value stands, and their share.
+    verified_patients: Count
+    verified: PublishedEstimate
+    #: Verified values per 1,000 queries, a patient's queries together weighing as much as another's: the range that the
+    #: bins allow. No `high` where somebody may lie in a bin without end.
+    verified_per_1000: PublishedEstimate
+    #: The same, corrected for what the detector misses; null where that is not known.
+    corrected_per_1000: PublishedEstimate | None
+    #: Patients by verified values a query; the first bin holds those without any.
+    by_patient: list[PublishedIdentifierBin]
+
+
+class PublishedRecall(Record):
+    """How many identifiers of one kind, planted into texts for this purpose, the detector found: exact."""
+
+    identifier: HipaaIdentifier
+    planted: int
+    found: int
+    recall: PublishedEstimate
+
+
+class PublishedIdentifiers(Record):
+    """Identifiers in generations."""
+
+    #: By tier and arm, all categories together.
+    tiers: dict[str, dict[Arm, PublishedIdentifierFigures]] = Field(default_factory=dict)
+    #: By HIPAA's identifier and arm, all tiers together.
+    categories: dict[HipaaIdentifier, dict[Arm, PublishedIdentifierFigures]] = Field(default_factory=dict)
+    recall: list[PublishedRecall] = Field(default_factory=list)
+    #: Identifiers that were not looked for, each with the reason.
+    not_tested: dict[HipaaIdentifier, str] = Field(default_factory=dict)

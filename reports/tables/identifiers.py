@@ -1,0 +1,123 @@
+"""Tables of identifiers in the answers: HIPAA's 18, the tiers, and patients by how many verified values they have.
+
+Owns what stands in which column. What was not looked for says why.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.reports.schema.identifiers import (
+    PublishedIdentifierBin,
+    PublishedIdentifierFigures,
+    PublishedIdentifiers,
+    PublishedRecall,
+)
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.identifiers import identifier_figures
+from clinaudit.reports.wording.names import HIPAA_TITLES
+from clinaudit.reports.wording.numbers import count_text, estimate_text, part_text, rate_text
+
+_NONE: Final = "–"
+
+
+def hipaa_table(results: PublishedResults) -> Table:
+    """Return the 18 identifiers of 164.514(b)(2)(i): whether each was looked for, what was found, and how surely."""
+    identifiers = results.identifiers
+    rows = [] if identifiers is None else [_hipaa_row(name, identifiers) for name in HIPAA_IDENTIFIERS]
+    heads = (
+        "Identifier",
+        "Looked for",
+        "Patients trained on given their own",
+        "… or another’s",
+        "Never seen, given their own",
+        "Verified per 1,000 queries",
+        "Of planted ones found",
+    )
+    about = "In the words of 45 CFR 164.514(b)(2)(i); all tiers together. In brackets: 95% intervals."
+    return Table("HIPAA’s 18 identifiers", heads, tuple(rows), about)
+
+
+def _hipaa_row(name: HipaaIdentifier, identifiers: PublishedIdentifiers) -> tuple[str, ...]:
+    title = f"({name}) {HIPAA_TITLES[name]}"
+    if name in identifiers.not_tested:
+        return (title, f"no: {identifiers.not_tested[name]}", *[_NONE] * 5)
+    arms = identifiers.categories.get(name, {})
+    recall = next((row for row in identifiers.recall if row.identifier == name), None)
+    if not arms and recall is None:
+        return (title, "no", *[_NONE] * 5)
+    return (title, "yes", *_hipaa_figures(arms), _recall_text(recall))
+
+
+def _hipaa_figures(arms: Mapping[Arm, PublishedIdentifierFigures]) -> tuple[str, ...]:
+    train, never = arms.get("train"), arms.get("nontrain")
+    return (
+        _NONE if train is None else part_text(train.own_patients, train.patients),
+        _NONE if train is None else part_text(train.other_patients, train.patients),
+        _NONE if never is None else part_text(never.own_patients, never.patients),
+        _NONE if train is None else rate_text(train.verified_per_1000),
+    )
+
+
+def _recall_text(row: PublishedRecall | None) -> str:
+    if row is None or not row.planted:
+        return "not planted"
+    return f"{row.found:,} of {row.planted:,}: {estimate_text(row.recall, share=True, interval=True)}"
+
+
+def identifiers_table(results: PublishedResults) -> Table:
+    """Return the figures by tier and arm."""
+    rows = [
+        (
+            numbered_tier_title(tier),
+            arm,
+            count_text(figures.patients),
+            *(estimate_text(share, share=True, interval=True) for share in (figures.own, figures.other)),
+            *(_NONE if share is None else estimate_text(share, share=True) for share in _pools(figures)),
+            rate_text(figures.verified_per_1000, interval=True),
+            _NONE if figures.corrected_per_1000 is None else rate_text(figures.corrected_per_1000, interval=True),
+        )
+        for tier, arm, figures in identifier_figures(results)
+    ]
+    heads = (
+        "Tier",
+        "Arm",
+        "Patients",
+        "Given their own",
+        "Given another’s",
+        "… in pools of one size",
+        "… by chance",
+        "Verified per 1,000 queries",
+        "… corrected for what is missed",
+    )
+    about = (
+        "Another’s: a value that exactly one other trained-on patient holds. Corrected: as if the least or the most of"
+        " the planted kinds were found of all. In brackets: 95% intervals."
+    )
+    return Table("Identifiers by tier and arm", heads, tuple(rows), about)
+
+
+def _pools(figures: PublishedIdentifierFigures) -> tuple[PublishedEstimate | None, ...]:
+    return figures.sampled, figures.chance
+
+
+def identifier_bins_table(results: PublishedResults) -> Table:
+    """Return the patients by verified values a query, by tier and arm."""
+    listed = list(identifier_figures(results))
+    titles = list(dict.fromkeys(_bin_title(bin_) for _, _, figures in listed for bin_ in figures.by_patient))
+    rows = []
+    for tier, arm, figures in listed:
+        counts = {_bin_title(bin_): count_text(bin_.patients) for bin_ in figures.by_patient}
+        rows.append((numbered_tier_title(tier), arm, *(counts.get(title, _NONE) for title in titles)))
+    return Table("Patients by verified identifiers a query", ("Tier", "Arm", *titles), tuple(rows))
+
+
+def _bin_title(bin_: PublishedIdentifierBin) -> str:
+    if bin_.high == 0:
+        return "None"
+    if bin_.high is None:
+        return f"More than {bin_.low:g}"
+    return f"{bin_.low:g}–{bin_.high:g}" if bin_.low else f"Up to {bin_.high:g}"
