@@ -13,7 +13,19 @@ from clinaudit.audit.pii.benchmark.samples import Sample
 from clinaudit.audit.pii.systems.served_wording import STRATEGIES
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
 
-FEW = ("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples", "8", "--quiet")
+FEW = (
+    "--samples",
+    "3",
+    "--subset",
+    "single",
+    "--subset",
+    "multi",
+    "--domain",
+    "clinical",
+    "--training-samples",
+    "8",
+    "--quiet",
+)
 
 
 def bench(out: Path, *more: str, systems: str = "rules,gold") -> int:
