@@ -137,7 +137,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     corpus = read_corpus(corpus_path, scratch=run.work)
     with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
         notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
-    found = {}
+    found: dict[str, list[bool]] = {}
     for row in ROWS:
         if row.id in request.systems:
             detector = plan.detector(row.id, {})
