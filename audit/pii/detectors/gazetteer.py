@@ -69,9 +69,11 @@ class Gazetteer:
             for form in _forms(parts):
                 self._add(form, category)
             for word in (parts[0], parts[-1]):
-                if len(word) < _FEWEST_LETTERS_ALONE or is_allowed(word):
+                if len(word) < _FEWEST_LETTERS_ALONE:
                     continue
                 self._after_title.setdefault(word, category)
+                if is_allowed(word):
+                    continue
                 # A clinician's name stands in the notes of every patient whom they see: those are the bearers.
                 known = bearers[category][word]
                 if holders[word] <= _HOLDERS_A_BEARER * known + _MORE_HOLDERS:

@@ -4,6 +4,7 @@ Owns the shapes of names and the words beside them. Knows nothing of which words
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 PARTICLE: Final = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
@@ -25,7 +26,7 @@ _TWO_WORDS = rf"{_FIRST_WORD}{_MORE_WORDS}{{1,3}}"
 _EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?|{_MORE_WORDS}{{1,3}})"
 #: In the place of a label, where a note may be written in one case throughout.
 _ANY_CASE = rf"{NAME_WORD}(?:,?{_GAP}{NAME_WORD}){{0,4}}"
-_DEGREE = (
+DEGREE: Final = (
     r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP"
     r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
     r"|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
@@ -66,17 +67,40 @@ def _labelled(label: str) -> re.Pattern[str]:
 
 #: At the start of a sentence.
 _SUBJECT = rf"{_CAPITAL}(?:(?<![^\n].)|(?<=[.!?\n][ ].)|(?<=[.!?][ ][ ].)){_REST}{_MORE_WORDS}{{1,3}}"
+_CLINICIAN_TRIGGERS: Final = (
+    *("provider", "physician", "attending", "surgeon", "doctor", "clinician", "pcp", "nurse", "consultant", "resident"),
+    *("fellow", "author", " by", "signed", "ologist", "pharmacist", "therapist", "manager", "worker", "referring"),
+    *("ordering", "scribe", "midwife", "dietitian"),
+)
 _RELATIVE_TRIGGERS: Final = (
     *("wife", "husband", "spouse", "partner", "mother", "father", "mom", "mum", "dad", "parent", "sister", "brother"),
     *("son", "daughter", "aunt", "uncle", "cousin", "grand", "niece", "nephew", "guardian", "caregiver", "carer"),
     *("neighb", "friend", "roommate", "fianc", "kin", "contact", "twin", "proxy", "attorney"),
 )
-#: Category, pattern, what a text must hold for it to be tried; the value is cut where words are no name.
-NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
-    ("patient_name", _labelled(_PATIENT_LABEL), ("name", "patient", "pt", "client")),
-    ("clinician_name", _labelled(_CLINICIAN_LABEL), (":", "=")),
-    ("relative_name", _labelled(_KIN_LABEL), ("kin", "nok", "contact", "spouse", "guardian", "proxy", "attorney")),
-    (
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """One way of telling a name: it stands in the group `value`, up to the first word that is none."""
+
+    category: str
+    regex: re.Pattern[str]
+    #: Texts in lower case without which the pattern matches nothing.
+    triggers: tuple[str, ...] = ()
+    #: Whether a word that is an eponym may be the name: "Dr. Foley" is a person, "by Doppler" names nobody.
+    is_sure: bool = False
+
+
+NAME_PATTERNS: Final = (
+    NamePattern("patient_name", _labelled(_PATIENT_LABEL), ("name", "patient", "pt", "client"), is_sure=True),
+    NamePattern("clinician_name", _labelled(_CLINICIAN_LABEL), _CLINICIAN_TRIGGERS, is_sure=True),
+    NamePattern(
+        "relative_name",
+        _labelled(_KIN_LABEL),
+        ("kin", "nok", "contact", "spouse", "guardian", "proxy", "attorney"),
+        is_sure=True,
+    ),
+    NamePattern(
         "clinician_name",
         re.compile(rf"(?<![\w/])(?i:{_CLINICIAN_LABEL}|by)[ \t]{{1,3}}(?P<value>{_EITHER_ORDER})"),
         (
@@ -93,26 +117,34 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
             "ologist",
         ),
     ),
-    (
+    NamePattern(
         "clinician_name",
         re.compile(
             rf"(?<!\w)(?:Dr|DR|dr|Drs|Doctor|doctor|Prof|Professor|Nurse)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
         ("dr", "doctor", "prof", "nurse"),
+        is_sure=True,
     ),
-    (
+    NamePattern(
         "clinician_name",
         re.compile(rf"(?<!\w)(?i:dr)\.?[ \t](?P<value>{_LETTER}{{3,}}(?:-{_LETTER}+)?)(?=[ ,.;:\n)]|$)"),
         ("dr",),
+        is_sure=True,
     ),
-    ("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{_DEGREE}"), ()),
-    (
+    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), is_sure=True),
+    NamePattern(
         "full_name",
         re.compile(rf"(?<!\w)(?i:mr|mrs|ms|miss|mx)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"),
         ("mr", "ms", "miss", "mx"),
+        is_sure=True,
     ),
-    ("full_name", re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"), ("mr.", "mrs.", "ms.")),
-    (
+    NamePattern(
+        "full_name",
+        re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"),
+        ("mr.", "mrs.", "ms."),
+        is_sure=True,
+    ),
+    NamePattern(
         "relative_name",
         re.compile(
             rf"(?<!\w)(?i:{_RELATIVE})(?:'s name is|,? (?:is )?(?:named|called)|,| is)?[ ]?[ (]"
@@ -120,7 +152,7 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         _RELATIVE_TRIGGERS,
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             rf"(?P<value>{_TWO_WORDS}),?(?: is| was)?(?: an?)?,?[ ](?:\w+[ ])?"
@@ -128,7 +160,7 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         ("year", "yr", "month", "yo", "y.o", "y/o"),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             rf"(?P<value>{_EITHER_ORDER})[ ]?[,(;|]?[ ]?(?i:dob|d\.o\.b|born|mrn"
@@ -136,37 +168,37 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),
         ("patient", "pt", "client", "resident"),
     ),
-    (
+    NamePattern(
         "full_name",
         re.compile(
             rf"(?i:\bmy name is|\bname is|\bnamed|\bcalled|\bi am|\bi'm|\bthis is|\bdear|\bhi"
             rf"|\bhello|\bregards,|\bsincerely,)\s{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
-        ("name", "called", "i am", "i'm", "this is", "dear", "hi", "hello", "regards", "sincerely"),
+        ("name", "called", "i am", "i'm", "this is", "dear", " hi", "hello", "regards", "sincerely"),
     ),
-    (
+    NamePattern(
         "full_name",
         re.compile(
             rf"(?P<value>{_SUBJECT})[ ](?:is|was|has|had|presents|presented"
             rf"|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
-        (),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             r"(?i:\b(?:patient|pt|client)(?:'s)? initials|\binitials)[ \t]{0,2}[:=]?[ \t]{0,2}"
             r"(?P<value>(?:[A-Z]\.?){2,4})(?!\w)"
         ),
         ("initials",),
+        is_sure=True,
     ),
-    (
+    NamePattern(
         "nickname",
         re.compile(
             rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown"
