@@ -85,6 +85,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
 
 def _open_detectors(options: MaskOptions) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
+    from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
@@ -101,7 +102,7 @@ def _open_detectors(options: MaskOptions) -> tuple[Detector, Detector, dict[str,
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())
-    detector, second = EverySpan(detectors), EverySpan([PresidioDetector()])
+    detector, second = EverySpan(detectors), PlainReadingDetector(PresidioDetector())
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

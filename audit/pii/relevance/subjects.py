@@ -6,7 +6,7 @@ after it there, else the last one before. Knows nothing of what a question needs
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -50,7 +50,10 @@ _APPOSED: Final = re.compile(
 #: A sentence ends at a full stop before white space and a capital or a quotation mark, or at a line's end.
 _SENTENCE_END: Final = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)[.!?][\"”']?\s+(?=[A-Z\"“'<])|\n+")
 _TITLE_CHARS = 10
-_GENDERS: Final[dict[str, Gender]] = {"female_relative": "female", "male_relative": "male"}
+_GENDERS: Final[dict[str, Gender]] = {
+    **{"female": "female", "female_relative": "female"},
+    **{"male": "male", "male_relative": "male"},
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -165,10 +168,11 @@ class DescribedSubjects:
             patient = known or called or self._add(Subject("patient"))
             patient.role = "patient"
             return [patient]
-        if kind in ("female", "male"):
-            return [self._of_gender(people, kind)]
+        gender = _GENDERS.get(kind or "")
+        if gender is not None and kind == gender:
+            return [self._of_gender(people, gender)]
         known = self._first(people, lambda subject: subject.role == "relative" and word in subject.words)
-        return [known or self._add(Subject("relative", _GENDERS.get(kind or ""), {word}))]
+        return [known or self._add(Subject("relative", gender, {word}))]
 
     def _of_gender(self, people: Sequence[Subject], gender: Gender) -> Subject:
         latest = [subject for _, found in reversed(self._mentions) for subject in reversed(found) if subject in people]
@@ -188,11 +192,10 @@ class DescribedSubjects:
         return subject
 
 
-def _in_order(text: str, people: Sequence[EntitySpan]) -> Iterator[tuple[int, "EntitySpan | re.Match[str]"]]:
-    """Yield names and the words that stand for somebody, by start; a word within a name is part of it."""
-    words = [
-        (found.start(), found)
-        for found in _MENTION.finditer(text)
-        if not any(span.start <= found.start() < span.end for span in people)
-    ]
-    yield from sorted([*((span.start, span) for span in people), *words], key=lambda item: item[0])
+def _in_order(text: str, people: Sequence[EntitySpan]) -> list[tuple[int, EntitySpan | re.Match[str]]]:
+    """Return names and the words that stand for somebody, by start; a word within a name is part of it."""
+    mentions: list[tuple[int, EntitySpan | re.Match[str]]] = [(span.start, span) for span in people]
+    for found in _MENTION.finditer(text):
+        if not any(span.start <= found.start() < span.end for span in people):
+            mentions.append((found.start(), found))
+    return sorted(mentions, key=lambda mention: mention[0])
