@@ -58,7 +58,7 @@ def choice_of_judge() -> list[Callable[[Command], Command]]:
         click.option(
             "--judge-price",
             metavar="IN,OUT",
-            callback=_price,
+            callback=price_of,
             help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
         ),
     ]
@@ -84,7 +84,8 @@ def judge_options() -> list[Callable[[Command], Command]]:
     ]
 
 
-def _price(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
+def price_of(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
+    """Return the price that a value states; another form is bad usage."""
     if value is None:
         return None
     try:

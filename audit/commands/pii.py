@@ -2,6 +2,8 @@
 
 import click
 
+from clinaudit.audit.commands.pii_bench import bench
+from clinaudit.audit.commands.pii_review import review
 from clinaudit.audit.commands.pii_samples import samples
 from clinaudit.audit.commands.pii_score import score
 
@@ -14,8 +16,12 @@ def pii() -> None:
     Example:
       clinaudit pii samples --out samples.jsonl
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
+      clinaudit pii bench --out bench/
+      clinaudit pii review bench/samples.jsonl --out page/
     """
 
 
 pii.add_command(samples)
 pii.add_command(score)
+pii.add_command(bench)
+pii.add_command(review)

@@ -7,14 +7,12 @@ holds note text, and says so on every screen and every printed page. Text reache
 never as markup.
 """
 
-import base64
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from clinaudit.reports.pages.html import read_part, render_html
+from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.pages.script import own_script, script_data
 from clinaudit.reports.wording.names import display_title, tier_number, tier_title
 
 #: Clinically revealing or templated (Table 3); mixed where one span holds tokens of both kinds.
@@ -133,10 +131,8 @@ class EvidencePage:
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the HTML."""
-    from markupsafe import Markup
-
     tiers = sorted({text.tier for text in page.texts}, key=tier_number)
-    script = read_part("evidence.js")
+    script, script_digest = own_script("evidence.js")
     data = {
         "texts": [_text_data(text) for text in page.texts],
         "notes": {note.note_id: asdict(note) for note in page.notes},
@@ -152,9 +148,9 @@ def render_evidence(page: EvidencePage) -> str:
         "evidence.html.j2",
         style="evidence.css",
         context={
-            "script": Markup(script),
-            "script_digest": _digest(script),
-            "data": Markup(_as_script_data(data)),
+            "script": script,
+            "script_digest": script_digest,
+            "data": script_data(data),
             "shown": len(page.texts),
             "found": page.found,
         },
@@ -179,14 +175,3 @@ def _text_data(text: GeneratedText) -> dict[str, Any]:
 
 def _titles(identifiers: Iterable[str]) -> dict[str, str]:
     return {identifier: display_title(identifier) for identifier in sorted(set(identifiers))}
-
-
-def _digest(script: str) -> str:
-    """Return the digest by which the page's own policy lets this script run, and no other."""
-    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-
-
-def _as_script_data(data: object) -> str:
-    """Return JSON that cannot end its element nor begin a comment, whatever the notes hold."""
-    text = json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

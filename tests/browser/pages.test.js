@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_PAGE, EVERY_VIEWER, isPhi, launch, open, screensWithout, tabThrough, unfold, violations } from "./browser.js";
+import { EVERY_PAGE, EVERY_SCRIPTED, isPhi, launch, open, screensWithout, tabThrough, unfold, violations } from "./browser.js";
 
 let browser;
 before(async () => (browser = await launch()));
@@ -80,7 +80,7 @@ for (const name of EVERY_PAGE) {
     await page.context().close();
   });
 
-  test(`${name}: no script stands in it but the viewer's own`, async () => {
+  test(`${name}: no script stands in it but its own`, async () => {
     const page = await open(browser, name);
     const found = await page.evaluate(() => {
       const handlers = [...document.querySelectorAll("*")].flatMap((part) => [...part.attributes]);
@@ -89,12 +89,12 @@ for (const name of EVERY_PAGE) {
         handlers: handlers.filter(({ name, value }) => name.startsWith("on") || /^\s*javascript:/i.test(value)).length,
       };
     });
-    assert.deepEqual(found, { scripts: EVERY_VIEWER.includes(name) ? ["data", "own"] : [], handlers: 0 });
+    assert.deepEqual(found, { scripts: EVERY_SCRIPTED.includes(name) ? ["data", "own"] : [], handlers: 0 });
     await page.context().close();
   });
 
   // The viewer draws the text that an address names only then; its own tests follow them.
-  const skip = EVERY_VIEWER.includes(name);
+  const skip = EVERY_SCRIPTED.includes(name);
   test(`${name}: every link within the page has its target`, { skip }, async () => {
     const page = await open(browser, name);
     await unfold(page);

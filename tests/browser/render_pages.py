@@ -1,5 +1,5 @@
-"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index and the viewer on planted
-results, and the pages of a small real audit.
+"""Writes the pages that the browser tests open: reports, summaries, comparisons, the index, the viewer, the review of
+samples and the benchmark of filters on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """
@@ -12,13 +12,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from support.pii.filled_bench import bare_bench, filled_bench
+from support.pii.planted_samples import planted_samples
 from support.results.filled_published import VARIANTS, content, published
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
 
 from clinaudit.audit.commands.main import run as run_command
+from clinaudit.audit.pii.review.page import REVIEW_PAGE, write_review_page
+from clinaudit.audit.pii.review.sample_file import read_sample_file
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
+from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.report_content import ExactParts, ReportContent
 from clinaudit.reports.schema.results import PublishedResults
@@ -88,6 +93,27 @@ def write_indexes(folder: Path) -> None:
     (folder / "index-none.html").write_text(render_index([], []), encoding="utf-8")
 
 
+def write_review(folder: Path) -> None:
+    """Write the page on which samples are checked, and the samples beside it."""
+    samples = folder / "samples.jsonl"
+    samples.write_text("".join(f"{sample.model_dump_json()}\n" for sample in planted_samples()), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as made:
+        file = read_sample_file(samples)
+        write_review_page(list(file.samples.values()), Path(made), digest=file.digest)
+        (folder / "pii-review.html").write_bytes((Path(made) / REVIEW_PAGE).read_bytes())
+
+
+def write_benches(folder: Path) -> None:
+    """Write the page of the benchmark of filters: with own notes, without, and with nothing run."""
+    benches = {
+        "pii-bench": filled_bench(),
+        "pii-bench-invented": filled_bench(site=False),
+        "pii-bench-none": bare_bench(),
+    }
+    for name, bench in benches.items():
+        (folder / f"{name}.html").write_text(render_pii_bench(bench), encoding="utf-8")
+
+
 def write_pages(folder: Path) -> None:
     """Write every page to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,6 +124,8 @@ def write_pages(folder: Path) -> None:
     (folder / "evidence.html").write_text(render_evidence(planted_evidence()), encoding="utf-8")
     (folder / "evidence-none.html").write_text(render_evidence(planted_evidence(0)), encoding="utf-8")
     write_indexes(folder)
+    write_review(folder)
+    write_benches(folder)
     write_comparisons(folder)
     write_demo_pages(folder)
 

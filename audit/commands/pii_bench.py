@@ -1,0 +1,164 @@
+"""`clinaudit pii bench` (docs/pii-benchmark.md). Owns its options and what it prints; computes nothing."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clinaudit.audit.commands.options import PATH, price_of, template_option
+from clinaudit.audit.console.streams import say_of_finished_work
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.bench_request import BenchRequest
+
+
+def _number_or_full(_context: click.Context, _option: click.Parameter, value: str) -> int | None:
+    if value == "full":
+        return None
+    if not value.isdecimal() or not 1 <= int(value) <= 100_000:
+        raise click.BadParameter("it takes a number from 1 to 100000, or full")
+    return int(value)
+
+
+def _names(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+@click.command()
+@click.option("--out", type=PATH, metavar="DIR", required=True, help="Directory of the benchmark, new or its own.")
+@click.option(
+    "--samples",
+    metavar="N|full",
+    default="200",
+    show_default=True,
+    callback=_number_or_full,
+    help="Samples of each subset and domain; full: as many as the paper has, 2,842 a domain.",
+)
+@click.option(
+    "--domain", type=click.Choice(["general", "clinical", "both"]), default="both", show_default=True, help="Of what."
+)
+@click.option(
+    "--subset",
+    type=click.Choice(["single", "multi", "hard", "distract"]),
+    multiple=True,
+    help="A subset of the paper (repeatable).  [default: all four]",
+)
+@click.option(
+    "--systems",
+    metavar="NAMES",
+    callback=_names,
+    help="Of rules, presidio, spacy, tagger, bilstm_crf, gliner, gold, served, with commas between.  [default: all "
+    "that need neither weights nor a server, and those whose weights or server are named]",
+)
+@click.option(
+    "--corpus",
+    type=PATH,
+    metavar="CORPUS",
+    help="Your own notes: which share of known identifiers each misses.",
+)
+@template_option()
+@click.option(
+    "--epochs",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Passes of the trained systems over their samples.  [default: 4 of the tagger, 10 of the BiLSTM-CRF; the "
+    "paper has 50]",
+)
+@click.option(
+    "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."
+)
+@click.option("--gliner", type=PATH, metavar="DIR", help="Folder of GLiNER's weights; needs the package gliner.")
+@click.option("--url", metavar="URL", help="Base URL of a served model, such as http://127.0.0.1:8000/v1.")
+@click.option("--model", metavar="NAME", help="The served model, by its whole name.")
+@click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
+@click.option(
+    "--price",
+    metavar="IN,OUT",
+    callback=price_of,
+    help="What a million prompt and a million answer tokens cost, to be told what asking costs.",
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(["naive", "with-choice", "self-cot", "auto-cot", "self-consistency", "plan-and-solve"]),
+    multiple=True,
+    help="How a served model is asked what a question needs (repeatable).  [default: all six]",
+)
+@click.option(
+    "--phi-approved",
+    multiple=True,
+    metavar="HOST",
+    help="Host other than loopback that may be sent the samples, and your notes with --corpus (repeatable).",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples, training and intervals."
+)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def bench(quiet: bool, **options: Any) -> int:
+    """Measure systems that find identifying text, and that tell which of it a question needs.
+
+    Samples are generated: descriptions of invented people with a question each, in four subsets, general and clinical.
+    Each system finds the identifiers of every person (task 1), says which of them the question needs (task 2), and
+    masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
+    benchmark goes on with the same command.
+
+    With --corpus it says beside it which share of the identifiers known of your own patients each system misses. What
+    names a patient lies in DIR/evidence alone.
+
+    \b
+    Example:
+      clinaudit pii bench --out bench/
+      clinaudit pii bench --out bench/ --samples full --systems rules,tagger
+      clinaudit pii bench --out bench/ --corpus corpus/ --systems rules,spacy
+      clinaudit pii bench --out bench/ --url http://127.0.0.1:8000/v1 --model NAME --strategy naive
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.pii.benchmark.bench_text import bench_text
+    from clinaudit.audit.pii.benchmark.run import run_bench
+
+    bench = run_bench(_request(**options), Progress(quiet=quiet))
+    say_of_finished_work(bench_text(bench))
+    return 0
+
+
+def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
+    from clinaudit.audit.pii.benchmark.bench_request import (
+        DEFAULT_SYSTEMS,
+        SERVED,
+        BenchRequest,
+        ServedOptions,
+    )
+    from clinaudit.audit.pii.benchmark.bench_samples import DOMAINS, SUBSETS
+    from clinaudit.audit.pii.systems.served_wording import STRATEGIES
+    from clinaudit.audit.pii.systems.table import SystemOptions
+    from clinaudit.errors import UsageError
+
+    if (url is None) != (model is None):
+        raise UsageError("--url and --model go together: the address of a served model, and its name there")
+    served = None
+    if url is not None and model is not None:
+        served = ServedOptions(
+            url,
+            model,
+            approved_hosts=options["phi_approved"],
+            key_file=options["key_file"],
+            price=options["price"],
+            strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
+        )
+    elif options["key_file"] or options["price"] or options["strategy"]:
+        raise UsageError("--key-file, --price and --strategy go with --url and --model")
+    if systems is None:
+        named = (*(["gliner"] if options["gliner"] else []), *([SERVED] if served else []))
+        systems = (*DEFAULT_SYSTEMS, *named)
+    epochs = options["epochs"]
+    return BenchRequest(
+        out=options["out"],
+        samples=options["samples"],
+        domains=DOMAINS if options["domain"] == "both" else (options["domain"],),
+        subsets=tuple(one for one in SUBSETS if one in options["subset"]) or SUBSETS,
+        systems=systems,
+        seed=options["seed"],
+        training_samples=options["training_samples"],
+        options=SystemOptions({} if epochs is None else {"tagger": epochs, "bilstm_crf": epochs}, options["gliner"]),
+        served=served,
+        corpus=options["corpus"],
+        template=options["template"],
+    )

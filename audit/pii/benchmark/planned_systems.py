@@ -1,0 +1,174 @@
+"""The systems of one benchmark, each with what it is run with and how it answers.
+
+Owns the plan: which systems there are in which order, their settings, and how each is made ready. Knows nothing of
+files and figures. Nothing is trained, loaded or sent before `answer` is called.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.benchmark.bench_request import GOLD, SERVED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.bench_samples import draw_training_samples, labelled, seen_texts
+from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.benchmark.system_answers import (
+    Advance,
+    SampleAnswers,
+    answer_by_detector,
+    answer_by_gold,
+)
+from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.systems.served_wording import Strategy
+from clinaudit.audit.pii.systems.table import ROWS, TRAINED, SystemName, SystemRow, make_detector
+from clinaudit.audit.pii.systems.training import TrainingFolder
+from clinaudit.audit.served.answer_cache import AnswerCache
+from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
+
+Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSystem:
+    """One system: how it is shown, and how it answers."""
+
+    shown: BenchSystem
+    answer: Answer
+    #: Filled while it answers: seconds of training, and when it was ready.
+    noted: dict[str, Any] = field(default_factory=dict)
+
+
+class Plan:
+    """What a benchmark's systems share: the training samples, the folder of trained ones, the cache of answers."""
+
+    def __init__(self, request: BenchRequest, *, work: Path, cache: AnswerCache, progress: Progress) -> None:
+        self.request = request
+        self._cache = cache
+        self._progress = progress
+        self._trained = TrainingFolder(work / "trained", seed=request.seed, progress=progress)
+
+    @cached_property
+    def training_samples(self) -> list[Sample]:
+        """The samples that systems are trained on, and that auto-cot's examples are taken from."""
+        self._progress.say("drawing samples to train on")
+        request = self.request
+        return draw_training_samples(number=request.training_samples, domains=request.domains, seed=request.seed)
+
+    def seen_texts(self) -> frozenset[str]:
+        """Return the texts of the training samples; none where no system is trained."""
+        return seen_texts(self.training_samples) if TRAINED & set(self.request.systems) else frozenset()
+
+    def systems(self) -> Iterator[PlannedSystem]:
+        """Yield every system that was asked for, in the order of the table."""
+        for row in ROWS:
+            if row.id in self.request.systems:
+                yield self._detecting(row)
+        if GOLD in self.request.systems:
+            yield PlannedSystem(_GOLD_SYSTEM, partial(answer_by_gold, GOLD))
+            yield PlannedSystem(_MASK_ALL, partial(answer_by_gold, _MASK_ALL.id, mask_all=True))
+        if SERVED in self.request.systems and self.request.served is not None:
+            for strategy in self.request.served.strategies:
+                yield self._served(self.request.served, strategy)
+
+    def detector(self, system: SystemName, noted: dict[str, Any]) -> Detector:
+        """Return a system, ready to read; a trained one is trained now, where it was not before."""
+
+        def train(name: SystemName) -> Detector:
+            trained = self._trained.ready(name, labelled(self.training_samples), epochs=self.request.epochs(name))
+            noted["train_seconds"] = trained.seconds
+            return trained.detector
+
+        return make_detector(system, self.request.options, train)
+
+    def _detecting(self, row: SystemRow) -> PlannedSystem:
+        settings: dict[str, str] = {}
+        if row.id in TRAINED:
+            settings = {
+                "training samples": str(self.request.training_samples),
+                "training domains": ", ".join(self.request.domains),
+                "epochs": str(self.request.epochs(row.id)),
+            }
+        if row.id == "gliner" and self.request.options.gliner is not None:
+            settings = {"weights": self.request.options.gliner.name}
+        noted: dict[str, Any] = {}
+
+        def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
+            detector = self.detector(row.id, noted)
+            noted["ready_at"] = monotonic()
+            return answer_by_detector(row.id, detector, samples, advance)
+
+        shown = BenchSystem(
+            id=row.id,
+            name=row.name,
+            how=row.how,
+            kind=row.kind,
+            tasks=list(BENCH_TASKS),
+            subjects_by="rule",
+            settings=settings,
+        )
+        return PlannedSystem(shown, answer, noted)
+
+    def _served(self, options: ServedOptions, strategy: Strategy) -> PlannedSystem:
+        name = f"{SERVED}-{strategy}"
+
+        def announce(estimate: AskingEstimate) -> None:
+            self._progress.say(f"{name}: {estimate.describe(options.price)}")
+
+        def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
+            # Late: both load the client of a served model.
+            from clinaudit.audit.pii.benchmark.served_answers import answer_by_model, draw_shots
+            from clinaudit.audit.pii.systems.served_model import ServedSystem
+            from clinaudit.audit.served.access import Access
+            from clinaudit.audit.served.approved_addresses import ServedModel
+            from clinaudit.audit.served.client import read_key_file
+
+            key = None if options.key_file is None else read_key_file(options.key_file)
+            access = Access(options.approved_hosts, key)
+            served = ServedSystem(
+                ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache
+            )
+            shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
+            return answer_by_model(
+                name, served, samples, strategy=strategy, shots=shots, announce=announce, advance=advance
+            )
+
+        shown = BenchSystem(
+            id=name,
+            name=f"{options.model} ({strategy})",
+            how="A served model, asked for the entities, then for those that the question needs.",
+            kind="oracle" if strategy == "with-choice" else "model",
+            strategy=strategy,
+            tasks=list(BENCH_TASKS),
+            subjects_by="system",
+            # The address may reveal the site's network.
+            settings={
+                "model": options.model,
+                "endpoint": hashlib.sha256(options.url.encode()).hexdigest()[:12],
+                "decoding": "temperature 0, one answer, asked once more where it cannot be read",
+            },
+        )
+        return PlannedSystem(shown, answer)
+
+
+#: What relevance must beat: everything masked, nothing needed.
+_MASK_ALL = BenchSystem(
+    id="gold-mask-all",
+    name="everything masked, told all entities",
+    how="It is given the gold entities and masks them all, whatever the question is.",
+    kind="oracle",
+    tasks=list(BENCH_TASKS),
+    subjects_by="system",
+)
+_GOLD_SYSTEM = BenchSystem(
+    id=GOLD,
+    name="relevance by rules, told all entities",
+    how="It is given the gold entities and says by rules which of them the question needs.",
+    kind="oracle",
+    tasks=list(BENCH_TASKS),
+    subjects_by="system",
+)

@@ -1,0 +1,211 @@
+"""How far reviewers agree: observed agreement and Fleiss' kappa (PII-Bench, G.5 and Table 22).
+
+Owns what is rated, by whom, and which samples an expert should see. Kappa is statsmodels'. What is rated, since the
+paper does not say:
+
+- detection: each place that the draft or any reviewer marks. A reviewer's answer is its category and subject, or that
+  nothing stands there.
+- query-related: each entity, by subject and text, that the draft or any reviewer marks. The answer is needed or not.
+
+Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all of them have done the task.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.review.review_file import Review, SampleReview
+from clinaudit.audit.statistics.intervals import interval_of_resamples
+from clinaudit.reports.schema.record import Record
+
+ReviewTask = Literal["detection", "query_related"]
+REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")
+#: A sample whose kappa is below goes to an expert: "substantial" begins at 0.6 (Landis and Koch 1977).
+EXPERT_BELOW: Final = 0.6
+RESAMPLES: Final = 1000
+_NOT_MARKED: Final = ""
+
+#: The answer of each reviewer, in the order of the reviewers: by place, and by entity (subject, text).
+PlaceRatings = dict[tuple[int, int], list[str]]
+EntityRatings = dict[tuple[str, str], list[str]]
+
+
+class Agreement(Record):
+    """Reviewers on one task, over the samples that all of them did."""
+
+    samples: int
+    #: Samples that somebody did, but not everybody.
+    incomplete: int
+    items: int
+    #: The share of pairs of reviewers who give an item the same answer, mean over items.
+    observed: float | None
+    kappa: float | None
+    #: 95% interval of kappa: percentile bootstrap over samples.
+    kappa_low: float | None = None
+    kappa_high: float | None = None
+    reason: str | None = None
+
+
+class SampleAgreement(Record):
+    """One sample that an expert should see, and why."""
+
+    id: str
+    task: ReviewTask
+    items: int
+    observed: float
+    kappa: float
+
+
+class AgreementReport(Record):
+    """What `clinaudit pii review --reviews` says of the reviewers."""
+
+    #: How many samples there are, and the SHA-256 of their file.
+    samples: int
+    digest: str
+    reviewers: list[str]
+    #: Of each reviewer: samples done, and those of them left as they were.
+    done: list[int]
+    left_as_they_were: list[int]
+    agreement: dict[ReviewTask, Agreement]
+    expert_below: float = EXPERT_BELOW
+    #: Samples below it, the worst first.
+    for_expert: list[SampleAgreement]
+    #: Samples whose masked text somebody found hard to read.
+    unreadable: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A sample's items in the rows, answers in the columns: how many reviewers gave which."""
+
+    id: str
+    counts: NDArray[np.int64]
+
+
+def measure_reviews(
+    samples: Mapping[str, Sample], reviews: Sequence[Review], *, digest: str, seed: int
+) -> AgreementReport:
+    """Return how far two or more reviewers agree, and the samples for an expert."""
+    by_sample = group_reviews(reviews)
+    measured, expert = {}, []
+    for at, task in enumerate(REVIEW_TASKS):
+        done = {key: [item for item in items if _did(item, task)] for key, items in by_sample.items()}
+        ready = {key: _rate(task, samples[key], items) for key, items in done.items() if len(items) == len(reviews)}
+        tables = _tabulate(ready)
+        some = sum(0 < len(items) < len(reviews) for items in done.values())
+        measured[task] = _measure(tables, incomplete=some, rng=np.random.default_rng((seed, at)))
+        expert += [found for table in tables if (found := _for_expert(table, task)) is not None]
+    return AgreementReport(
+        samples=len(samples),
+        digest=digest,
+        reviewers=[review.reviewer for review in reviews],
+        done=[len(review.reviews) for review in reviews],
+        left_as_they_were=[
+            sum("corrected" not in (item.detection, item.query_related) for item in review.reviews)
+            for review in reviews
+        ],
+        agreement=measured,
+        for_expert=sorted(expert, key=lambda found: (found.kappa, found.id, found.task)),
+        unreadable=sorted(
+            key for key, items in by_sample.items() if any(item.masked == "unreadable" for item in items)
+        ),
+    )
+
+
+def group_reviews(reviews: Sequence[Review]) -> dict[str, list[SampleReview]]:
+    """Return what was made of each sample, in the order of the reviewers; a sample nobody did is not in it."""
+    grouped: dict[str, list[SampleReview]] = {}
+    for review in reviews:
+        for item in review.reviews:
+            grouped.setdefault(item.id, []).append(item)
+    return grouped
+
+
+def rate_detection(sample: Sample, items: Sequence[SampleReview]) -> PlaceRatings:
+    """Return the places in order; an answer is `category of subject`, or empty where nothing was marked."""
+    answers = [
+        {(entity.start, entity.end): f"{entity.category} of {entity.subject}" for entity in item.entities}
+        for item in items
+    ]
+    draft = {(entity.start, entity.end) for subject in sample.subjects for entity in subject.entities}
+    places = sorted(draft.union(*answers))
+    return {place: [answer.get(place, _NOT_MARKED) for answer in answers] for place in places}
+
+
+def rate_relevance(sample: Sample, items: Sequence[SampleReview]) -> EntityRatings:
+    """Return the entities in order; an answer is `needed`, or empty."""
+    text = sample.description
+    answers = [
+        {(entity.subject, text[entity.start : entity.end]): entity.needed for entity in item.entities} for item in items
+    ]
+    draft = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
+    entities = sorted(draft.union(*answers))
+    return {entity: ["needed" if answer.get(entity) else _NOT_MARKED for answer in answers] for entity in entities}
+
+
+def _rate(task: ReviewTask, sample: Sample, items: Sequence[SampleReview]) -> list[list[str]]:
+    ratings = rate_detection(sample, items) if task == "detection" else rate_relevance(sample, items)
+    return list(ratings.values())
+
+
+def _did(item: SampleReview, task: ReviewTask) -> bool:
+    return task == "detection" or item.query_related is not None
+
+
+def _tabulate(ratings: Mapping[str, list[list[str]]]) -> list[_Table]:
+    answers = sorted({answer for items in ratings.values() for given in items for answer in given})
+    column = {answer: at for at, answer in enumerate(answers)}
+    tables = []
+    for key, items in sorted(ratings.items()):
+        counts = np.zeros((len(items), len(answers)), dtype=np.int64)
+        for row, given in enumerate(items):
+            for answer, count in Counter(given).items():
+                counts[row, column[answer]] = count
+        tables.append(_Table(key, counts))
+    return [table for table in tables if len(table.counts)]
+
+
+def _measure(tables: Sequence[_Table], *, incomplete: int, rng: np.random.Generator) -> Agreement:
+    if not tables:
+        reason = "no sample was done by every reviewer"
+        return Agreement(samples=0, incomplete=incomplete, items=0, observed=None, kappa=None, reason=reason)
+    counts = np.concatenate([table.counts for table in tables])
+    kappa = _kappa(counts)
+    found = Agreement(
+        samples=len(tables), incomplete=incomplete, items=len(counts), observed=_observed(counts), kappa=None
+    )
+    if kappa is None:
+        reason = "every reviewer gave one and the same answer throughout, so that chance cannot be told from agreement"
+        return found.model_copy(update={"reason": reason})
+    drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
+    resampled = [_kappa(np.concatenate([tables[at].counts for at in draw])) for draw in drawn]
+    ends = interval_of_resamples(np.array([np.nan if value is None else value for value in resampled]))
+    low, high = ends or (None, None)
+    return found.model_copy(update={"kappa": kappa, "kappa_low": low, "kappa_high": high})
+
+
+def _for_expert(table: _Table, task: ReviewTask) -> SampleAgreement | None:
+    kappa = _kappa(table.counts)
+    if kappa is None or kappa >= EXPERT_BELOW:
+        return None
+    observed = _observed(table.counts)
+    return SampleAgreement(id=table.id, task=task, items=len(table.counts), observed=observed, kappa=kappa)
+
+
+def _observed(counts: NDArray[np.int64]) -> float:
+    reviewers = counts[0].sum()
+    alike = (counts * (counts - 1)).sum(axis=1)
+    return float((alike / (reviewers * (reviewers - 1))).mean())
+
+
+def _kappa(counts: NDArray[np.int64]) -> float | None:
+    """Return Fleiss' kappa; None where all gave one answer, which leaves nothing to agree on beyond chance."""
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
+    used = counts[:, counts.any(axis=0)]
+    return None if used.shape[1] == 1 else float(fleiss_kappa(used))

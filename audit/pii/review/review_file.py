@@ -1,0 +1,122 @@
+"""`review-NAME.json`: what one person made of each sample, as places in it.
+
+Owns its records, and the check that it fits the samples. It holds offsets and categories and no text, so that neither
+the browser nor a file copied about keeps the words of a patient. Knows nothing of how two people agree.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.reports.schema.record import Record
+
+#: Whether the reviewer left a draft as it was.
+Decision = Literal["accepted", "corrected"]
+
+
+class ReviewedEntity(Record):
+    """One marked place: characters `start` to `end` of the description, half-open."""
+
+    start: int = Field(ge=0)
+    end: int
+    #: An id of the taxonomy.
+    category: str
+    subject: str = Field(min_length=1, max_length=20)
+    #: Whether the question cannot be answered without it.
+    needed: bool = False
+
+
+class SampleReview(Record):
+    """What one reviewer made of one sample; a task that is not done yet is null."""
+
+    id: str
+    entities: list[ReviewedEntity]
+    detection: Decision
+    query_related: Decision | None = None
+    #: Whether the text still reads well with what is not needed masked.
+    masked: Literal["readable", "unreadable"] | None = None
+
+
+class Review(Record):
+    """All that one reviewer did."""
+
+    review: Literal["1.0"]
+    #: SHA-256 of the file of samples.
+    samples: str
+    reviewer: str = Field(min_length=1, max_length=60)
+    reviews: list[SampleReview]
+
+
+def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest: str) -> list[Review]:
+    """Read the reviews of the samples, whose file has the SHA-256 `digest`.
+
+    Raises `BadInputError` with all problems: a file that is no review, one of other samples, two of one reviewer, or
+    places that do not fit their sample.
+    """
+    problems = Problems()
+    reviews = [review for path in paths if (review := _read(path, problems)) is not None]
+    names = [printable(path.name) for path in paths]
+    if len(reviews) == len(paths):
+        seen: dict[str, str] = {}
+        for name, review in zip(names, reviews, strict=True):
+            if review.samples != digest:
+                problems.add(name, "reviews other samples (another digest); give the file that the page was made of")
+            elif other := seen.get(review.reviewer):
+                problems.add(name, f"is of the reviewer of {other}; give one file a reviewer")
+            else:
+                seen[review.reviewer] = name
+                _check(name, review, samples, problems)
+    problems.raise_any("the reviews")
+    return reviews
+
+
+def _read(path: Path, problems: Problems) -> Review | None:
+    name = printable(path.name)
+    try:
+        return Review.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        problems.add(name, "is not there")
+    except ValidationError as error:
+        # The first problem's place, never its value.
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        problems.add(name, "is no review: download it again from the page", column=where)
+    return None
+
+
+def _check(file: str, review: Review, samples: Mapping[str, Sample], problems: Problems) -> None:
+    known = categories()
+    seen: set[str] = set()
+    for row, item in enumerate(review.reviews, 1):
+        sample = samples.get(item.id)
+        if sample is None or item.id in seen:
+            problems.add(file, "is of no sample" if sample is None else "is of a sample reviewed above", row=row)
+            continue
+        seen.add(item.id)
+        if any(entity.category not in known for entity in item.entities):
+            problems.add(file, "names a category that the taxonomy lacks", row=row, column="entities")
+        if not _places_fit(item.entities, len(sample.description)):
+            problems.add(file, "marks places that overlap or lie outside the text", row=row, column="entities")
+        elif _is_torn(item.entities, sample.description):
+            what = "holds one entity both as needed and as not needed"
+            problems.add(file, what, row=row, column="entities")
+
+
+def _places_fit(entities: Sequence[ReviewedEntity], chars: int) -> bool:
+    places = sorted((entity.start, entity.end) for entity in entities)
+    return all(start < end <= chars for start, end in places) and all(
+        first[1] <= second[0] for first, second in pairwise(places)
+    )
+
+
+def _is_torn(entities: Sequence[ReviewedEntity], text: str) -> bool:
+    needed: dict[tuple[str, str], bool] = {}
+    keys = ((entity.subject, text[entity.start : entity.end], entity.needed) for entity in entities)
+    return any(needed.setdefault((subject, words), need) != need for subject, words, need in keys)

@@ -1,0 +1,122 @@
+"""Any served model: tasks 1 and 2 asked of it, one answer a question, at temperature 0 (PII-Bench, 4.1).
+
+Owns its identity and the way from texts to answers. An answer that cannot be used is asked for once more, as every
+question to a served model is; after that it is *unparsed*, and scores 0. Imported lazily: it loads the client.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Generic, TypeVar
+
+from clinaudit.audit.pii.systems.served_answers import NamedSubject, read_entities, read_needed
+from clinaudit.audit.pii.systems.served_wording import Shot, Strategy, ask_for_entities, ask_what_is_needed
+from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.answer_cache import AnswerCache
+from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.chat import ChatEndpoint
+from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.request_form import first_form
+
+#: Raised whenever a change of the code (not of the wording) changes what an answer means.
+_VERSION = "1"
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer(Generic[Found]):
+    """What a model said to one question."""
+
+    #: Its words as they came; None where no answer could be used.
+    raw: str | None
+    #: None where no answer could be used.
+    found: Found | None
+    #: Why not, in fixed words; None with an answer.
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A text, and what is asked about it."""
+
+    text: str
+    query: str
+    #: The candidates of with-choice.
+    choices: tuple[str, ...] = ()
+
+
+class ServedSystem:
+    """A model behind an approved address; connections are open only during a call."""
+
+    def __init__(self, model: ServedModel, access: Access, *, seed: int, cache: AnswerCache) -> None:
+        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
+        require_approved(model.base_url, approved_hosts=access.approved_hosts)
+        self._model = model
+        self._seed = seed
+        self._cache = cache
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form("deterministic", seed=seed))
+
+    def identity(self) -> dict[str, str]:
+        """Return what its answers depend on, as far as it is visible here; never the key nor the address."""
+        return {
+            "kind": "pii-bench",
+            "version": _VERSION,
+            "model": self._model.name,
+            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
+            "seed": str(self._seed),
+            "openai": version("openai"),
+        }
+
+    def find_entities(
+        self, texts: Sequence[str], *, announce: Callable[[AskingEstimate], None]
+    ) -> Iterator[ModelAnswer[list[NamedSubject]]]:
+        """Yield the answer about each text, in order (task 1).
+
+        Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
+        """
+        return self._ask([(ask_for_entities(text), partial(read_entities, text=text)) for text in texts], announce)
+
+    def find_needed(
+        self,
+        tasks: Sequence[Task],
+        *,
+        strategy: Strategy,
+        shots: Sequence[Shot] = (),
+        announce: Callable[[AskingEstimate], None],
+    ) -> Iterator[ModelAnswer[list[str]]]:
+        """Yield what each question needs, in order (task 2); errors as `find_entities`."""
+        return self._ask(
+            [
+                (
+                    ask_what_is_needed(task.text, task.query, strategy=strategy, choices=task.choices, shots=shots),
+                    partial(read_needed, text=task.text, query=task.query, strategy=strategy),
+                )
+                for task in tasks
+            ],
+            announce,
+        )
+
+    def _ask(
+        self, asked: Sequence[tuple[Question, Callable[[str], Found | str]]], announce: Callable[[AskingEstimate], None]
+    ) -> Iterator[ModelAnswer[Found]]:
+        def problem(answer: str, read: Callable[[str], Found | str]) -> str | None:
+            found = read(answer)
+            return found if isinstance(found, str) else None
+
+        items = [Asked(question, partial(problem, read=read)) for question, read in asked]
+        with closing(self._open_endpoint()) as endpoint:
+            asker = Asker(endpoint, self._cache, self.identity())
+            estimate = asker.estimate(items)
+            if estimate.questions:
+                announce(estimate)
+            for (_, read), settled in zip(asked, asker.settle_all(items), strict=True):
+                found = None if settled.answer is None else read(settled.answer)
+                if found is None or isinstance(found, str):
+                    yield ModelAnswer(settled.answer, None, settled.reason or found)
+                else:
+                    yield ModelAnswer(settled.answer, found, None)

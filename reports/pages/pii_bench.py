@@ -1,0 +1,79 @@
+"""`bench.html`: how good each filter for identifiers is, what it misses and what it costs (PII-Bench in kind).
+
+Owns the order of the parts. Holds no sample and no text of one: figures of invented persons alone, and of a site's own
+notes only what may be published. No script, no outside resource.
+"""
+
+from clinaudit.reports.figures.pii_bench import missed_figure, origins_figure, residual_figure, strategies_figure
+from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves, factor_domains
+from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.schema.pii_bench import BENCH_METRICS, PiiBench
+from clinaudit.reports.tables.pii_bench import (
+    detection_table,
+    differences_table,
+    hard_table,
+    overall_table,
+    strategies_table,
+    systems_table,
+)
+from clinaudit.reports.tables.pii_bench_privacy import (
+    group_domains,
+    groups_table,
+    hipaa_table,
+    points_table,
+    privacy_table,
+    residual_table,
+    site_table,
+)
+from clinaudit.reports.tables.pii_bench_samples import statistics_table, types_table
+from clinaudit.reports.wording.escaped_text import harmless_document
+from clinaudit.reports.wording.numbers import RANGE_NOTE
+from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains
+
+
+def render_pii_bench(bench: PiiBench) -> str:
+    """Return the HTML of what `clinaudit pii bench` measured."""
+    bench = PiiBench.model_validate(harmless_document(bench.model_dump(mode="json")))
+    domains = measured_domains(bench)
+    return render_html(
+        "pii_bench.html.j2",
+        style=("report.css", "sections.css", "pii_bench.css"),
+        context={
+            "bench": bench,
+            "headline": headline(bench),
+            "missed": missed_figure(bench),
+            "site": site_table(bench),
+            "range_note": RANGE_NOTE,
+            "hipaa": [hipaa_table(bench, domain) for domain in group_domains(bench, "hipaa")],
+            "overall": overall_table(bench),
+            "detection": [
+                (
+                    f"Finding identifiers in {DOMAINS[domain]} texts, by subset",
+                    [detection_table(bench, domain, metric) for metric in BENCH_METRICS],
+                )
+                for domain in domains
+            ],
+            "strategy_tables": [strategies_table(bench, task) for task in ("query_related", "masking")],
+            "has_strategies": any(system.strategy for system in bench.systems),
+            "hard": [hard_table(bench, domain) for domain in domains],
+            "differences": differences_table(bench),
+            "strategies": strategies_figure(bench),
+            "privacy": privacy_table(bench),
+            "balance": balance_curves(bench),
+            "residual": residual_figure(bench),
+            "residual_table": residual_table(bench),
+            "factors": [
+                (f"{TASKS[task]}, {DOMAINS[domain]} texts", factor_curves(bench, task, domain))
+                for task, domain in factor_domains(bench)
+            ],
+            "points": points_table(bench),
+            "origins": [origins_figure(bench, domain) for domain in group_domains(bench, "name_origin")],
+            "groups": [
+                groups_table(bench, grouping, domain)
+                for grouping in ("vocabulary", "category")
+                for domain in group_domains(bench, grouping)
+            ],
+            "samples": [statistics_table(bench), types_table(bench)],
+            "systems": systems_table(bench),
+        },
+    )

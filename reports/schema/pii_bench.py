@@ -1,0 +1,244 @@
+"""What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii-benchmark.md).
+
+Owns their shape. Knows nothing of how a system works nor of how a score is computed. Every figure is of generated
+samples, so it is exact; those of a site's own notes stand in `site`, as they may be published.
+"""
+
+from typing import Final, Literal, get_args
+
+from pydantic import Field
+
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.record import Record
+
+#: The three tasks (PII-Bench, 3.1).
+BenchTask = Literal["detection", "query_related", "masking"]
+BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
+#: The subsets of samples, and `all` of them together.
+BenchSubset = Literal["all", "single", "multi", "hard", "distract"]
+BENCH_SUBSETS: Final[tuple[BenchSubset, ...]] = get_args(BenchSubset)
+BenchDomain = Literal["general", "clinical"]
+#: How a score compares texts. Of detection all three; of the other tasks `strict_f1` and `rouge_l_f`.
+BenchMetric = Literal["strict_f1", "ent_f1", "rouge_l_f"]
+BENCH_METRICS: Final[tuple[BenchMetric, ...]] = get_args(BenchMetric)
+#: What a score is drawn over in Figure 4.
+BenchFactor = Literal["subjects", "entities", "description_chars", "needed_entities"]
+BENCH_FACTORS: Final[tuple[BenchFactor, ...]] = get_args(BenchFactor)
+#: How much is masked (Table 8): nothing, everything that was found, or what the question does not need.
+MaskingStrategy = Literal["none", "all", "query_unrelated"]
+MASKING_STRATEGIES: Final[tuple[MaskingStrategy, ...]] = get_args(MaskingStrategy)
+
+
+class BenchEstimate(Record):
+    """A mean over samples with its 95% interval (bootstrap over samples), or `value` null with a `reason`."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+class BenchScore(Record):
+    """Precision, recall and F1, each the mean over samples."""
+
+    precision: BenchEstimate
+    recall: BenchEstimate
+    f1: BenchEstimate
+
+
+class BenchSystem(Record):
+    """One system: what finds the identifiers, and what says which of them a question needs."""
+
+    #: Unique; what `system` names in every other record.
+    id: str
+    name: str
+    #: One sentence: how it works.
+    how: str
+    #: `oracle`: it is told part of the answer, an upper bound that nobody can deploy.
+    kind: Literal["rules", "trained", "model", "oracle"]
+    #: Of a served model: the strategy of PII-Bench, F.6 (naive, with-choice, self-cot, auto-cot, self-consistency,
+    #: plan-and-solve); null for every other system.
+    strategy: str | None = None
+    tasks: list[BenchTask]
+    #: Whether it says itself which subject an entity belongs to, or a simple rule does after it.
+    subjects_by: Literal["system", "rule"]
+    #: What it was run with, in words: epochs, samples of training, thresholds, model names.
+    settings: dict[str, str] = Field(default_factory=dict)
+    #: Null where it was not run here.
+    train_seconds: float | None = None
+    seconds: float | None = None
+    #: Why it was not run, or was run on a part; null where it was run on every sample.
+    reason: str | None = None
+
+
+class BenchResult(Record):
+    """One system on one task, one domain and one subset."""
+
+    system: str
+    task: BenchTask
+    domain: BenchDomain
+    subset: BenchSubset
+    samples: int
+    #: Samples without an answer that could be read: each scores 0.
+    unparsed: int = 0
+    metrics: dict[BenchMetric, BenchScore]
+    #: Of task 3: share of the needed entities that were masked, and of the unneeded ones that were left.
+    over_masking: BenchEstimate | None = None
+    leak: BenchEstimate | None = None
+
+
+class BenchDifference(Record):
+    """Two systems on the same samples: mean F1 (strict) of `a` minus that of `b`."""
+
+    task: BenchTask
+    domain: BenchDomain
+    a: str
+    b: str
+    samples: int
+    difference: BenchEstimate
+    #: Samples on which `a` alone was right in everything, and `b` alone; McNemar's exact test, two-sided.
+    a_only: int
+    b_only: int
+    p_value: float | None = None
+
+
+class BenchStatistics(Record):
+    """The samples of one subset (Tables 3 and 10); means over samples."""
+
+    domain: BenchDomain
+    subset: BenchSubset
+    samples: int
+    subjects: float
+    description_chars: float
+    entities: float
+    query_chars: float
+    needed_entities: float
+    #: Entities by type.
+    types: dict[str, int]
+
+
+class BenchPoint(Record):
+    """F1 of one system among samples whose factor is from `low` to `high`, both included (Figure 4)."""
+
+    system: str
+    task: BenchTask
+    domain: BenchDomain
+    factor: BenchFactor
+    low: float
+    high: float
+    samples: int
+    f1: BenchEstimate
+
+
+class BalancePoint(Record):
+    """B = alpha P + (1 - alpha) U (Eq. 20)."""
+
+    alpha: float
+    balance: float
+
+
+class PrivacyUtility(Record):
+    """What is gained and lost by masking (Table 8, Figure 1)."""
+
+    #: Null where what is masked is the gold answer.
+    system: str | None
+    domain: BenchDomain
+    masking: MaskingStrategy
+    samples: int
+    #: P (Eq. 17).
+    privacy: BenchEstimate
+    #: U (Eqs. 18 and 19); without a model that answers there is none, and `reason` says so.
+    utility: BenchEstimate
+    #: At alpha 0.5; null without U.
+    balance: BenchEstimate
+    curve: list[BalancePoint] = Field(default_factory=list)
+
+
+class ResidualInference(Record):
+    """How often a masked entity is guessed from what is left, by a rule (the limitation that PII-Bench states)."""
+
+    #: Null where what is masked is the gold answer.
+    system: str | None
+    domain: BenchDomain
+    #: A category of the taxonomy, by its name; null: all together.
+    category: str | None
+    masked: int
+    #: The share guessed from what is left, the share guessed without it, and the first minus the second.
+    recovered: BenchEstimate
+    prior: BenchEstimate
+    above_prior: BenchEstimate
+
+
+class GroupRecall(Record):
+    """The share of the entities of one group that a system finds: of names by origin, or by what it was trained on."""
+
+    system: str
+    domain: BenchDomain
+    #: `name_origin`: names by the locale they were drawn from. `vocabulary`: entities by whether training held them.
+    #: `category`: entities by category of the taxonomy. `hipaa`: by HIPAA's identifiers.
+    grouping: Literal["name_origin", "vocabulary", "category", "hipaa"]
+    group: str
+    entities: int
+    recall: BenchEstimate
+
+
+class PaperScore(Record):
+    """A figure of the paper, to stand beside; never measured here."""
+
+    #: Such as `Table 6`.
+    table: str
+    model: str
+    task: BenchTask
+    subset: BenchSubset
+    #: Null where the task was asked without one.
+    strategy: str | None = None
+    metric: BenchMetric
+    value: float
+    #: Where the paper states it.
+    deviation: float | None = None
+
+
+class SiteRecall(Record):
+    """Of a site's own notes: the share of the known identifiers that a system finds, as it may be published."""
+
+    system: str
+    #: Null: all together.
+    identifier: HipaaIdentifier | None
+    patients: Count
+    recall: PublishedEstimate
+    #: 1 - recall: the miss rate of a filter built on this system.
+    missed: PublishedEstimate
+
+
+class SiteBench(Record):
+    """The systems on a site's own notes; the gold is what the patients table and labelled fields say."""
+
+    patients: Count
+    notes: Count
+    recall: list[SiteRecall]
+    #: What this recall does not see, in words.
+    limits: list[str]
+
+
+class PiiBench(Record):
+    """Everything `bench.json` holds."""
+
+    schema_version: Literal["1.0"] = "1.0"
+    clinaudit_version: str
+    #: Versions of the libraries that the systems are made of.
+    libraries: dict[str, str]
+    seed: int
+    #: One or two sentences: which system is best at what, and how far from the paper's people.
+    conclusion: str = ""
+    warnings: list[str] = Field(default_factory=list)
+    systems: list[BenchSystem]
+    statistics: list[BenchStatistics]
+    results: list[BenchResult]
+    differences: list[BenchDifference] = Field(default_factory=list)
+    points: list[BenchPoint] = Field(default_factory=list)
+    privacy: list[PrivacyUtility] = Field(default_factory=list)
+    residual: list[ResidualInference] = Field(default_factory=list)
+    groups: list[GroupRecall] = Field(default_factory=list)
+    paper: list[PaperScore] = Field(default_factory=list)
+    site: SiteBench | None = None

@@ -1,0 +1,244 @@
+"""Tables of the scores: every system on every task, by subset, by strategy, and differences between systems.
+
+Owns which score stands where, and the paper's beside it (PII-Bench, Tables 2, 4 to 7, 9 and 21).
+"""
+
+from collections.abc import Iterable
+from typing import Final, TypeVar
+
+from clinaudit.reports.schema.pii_bench import (
+    BENCH_TASKS,
+    BenchDomain,
+    BenchMetric,
+    BenchResult,
+    BenchSubset,
+    BenchSystem,
+    BenchTask,
+    PaperScore,
+    PiiBench,
+)
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.numbers import number_text
+from clinaudit.reports.wording.pii_bench import (
+    DOMAINS,
+    FROM_PAPER,
+    METRICS,
+    ORACLE,
+    STRATEGIES,
+    SUBSETS,
+    TASKS,
+    deployable,
+    find_result,
+    measured_domains,
+    paper_name,
+    score_text,
+)
+
+Item = TypeVar("Item")
+_NONE: Final = "–"
+_INTERVALS: Final = "From 0 to 1, with the 95% interval over samples; 1 is all right in everything."
+
+
+def overall_table(bench: PiiBench) -> Table:
+    """Return every system on every task and domain, strict F1; then the paper's models on their own texts."""
+    domains = measured_domains(bench)
+    columns = [(task, domain) for task in BENCH_TASKS for domain in domains]
+    rows = [
+        (_name(system), *(_f1(find_result(bench, system.id, task, domain)) for task, domain in columns))
+        for system in _in_order(bench)
+    ]
+    rows += [
+        (f"{model} ({FROM_PAPER})", *(_paper_best(bench, model, task, domain) for task, domain in columns))
+        for model in _paper_models(bench)
+    ]
+    heads = (f"{TASKS[task]}, {DOMAINS[domain]}" for task, domain in columns)
+    note = (
+        f"{_INTERVALS} Strict F1: of finding, the words, the kind and whose they are; of the others, the words."
+        " The paper's rows are of its own texts with one person (masking: one or two), of several strategies the best:"
+        " nothing here was measured on the same."
+    )
+    return Table("Every system on every task", ("System", *heads), tuple(rows), note)
+
+
+def detection_table(bench: PiiBench, domain: BenchDomain, metric: BenchMetric) -> Table:
+    """Return the first task by subset in one metric (Table 6), with the paper's rows."""
+    subsets = _subsets(bench, domain)
+    rows: list[tuple[str, ...]] = []
+    for system in _in_order(bench):
+        results = [find_result(bench, system.id, "detection", domain, subset) for subset in subsets]
+        if any(results):
+            rows.append((_name(system), *(_f1(result, metric) for result in results)))
+    scores = [score for score in bench.paper if (score.task, score.metric) == ("detection", metric)]
+    for table, model in _unique((score.table, score.model) for score in scores):
+        found = {score.subset: score for score in scores if (score.table, score.model) == (table, model)}
+        rows.append((paper_name(model, table), *(_paper_value(found.get(subset)) for subset in subsets)))
+    heads = (SUBSETS[subset] for subset in subsets)
+    title = f"Finding identifiers in {DOMAINS[domain]} texts: {METRICS[metric]}"
+    return Table(title, ("System", *heads), tuple(rows))
+
+
+def strategies_table(bench: PiiBench, task: BenchTask) -> Table:
+    """Return the six ways to ask a served model, each model beside the paper's (Tables 4, 7 and 21), F1."""
+    ours = _unique(
+        (system.settings.get("model", system.name), domain)
+        for system in bench.systems
+        if system.strategy is not None
+        for domain in measured_domains(bench)
+    )
+    scores = [score for score in bench.paper if score.task == task and score.metric == "strict_f1" and score.strategy]
+    theirs = _unique((score.table, score.model, score.subset) for score in scores)
+    rows = []
+    for strategy, title in STRATEGIES.items():
+        by_model = {
+            system.settings.get("model", system.name): system for system in bench.systems if system.strategy == strategy
+        }
+        own = (
+            _f1(find_result(bench, by_model[model].id, task, domain)) if model in by_model else _NONE
+            for model, domain in ours
+        )
+        paper = (
+            _paper_value(
+                next(
+                    (
+                        each
+                        for each in scores
+                        if (each.table, each.model, each.subset, each.strategy) == (*column, strategy)
+                    ),
+                    None,
+                )
+            )
+            for column in theirs
+        )
+        rows.append((title, *own, *paper))
+    heads = [f"{model}, {DOMAINS[domain]}" for model, domain in ours]
+    heads += [f"{model} ({FROM_PAPER}, {table}, {SUBSETS[subset]})" for table, model, subset in theirs]
+    note = (
+        "The last strategy is told which identifiers there are to choose from, which nobody is who uses a filter."
+        " In the paper models below three billion parameters are close to 0.2 or less; they are no filter."
+    )
+    return Table(f"{TASKS[task]}: ways to ask a model, F1", ("Strategy", *heads), tuple(rows), note)
+
+
+def hard_table(bench: PiiBench, domain: BenchDomain) -> Table:
+    """Return masking on the two hardest subsets (Table 5), with the paper's row."""
+    subsets: tuple[BenchSubset, ...] = ("all", "hard", "distract")
+    metrics: tuple[BenchMetric, ...] = ("strict_f1", "rouge_l_f")
+    rows: list[tuple[str, ...]] = []
+    for system in _in_order(bench):
+        results = {subset: find_result(bench, system.id, "masking", domain, subset) for subset in subsets}
+        if results["hard"] or results["distract"]:
+            rows.append((_name(system), *(_f1(results[subset], metric) for subset in subsets for metric in metrics)))
+    scores = [score for score in bench.paper if score.table == "Table 5"]
+    for model, strategy in _unique((score.model, score.strategy) for score in scores):
+        found = {
+            (score.subset, score.metric): score
+            for score in scores
+            if (score.model, score.strategy) == (model, strategy)
+        }
+        cells = (_paper_value(found.get((subset, metric))) for subset in subsets for metric in metrics)
+        rows.append((paper_name(f"{model}, {STRATEGIES.get(strategy or '', strategy or '')}", "Table 5"), *cells))
+    heads = (f"{SUBSETS[subset]}, {METRICS[metric]}" for subset in subsets for metric in metrics)
+    return Table(f"Masking the hardest {DOMAINS[domain]} texts", ("System", *heads), tuple(rows), _INTERVALS)
+
+
+def differences_table(bench: PiiBench) -> Table:
+    """Return the paired differences between systems, on the same samples."""
+    names = {system.id: system.name for system in bench.systems}
+    rows = tuple(
+        (
+            f"{names.get(each.a, each.a)} minus {names.get(each.b, each.b)}",
+            TASKS[each.task],
+            DOMAINS[each.domain],
+            f"{each.samples:,}",
+            score_text(each.difference),
+            f"{each.a_only:,} and {each.b_only:,}",
+            _NONE if each.p_value is None else _p_text(each.p_value),
+        )
+        for each in bench.differences
+    )
+    columns = ("Systems", "Task", "Texts", "Samples", "Difference of F1", "Right alone: first, second", "p")
+    note = (
+        "Right alone: samples on which one of the two is right in everything and the other is not; p is McNemar's exact"
+        " test of these. The tests are many and are not adjusted for one another."
+    )
+    return Table("Differences between systems on the same samples", columns, rows, note)
+
+
+def systems_table(bench: PiiBench) -> Table:
+    """Return what each system is, how it was run, and how long it took."""
+    rows = tuple(
+        (
+            _name(system),
+            system.how,
+            "; ".join(f"{key}: {value}" for key, value in system.settings.items()) or _NONE,
+            _seconds(system.train_seconds),
+            _seconds(system.seconds),
+            system.reason or _NONE,
+        )
+        for system in bench.systems
+    )
+    columns = ("System", "How it works", "Run with", "Training", "Answering", "Not run, or on a part, because")
+    return Table("The systems", columns, rows)
+
+
+def _in_order(bench: PiiBench) -> list[BenchSystem]:
+    return [*deployable(bench), *(system for system in bench.systems if system.kind == "oracle")]
+
+
+def _name(system: BenchSystem) -> str:
+    return f"{system.name} (oracle)" if system.kind == "oracle" and "oracle" not in system.name else system.name
+
+
+def _subsets(bench: PiiBench, domain: BenchDomain) -> list[BenchSubset]:
+    present = {each.subset for each in bench.results if each.domain == domain}
+    return [subset for subset in SUBSETS if subset in present]
+
+
+def _f1(result: BenchResult | None, metric: BenchMetric = "strict_f1") -> str:
+    score = None if result is None else result.metrics.get(metric)
+    if result is None or score is None:
+        return _NONE
+    unread = f"; {result.unparsed:,} of {result.samples:,} unreadable" if result.unparsed else ""
+    return score_text(score.f1) + unread
+
+
+def _paper_models(bench: PiiBench) -> list[str]:
+    return _unique(score.model for score in bench.paper if score.subset in ("single", "all"))
+
+
+def _paper_best(bench: PiiBench, model: str, task: BenchTask, domain: BenchDomain) -> str:
+    """Return the paper's best figure of a model that was told nothing; it has no clinical texts."""
+    if domain != "general":
+        return _NONE
+    scores = [
+        score
+        for score in bench.paper
+        if (score.model, score.task) == (model, task)
+        and score.metric != "rouge_l_f"
+        and score.strategy != ORACLE
+        and score.subset in ("single", "all")
+    ]
+    strict = [score for score in scores if score.metric == "strict_f1"]
+    if not scores:
+        return _NONE
+    best = _paper_value(max(strict or scores, key=lambda score: score.value))
+    return best if strict else f"{best} ({METRICS['ent_f1']})"
+
+
+def _paper_value(score: PaperScore | None) -> str:
+    if score is None:
+        return _NONE
+    value = number_text(score.value)
+    return value if score.deviation is None else f"{value} ± {score.deviation:.3f}"
+
+
+def _p_text(p: float) -> str:
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return _NONE if seconds is None else f"{seconds:,.1f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+def _unique(items: Iterable[Item]) -> list[Item]:
+    return list(dict.fromkeys(items))

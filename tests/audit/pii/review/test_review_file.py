@@ -1,0 +1,91 @@
+"""A review is read only where it fits the samples, and nothing of it is quoted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.pii.marked_samples import review, review_of, sample_of
+
+from clinaudit.audit.pii.review.review_file import Review, read_reviews
+from clinaudit.audit.pii.review.sample_file import read_sample_file
+from clinaudit.errors import BadInputError
+
+MARKED = "[A full_name|Mae Ott] is [A age|34]."
+SAMPLES = {"s1": sample_of(MARKED)}
+
+
+def write(folder: Path, name: str, given: Review) -> Path:
+    path = folder / name
+    path.write_text(given.model_dump_json())
+    return path
+
+
+def problems_of(paths: list[Path]) -> tuple[str, ...]:
+    with pytest.raises(BadInputError) as error:
+        read_reviews(paths, SAMPLES, digest="d")
+    return error.value.problems
+
+
+def test_a_review_is_read_as_it_was_written(tmp_path: Path) -> None:
+    given = review("Ann", review_of(MARKED))
+    assert read_reviews([write(tmp_path, "a.json", given)], SAMPLES, digest="d") == [given]
+
+
+def test_it_holds_places_and_no_words() -> None:
+    assert "Ott" not in review("Ann", review_of(MARKED)).model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("places", "what"),
+    [
+        ([(0, 7), (5, 8)], "marks places that overlap or lie outside the text"),
+        ([(0, 99)], "marks places that overlap or lie outside the text"),
+        ([(4, 4)], "marks places that overlap or lie outside the text"),
+    ],
+)
+def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[int, int]], what: str) -> None:
+    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
+    document["reviews"][0]["entities"] = [
+        {"start": start, "end": end, "category": "age", "subject": "A", "needed": False} for start, end in places
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    assert problems_of([path]) == (f"a.json, row 1, column entities: {what}",)
+
+
+def test_what_is_no_review_or_another_samples_or_nobodys_is_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "b.json"
+    broken.write_text('{"review": "1.0", "samples": "d", "reviewer": "Secret Name", "reviews": 7}')
+    assert problems_of([broken]) == ("b.json, column reviews: is no review: download it again from the page",)
+    other = write(tmp_path, "o.json", review("Ann", digest="e"))
+    assert "another digest" in problems_of([other])[0]
+    twice = [write(tmp_path, f"{name}.json", review("Ann", review_of(MARKED))) for name in "xy"]
+    assert problems_of(twice) == ("y.json: is of the reviewer of x.json; give one file a reviewer",)
+    unknown = write(tmp_path, "u.json", review("Ann", review_of(MARKED, key="s9")))
+    assert problems_of([unknown]) == ("u.json, row 1: is of no sample",)
+    assert problems_of([tmp_path / "none.json"]) == ("none.json: is not there",)
+
+
+def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
+    torn = write(tmp_path, "t.json", review("Ann", review_of("[A age*|34] [A age|34]", key="s2")))
+    with pytest.raises(BadInputError) as error:
+        read_reviews([torn], {"s2": sample_of("[A age|34] [A age|34]", key="s2")}, digest="d")
+    assert error.value.problems == (
+        "t.json, row 1, column entities: holds one entity both as needed and as not needed",
+    )
+
+
+def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: Path) -> None:
+    good = sample_of(MARKED)
+    moved = json.loads(sample_of(MARKED, key="s2").model_dump_json())
+    moved["subjects"][0]["entities"][0]["start"] = 1
+    path = tmp_path / "samples.jsonl"
+    path.write_text(f"{good.model_dump_json()}\n{json.dumps(moved)}\n{good.model_dump_json()}\nnothing\n")
+    with pytest.raises(BadInputError) as error:
+        read_sample_file(path)
+    assert error.value.problems == (
+        "samples.jsonl, row 2, column subjects: the text at an entity's place is another",
+        "samples.jsonl, row 3, column id: stood in a row above already",
+        "samples.jsonl, row 4: is not as a sample needs it",
+    )
+    assert "Ott" not in error.value.render()
