@@ -40,7 +40,7 @@ from clinaudit.reports.wording.pii_bench import (
 )
 
 _KEY = "Thin line: 95% interval."
-#: Who masks in Figure 1 (nobody's misses, then the best system), and categories of the residual guesses, before the table takes over.
+#: In Figure 1: who misses nothing, and the best system. Of the guesses: categories, before the table takes over.
 _DRAWN = 2
 _CATEGORIES_DRAWN = 12
 
