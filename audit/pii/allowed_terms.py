@@ -4,17 +4,15 @@ Owns the reading of `allowed_terms.txt`. Knows nothing of how names are found.
 """
 
 from functools import cache
-from importlib.resources import files
 
 from clinaudit.audit.pii.values import fold_words
+from clinaudit.audit.pii.word_lists import read_lines
 
 
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    lines = files(__package__).joinpath("allowed_terms.txt").read_text("utf-8").splitlines()
-    terms = (line.partition("#")[0].strip() for line in lines)
-    return frozenset(fold_words(term) for term in terms if term)
+    return frozenset(fold_words(term) for term in read_lines("allowed_terms"))
 
 
 def is_allowed(text: str) -> bool:

@@ -24,7 +24,8 @@ _HYPHENS: Final = frozenset("‐‑‒–—―⁃−﹘﹣－⸺⸻─")
 #: Marks that show nothing, or only turn the direction of what is shown.
 _INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
 _ENCODED: Final = re.compile(
-    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
+    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
+    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
 )
 #: Letters that stand for figures among figures.
 _FIGURES: Final = str.maketrans("OoQlI|", "000111")
@@ -33,9 +34,11 @@ _AMONG_FIGURES: Final = re.compile(
 )
 #: White space that a number, a word with a hyphen, or an address of the Internet is broken by.
 _BREAKS: Final = re.compile(
-    r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
+    r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])"
+    r"|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
     r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
-    r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
+    r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
+    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
     r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
 )
 _FEWEST_CHARS_DECODED: Final = 16

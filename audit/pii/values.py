@@ -18,7 +18,7 @@ from clinaudit.audit.pii.usps_abbreviations import USPS_ABBREVIATIONS
 from clinaudit.audit.pii.written_dates import read_written_date
 
 ValueKind = Literal[
-    *("name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text")
+    "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
 ]
 
 #: What NFKD leaves whole.

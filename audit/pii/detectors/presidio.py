@@ -86,7 +86,7 @@ def _load_engine() -> "AnalyzerEngine":
     logging.getLogger(_LOGGER).setLevel(logging.WARNING)
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}])
     # A blank pipeline splits words and names nothing; loading a model by name would fetch it.
-    engine.nlp = {"en": spacy.blank("en")}
+    engine.nlp = {"en": spacy.blank("en")}  # type: ignore[assignment]  # presidio declares None
     registry = RecognizerRegistry()
     registry.load_predefined_recognizers(languages=["en"], nlp_engine=engine)
     registry.remove_recognizer("SpacyRecognizer")

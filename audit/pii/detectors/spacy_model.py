@@ -6,7 +6,7 @@ The model was trained on news. What it calls a person and the list of allowed te
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.detectors.rules import RuleDetector
@@ -93,5 +93,4 @@ def _load_model() -> "Language":
     with warnings.catch_warnings():
         # The model was written by a release of spaCy beside this one, which warns of it.
         warnings.simplefilter("ignore")
-        model: Any = spacy.load(installed[0], disable=list(_DISABLED))
-    return model
+        return spacy.load(installed[0], disable=list(_DISABLED))

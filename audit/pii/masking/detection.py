@@ -1,18 +1,19 @@
-"""Everything that some detectors find in a text, as it stands and plainly read; nothing that any of them saw is dropped.
+"""All that some detectors find in a text, as it stands and plainly read: nothing that any of them saw is dropped.
 
 Knows nothing of what is done with it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 
 
-class EveryReading:
+class EverySpan:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._detectors: Sequence[Detector] = tuple(detectors)
+        self._detectors = tuple(map(PlainReadingDetector, detectors))
         self.name = " + ".join(detector.name for detector in self._detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:

@@ -92,7 +92,10 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
         # A name of one word may be a word as well ("Hope", "White").
         yield whole, is_name and len(value.split()) == 1
     if is_name:
-        for word in name_parts(value):
+        parts = name_parts(value)
+        if len(parts) > 1:
+            yield "".join(map(fold_value, (parts[-1], *parts[:-1]))), False
+        for word in parts:
             folded = fold_value(word)
             if len(folded) >= _LEAST_LETTERS_OF_NAME and folded not in _PARTICLES and folded != whole:
                 yield folded, True

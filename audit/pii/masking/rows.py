@@ -119,7 +119,7 @@ def _read(
     return TextRow(value if isinstance(value, int) and not isinstance(value, bool) else key, text, query)
 
 
-def _repeated(digests: array[int], places: array[int]) -> list[tuple[int, int]]:
+def _repeated(digests: "array[int]", places: "array[int]") -> list[tuple[int, int]]:
     """Return (row, first row with the same id) of each id that stood before."""
     halves = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
     # Stable: of equal ids the first row comes first.

@@ -13,7 +13,7 @@ import clinaudit
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.detection import EveryReading
+from clinaudit.audit.pii.masking.detection import EverySpan
 from clinaudit.audit.pii.masking.masked_file import BatchRelevance, MaskedFile, MaskRequest, mask_file, rules_for_all
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
 from clinaudit.audit.run.sqlite_file import remove_sqlite
@@ -101,7 +101,7 @@ def _open_detectors(options: MaskOptions) -> tuple[Detector, Detector, dict[str,
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())
-    detector, second = EveryReading(detectors), EveryReading([PresidioDetector()])
+    detector, second = EverySpan(detectors), EverySpan([PresidioDetector()])
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

@@ -83,20 +83,23 @@ def places() -> RuleTable:
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
+                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
                     rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
+                    rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
+                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
+                    rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
                 ),
             ),
             Rule(
@@ -107,8 +110,10 @@ def places() -> RuleTable:
             Rule(
                 "street_address",
                 words(
-                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at|living at|residing at)(?:\sis)?[ :]{1,3}"
-                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel|city|zip|dob|and|with|since)\b))"
+                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at"
+                    r"|living at|residing at)(?:\sis)?[ :]{1,3}"
+                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel"
+                    r"|city|zip|dob|and|with|since)\b))"
                 ),
                 ("address", "residence", "lives at", "resides at", "living at", "residing at"),
             ),
@@ -124,7 +129,8 @@ def places() -> RuleTable:
             Rule(
                 "city",
                 re.compile(
-                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born in|native of|grew up in|city(?: of)?:?"
+                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born"
+                    r" in|native of|grew up in|city(?: of)?:?"
                     rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
                 ),
                 ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
@@ -138,14 +144,16 @@ def places() -> RuleTable:
             Rule(
                 "ward",
                 words(
-                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?"
+                    r"(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
                 ),
                 ("ward", "room", "rm", "bed", "bay"),
             ),
             Rule(
                 "landmark",
                 re.compile(
-                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ](?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
+                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ]"
+                    rf"(?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
                 ),
                 ("near", "next to", "across", "behind", "opposite"),
             ),

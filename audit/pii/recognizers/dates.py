@@ -16,8 +16,10 @@ _LABEL_CHARS: Final = 48
 _BETWEEN = r"(?:\s{0,3}(?:is|was|were|on|of|in|at|the)\b){0,3}[\s:=#,(-]{0,4}(?:\w{3,9}day,?\s{1,2})?$"
 _OF_BIRTH = words(rf"\b(?:d\.?\s?o\.?\s?b\.?|dates? of birth|birth\s?-?dates?|birthdays?|born)\)?{_BETWEEN}")
 _OF_VISIT = words(
-    r"\b(?:admi(?:t(?:ted)?|ssion)|discharged?|visit(?:ed)?|encounter|service|d\.?o\.?s\.?|seen|presented|appointment|appt"
-    r"|surgery|procedure|operation|consult(?:ation)?|transferred|evaluated|hospitali[sz]ed|follow(?:ed)?[- ]?up|reviewed"
+    r"\b(?:admi(?:t(?:ted)?|ssion)|discharged?|visit(?:ed)?|encounter|service|d\.?o\.?s\.?|seen"
+    r"|presented|appointment|appt"
+    r"|surgery|procedure|operation|consult(?:ation)?|transferred|evaluated|hospitali[sz]ed|follow"
+    r"(?:ed)?[- ]?up|reviewed"
     rf"|expired|died|deceased|death)(?:\s(?:dates?|time|day|again|back|here|today))?(?:\s/\s?time)?{_BETWEEN}"
 )
 _UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?|months?|mos?|years?|yrs?|decades?)"

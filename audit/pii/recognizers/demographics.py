@@ -1,293 +1,19 @@
-"""Who a person is: gender, work, nationality, ethnicity, religion, politics, schooling. Quasi-identifiers, by word lists.
+"""Who a person is: gender, work, nationality, ethnicity, religion, politics and schooling, by lists of words.
 
-Each list holds the common words of English alone: what is not listed is left to models.
+They are quasi-identifiers. Each list holds the common words of English alone: what is not listed is left to models.
 """
 
 import re
 from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
+from clinaudit.audit.pii.word_lists import read_lines, read_words
 
-_OCCUPATIONS: Final = [
-    "accountant",
-    "actor",
-    "actress",
-    "actuary",
-    "administrator",
-    "analyst",
-    "animator",
-    "archaeologist",
-    "architect",
-    "archivist",
-    "artist",
-    "astronomer",
-    "attorney",
-    "auditor",
-    "baker",
-    "banker",
-    "barber",
-    "bartender",
-    "biologist",
-    "bookkeeper",
-    "botanist",
-    "broker",
-    "builder",
-    "butcher",
-    "carpenter",
-    "cashier",
-    "chef",
-    "chemist",
-    "cleaner",
-    "clerk",
-    "coach",
-    "conductor",
-    "contractor",
-    "cook",
-    "cosmetologist",
-    "counselor",
-    "courier",
-    "curator",
-    "dancer",
-    "decorator",
-    "dentist",
-    "designer",
-    "detective",
-    "developer",
-    "diplomat",
-    "director",
-    "dispatcher",
-    "driver",
-    "ecologist",
-    "economist",
-    "editor",
-    "electrician",
-    "engineer",
-    "estimator",
-    "executive",
-    "farmer",
-    "filmmaker",
-    "firefighter",
-    "fisherman",
-    "florist",
-    "geologist",
-    "geographer",
-    "guard",
-    "hairdresser",
-    "handyman",
-    "historian",
-    "housekeeper",
-    "housewife",
-    "homemaker",
-    "illustrator",
-    "inspector",
-    "instructor",
-    "interpreter",
-    "investigator",
-    "janitor",
-    "jeweler",
-    "journalist",
-    "judge",
-    "laborer",
-    "landscaper",
-    "lawyer",
-    "lecturer",
-    "librarian",
-    "lifeguard",
-    "locksmith",
-    "logger",
-    "machinist",
-    "manager",
-    "mason",
-    "mathematician",
-    "mechanic",
-    "meteorologist",
-    "miner",
-    "minister",
-    "musician",
-    "novelist",
-    "optician",
-    "optometrist",
-    "painter",
-    "paralegal",
-    "paramedic",
-    "pastor",
-    "photographer",
-    "physicist",
-    "pilot",
-    "plumber",
-    "poet",
-    "politician",
-    "porter",
-    "priest",
-    "printer",
-    "producer",
-    "programmer",
-    "psychologist",
-    "publisher",
-    "realtor",
-    "receptionist",
-    "recruiter",
-    "reporter",
-    "researcher",
-    "retailer",
-    "roofer",
-    "sailor",
-    "salesman",
-    "salesperson",
-    "saleswoman",
-    "scientist",
-    "sculptor",
-    "seamstress",
-    "secretary",
-    "singer",
-    "soldier",
-    "statistician",
-    "steward",
-    "stewardess",
-    "stylist",
-    "supervisor",
-    "surveyor",
-    "tailor",
-    "teacher",
-    "technician",
-    "technologist",
-    "teller",
-    "trainer",
-    "translator",
-    "tutor",
-    "underwriter",
-    "veterinarian",
-    "waiter",
-    "waitress",
-    "warehouseman",
-    "weaver",
-    "webmaster",
-    "welder",
-    "writer",
-    "zoologist",
-    "professor",
-    "entrepreneur",
-    "consultant",
-]
-_TWO_WORDS: Final = (
-    *("bus driver", "truck driver", "taxi driver", "crane operator", "police officer", "social worker", "tile setter"),
-    *(
-        "project manager",
-        "sales manager",
-        "marketing manager",
-        "product manager",
-        "software engineer",
-        "software developer",
-    ),
-    *("data scientist", "data analyst", "financial analyst", "flight attendant", "real estate agent", "security guard"),
-    *(
-        "construction worker",
-        "factory worker",
-        "postal worker",
-        "civil engineer",
-        "mechanical engineer",
-        "school teacher",
-    ),
-    *(
-        "physical therapist",
-        "graphic designer",
-        "web developer",
-        "business analyst",
-        "human resources manager",
-        "mail carrier",
-    ),
-    *("civil servant", "store manager", "bank teller", "dental hygienist", "home health aide", "registered nurse"),
-)
-_OCCUPATION: Final = "|".join(sorted((*_OCCUPATIONS, *_TWO_WORDS), key=lambda word: (-len(word), word))).replace(
+#: The longer ones first: a pattern takes the first that fits.
+_OCCUPATION: Final = "|".join(sorted(read_lines("occupations"), key=lambda entry: (-len(entry), entry))).replace(
     " ", r"\s"
 )
-_NATIONS: Final = [
-    "American",
-    "Canadian",
-    "Mexican",
-    "Brazilian",
-    "Argentinian",
-    "Argentine",
-    "Chilean",
-    "Colombian",
-    "Peruvian",
-    "Venezuelan",
-    "Cuban",
-    "Dominican",
-    "Haitian",
-    "Jamaican",
-    "British",
-    "English",
-    "Scottish",
-    "Welsh",
-    "Irish",
-    "French",
-    "German",
-    "Italian",
-    "Spanish",
-    "Portuguese",
-    "Dutch",
-    "Belgian",
-    "Swiss",
-    "Austrian",
-    "Swedish",
-    "Norwegian",
-    "Danish",
-    "Finnish",
-    "Icelandic",
-    "Polish",
-    "Czech",
-    "Slovak",
-    "Hungarian",
-    "Romanian",
-    "Bulgarian",
-    "Greek",
-    "Turkish",
-    "Russian",
-    "Ukrainian",
-    "Serbian",
-    "Croatian",
-    "Albanian",
-    "Chinese",
-    "Japanese",
-    "Korean",
-    "Vietnamese",
-    "Thai",
-    "Filipino",
-    "Indonesian",
-    "Malaysian",
-    "Singaporean",
-    "Indian",
-    "Pakistani",
-    "Bangladeshi",
-    "Nepalese",
-    "Afghan",
-    "Iranian",
-    "Iraqi",
-    "Syrian",
-    "Lebanese",
-    "Israeli",
-    "Jordanian",
-    "Egyptian",
-    "Moroccan",
-    "Algerian",
-    "Tunisian",
-    "Nigerian",
-    "Ghanaian",
-    "Kenyan",
-    "Ethiopian",
-    "Somali",
-    "Sudanese",
-    "Australian",
-    "Saudi",
-    "Taiwanese",
-    "Cambodian",
-    "Guatemalan",
-    "Salvadoran",
-    "Honduran",
-    "Ecuadorian",
-]
-_NATION: Final = "|".join(_NATIONS)
+_NATION: Final = "|".join(sorted(read_words("nationalities")))
 
 
 def demographics() -> RuleTable:
@@ -298,7 +24,8 @@ def demographics() -> RuleTable:
             Rule(
                 "gender",
                 words(
-                    r"\b(?:females?|males?|woman|man|women|men|girl|boy|gentleman|lady|transgender(?: (?:wo)?man)?|non-?binary|genderqueer|cisgender)\b"
+                    r"\b(?:females?|males?|woman|man|women|men|girl|boy|gentleman|lady|transgender(?: "
+                    r"(?:wo)?man)?|non-?binary|genderqueer|cisgender)\b"
                 ),
                 ("male", "man", "men", "girl", "boy", "lady", "transgender", "binary", "gender"),
             ),
@@ -311,14 +38,18 @@ def demographics() -> RuleTable:
             Rule(
                 "occupation",
                 words(
-                    r"\b(?:occupation|profession|job title|employment|works? as(?: an?)?|worked as(?: an?)?|working as(?: an?)?|employed as(?: an?)?)\s?[:=]?\s{0,3}(?P<value>[a-z][a-z/' -]{2,40}?)(?=\s?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who|from|since|on|of)\b))"
+                    r"\b(?:occupation|profession|job title|employment|works? as(?: an?)?|worked as(?:"
+                    r" an?)?|working as(?: an?)?|employed as(?: an?)?)\s?[:=]?\s{0,3}"
+                    r"(?P<value>[a-z][a-z/' -]{2,40}?)(?=\s?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who"
+                    r"|from|since|on|of)\b))"
                 ),
                 ("occupation", "profession", "job title", "employment", " as"),
             ),
             Rule(
                 "occupation",
                 words(
-                    rf"\b(?:an?|retired|former|the|my|his|her|own)\s(?P<value>(?:(?:senior|junior|chief|lead|assistant|freelance)\s)?(?:{_OCCUPATION}))\b"
+                    rf"\b(?:an?|retired|former|the|my|his|her|own)\s(?P<value>(?:(?:senior|junior|chief"
+                    rf"|lead|assistant|freelance)\s)?(?:{_OCCUPATION}))\b"
                 ),
             ),
             Rule(
@@ -331,14 +62,16 @@ def demographics() -> RuleTable:
             Rule(
                 "nationality",
                 re.compile(
-                    rf"(?<!\w)(?P<value>{_NATION})(?=[ ](?:citizen|national|immigrant|passport|man|woman|male|female|descent|origin|nationality))\b"
+                    rf"(?<!\w)(?P<value>{_NATION})(?=[ ](?:citizen|national|immigrant|passport|man|woman"
+                    rf"|male|female|descent|origin|nationality))\b"
                 ),
                 ("citizen", "national", "immigrant", "passport", "man", "male", "descent", "origin"),
             ),
             Rule(
                 "ethnicity",
                 words(
-                    r"\b(?:hispanic|latin[oax]|non-hispanic|ashkenazi(?: jewish)?|arab|kurdish|roma|han chinese|zulu|yoruba|bengali|punjabi|tamil)\b"
+                    r"\b(?:hispanic|latin[oax]|non-hispanic|ashkenazi(?: jewish)?|arab|kurdish|roma|han"
+                    r" chinese|zulu|yoruba|bengali|punjabi|tamil)\b"
                 ),
                 (
                     "hispanic",
@@ -358,14 +91,19 @@ def demographics() -> RuleTable:
             Rule(
                 "race",
                 words(
-                    r"\b(?:african[- ]american|caucasian|asian(?:[- ]american)?|native american|alaska native|pacific islander|native hawaiian|(?<=race: )(?:white|black|asian|other)|(?:white|black)(?=\s(?:male|female|man|woman)))\b"
+                    r"\b(?:african[- ]american|caucasian|asian(?:[- ]american)?|native american|alaska"
+                    r" native|pacific islander|native hawaiian|(?<=race: )(?:white|black|asian|other)"
+                    r"|(?:white|black)(?=\s(?:male|female|man|woman)))\b"
                 ),
                 ("african", "caucasian", "asian", "native", "pacific", "race", "white", "black"),
             ),
             Rule(
                 "religion",
                 words(
-                    r"\b(?:christian|catholic|protestant|baptist|methodist|lutheran|presbyterian|episcopalian|evangelical|mormon|jehovah'?s witness(?:es)?|jewish|judaism|muslim|islam(?:ic)?|hindu(?:ism)?|buddhis[tm]|sikh(?:ism)?|taois[tm]|atheis[tm]|agnostic|quaker|orthodox christian|christianity|catholicism)\b"
+                    r"\b(?:christian|catholic|protestant|baptist|methodist|lutheran|presbyterian"
+                    r"|episcopalian|evangelical|mormon|jehovah'?s witness(?:es)?|jewish|judaism|muslim"
+                    r"|islam(?:ic)?|hindu(?:ism)?|buddhis[tm]|sikh(?:ism)?|taois[tm]|atheis[tm]|agnostic"
+                    r"|quaker|orthodox christian|christianity|catholicism)\b"
                 ),
                 (
                     "christian",
@@ -395,7 +133,9 @@ def demographics() -> RuleTable:
             Rule(
                 "politics",
                 words(
-                    r"\b(?:democrat(?:ic party)?|republican(?: party)?|libertarian|conservative party|labour party|green party|socialist|communist|(?:liberal|conservative|progressive)(?= (?:voter|views|politic)))\b"
+                    r"\b(?:democrat(?:ic party)?|republican(?: party)?|libertarian|conservative party"
+                    r"|labour party|green party|socialist|communist|(?:liberal|conservative|progressive)"
+                    r"(?= (?:voter|views|politic)))\b"
                 ),
                 (
                     "democrat",
@@ -412,14 +152,18 @@ def demographics() -> RuleTable:
             Rule(
                 "degree",
                 words(
-                    r"\b(?:bachelor|master|doctor|associate)(?:'s|s)?(?: degree)?(?: of [A-Z][a-z]+(?: [A-Z][a-z]+)?| in [a-z]+(?: [a-z]+)?)?(?<!doctor)(?<!master)(?<!associate)\b|\b(?:Ph\.?D|M\.?B\.?A|B\.?S\.?c|M\.?S\.?c)\b\.?(?= in| from| degree)"
+                    r"\b(?:bachelor|master|doctor|associate)(?:'s|s)?(?: degree)?(?: of [A-Z][a-z]+(?:"
+                    r" [A-Z][a-z]+)?| in [a-z]+(?: [a-z]+)?)?(?<!doctor)(?<!master)(?<!associate)\b|\b"
+                    r"(?:Ph\.?D|M\.?B\.?A|B\.?S\.?c|M\.?S\.?c)\b\.?(?= in| from| degree)"
                 ),
                 ("bachelor", "master", "doctor", "associate", "ph", "mba", "sc"),
             ),
             Rule(
                 "education_level",
                 words(
-                    r"\b(?:high school (?:diploma|graduate|education)|college (?:graduate|education|degree)|some college|undergraduate|postgraduate|graduate degree|doctorate|GED|elementary education|vocational (?:training|school))\b"
+                    r"\b(?:high school (?:diploma|graduate|education)|college (?:graduate|education"
+                    r"|degree)|some college|undergraduate|postgraduate|graduate degree|doctorate|GED"
+                    r"|elementary education|vocational (?:training|school))\b"
                 ),
                 ("school", "college", "graduate", "doctorate", "ged", "education", "vocational"),
             ),

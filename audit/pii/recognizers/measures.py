@@ -29,7 +29,8 @@ def body_measures() -> RuleTable:
             Rule(
                 "height",
                 words(
-                    r"\b(?:height|ht|tall)\b\s?[:=]?\s?(?:is|of)?\s?(?P<value>\d{1,3}(?:\.\d{1,2})?\s?(?:cm|m|in|inches)\b)"
+                    r"\b(?:height|ht|tall)\b\s?[:=]?\s?(?:is|of)?\s?(?P<value>\d{1,3}(?:\.\d{1,2})?\s?"
+                    r"(?:cm|m|in|inches)\b)"
                 ),
                 ("height", "ht", "tall"),
             ),
@@ -41,7 +42,8 @@ def body_measures() -> RuleTable:
             Rule(
                 "blood_type",
                 words(
-                    r"\bblood\s?(?:type|group)\s?(?:is|of|:)?\s{0,2}(?P<value>(?:AB|[ABO])(?:\s?(?:[+-]|rh\s?)?\s?(?:positive|negative|pos\b|neg\b|[+-])?))"
+                    r"\bblood\s?(?:type|group)\s?(?:is|of|:)?\s{0,2}(?P<value>(?:AB|[ABO])(?:\s?(?:[+-]"
+                    r"|rh\s?)?\s?(?:positive|negative|pos\b|neg\b|[+-])?))"
                 ),
                 ("blood",),
             ),

@@ -5,7 +5,7 @@ from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
 
-_WORD: Final = r"(?:[A-Z][\w'’&.-]*|St\.)"
+_WORD: Final = r"(?:St\.|[A-Z][\w'’&-]*)"
 #: The words of a name before the one that says what it is.
 _NAME: Final = rf"{_WORD}(?:[ ](?:(?:of|the|and|for|&)[ ])?{_WORD}){{0,4}}?"
 _OF: Final = rf"(?:[ ]of[ ](?:the[ ])?{_WORD}(?:[ ]{_WORD}){{0,2}})?"
@@ -32,7 +32,8 @@ def organizations() -> RuleTable:
         (
             _of_kind(
                 "healthcare_facility",
-                r"Hospital|Medical Center|Medical Centre|Health Center|Health Centre|Infirmary|Hospice|Nursing Home|Health System|Healthcare"
+                r"Hospital|Medical Center|Medical Centre|Health Center|Health Centre|Infirmary|Hospice"
+                r"|Nursing Home|Health System|Healthcare"
                 r"|Rehabilitation Center|Surgery Center|Cancer Center|Pharmacy|Urgent Care|Sanatorium",
                 (
                     "hospital",
@@ -55,13 +56,16 @@ def organizations() -> RuleTable:
             Rule(
                 "clinic",
                 words(
-                    r"(?:^|\n)[ \t]*(?:location|practice|clinic|facility|site)(?: name)?[ \t]{0,2}[:=][ \t]{0,4}(?P<value>[^\n,;|]{3,60}?)(?=[ \t]*(?:[\n,;|]|$|\s{2}))"
+                    r"(?:^|\n)[ \t]*(?:location|practice|clinic|facility|site)(?:"
+                    r" name)?[ \t]{0,2}[:=][ \t]{0,4}(?P<value>[^\n,;|]{3,60}?)(?=[ \t]*(?:[\n,;|]|$"
+                    r"|\s{2}))"
                 ),
                 ("location", "practice", "clinic", "facility", "site"),
             ),
             _of_kind(
                 "school",
-                r"University|College|High School|Elementary School|Middle School|School|Academy|Institute of Technology|Polytechnic",
+                r"University|College|High School|Elementary School|Middle School|School|Academy"
+                r"|Institute of Technology|Polytechnic",
                 ("university", "college", "school", "academy", "institute", "polytechnic"),
             ),
             Rule(
@@ -71,7 +75,8 @@ def organizations() -> RuleTable:
             ),
             _of_kind(
                 "company",
-                r"Inc\.?|LLC|Ltd\.?|Corp\.?|Corporation|Co\.|Company|Group|Holdings|Industries|Enterprises|Technologies|Solutions|Partners|Bank|PLC|GmbH",
+                r"Inc\.?|LLC|Ltd\.?|Corp\.?|Corporation|Co\.|Company|Group|Holdings|Industries"
+                r"|Enterprises|Technologies|Solutions|Partners|Bank|PLC|GmbH",
                 (
                     "inc",
                     "llc",
@@ -94,7 +99,8 @@ def organizations() -> RuleTable:
             Rule(
                 "company",
                 re.compile(
-                    rf"(?i:\b(?:works? (?:at|for)|employed (?:at|by)|employer(?: is|:)?))[ ](?P<value>{_WORD}(?:[ ](?:and|&|[-])?[ ]?{_WORD}){{0,3}})"
+                    rf"(?i:\b(?:works? (?:at|for)|employed (?:at|by)|employer(?: is|:)?))[ ]"
+                    rf"(?P<value>{_WORD}(?:[ ](?:and|&|[-])?[ ]?{_WORD}){{0,3}})"
                 ),
                 ("work", "employ"),
                 _has_own_name,
@@ -102,14 +108,16 @@ def organizations() -> RuleTable:
             Rule(
                 "company",
                 re.compile(
-                    r"(?<![\w.])(?P<value>[A-Z][a-z]+(?:-[A-Z][a-z]+|, [A-Z][a-z]+ and [A-Z][a-z]+)(?= (?:Inc|LLC|Ltd|Group|PLC)))"
+                    r"(?<![\w.])(?P<value>[A-Z][a-z]+(?:-[A-Z][a-z]+|, [A-Z][a-z]+ and [A-Z][a-z]+)(?= "
+                    r"(?:Inc|LLC|Ltd|Group|PLC)))"
                 ),
                 ("inc", "llc", "ltd", "group", "plc"),
             ),
             Rule(
                 "government_agency",
                 re.compile(
-                    rf"(?<![\w.])(?P<value>(?:(?:U\.?S\.?|[A-Z][a-z]+)[ ])?(?:Department|Ministry|Bureau|Office|Division)[ ]of[ ](?:the[ ])?{_WORD}(?:[ ](?:and[ ])?{_WORD}){{0,3}})"
+                    rf"(?<![\w.])(?P<value>(?:(?:U\.?S\.?|[A-Z][a-z]+)[ ])?(?:Department|Ministry|Bureau"
+                    rf"|Office|Division)[ ]of[ ](?:the[ ])?{_WORD}(?:[ ](?:and[ ])?{_WORD}){{0,3}})"
                 ),
                 ("department", "ministry", "bureau", "office", "division"),
                 _is_public,

@@ -14,15 +14,54 @@ _BETWEEN: Final = r"[^.\n$€£\d%]{0,40}?"
 #: Category, the words before the amount, and texts of which one must stand in the text.
 _MONEY_LABELS: Final = (
     ("annual_bonus", r"(?:annual |year-?end |yearly )?bonus(?:es)?", ("bonus",)),
-    ("social_security_payment", r"social security (?:payments?|benefits?|contributions?|income|deductions?)|SSDI|SSI\b", ("social sec", "ssdi", "ssi")),
-    ("tax_payment", r"(?:income |property |annual |monthly )?tax(?:es)?(?: payments?| paid| bill| due| liability)?(?! id)", ("tax",)),
-    ("credit_limit", r"credit(?: card)? limits?|limit (?:on|of) (?:my|his|her|the|their)? ?(?:credit )?card", ("limit",)),
-    ("loan_amount", r"(?:student |home |car |personal |auto )?loans?(?: amount| balance)?|mortgage|owes?|debts? of|borrow(?:ed|ing)?", ("loan", "mortgage", "owe", "debt", "borrow")),
-    ("account_balance", r"(?:account |bank |savings |checking |current )?balance|(?:in|has) (?:his |her |my |their )?savings|savings", ("balance", "saving")),
-    ("monthly_expenses", r"(?:monthly |living |household |total )?(?:expenses|expenditures?|spending|costs of living|rent)|spends?", ("expens", "expend", "spend", "rent", "costs of")),
-    ("monthly_income", r"(?:monthly |net |gross |household |take-home )?(?:income|salary|earnings|wages?|pay|paycheck)|earns?|earning|makes?", ("income", "salary", "earn", "wage", "pay", "make")),
-    ("investment_return", r"(?:investment|portfolio|dividend|stock)s? (?:returns?|gains?|profits?|income)|returns? (?:on|from) (?:his |her |my |the |their )?(?:investments?|portfolio|stocks?)", ("return", "gain", "profit", "dividend", "portfolio")),
-)  # fmt: skip
+    (
+        "social_security_payment",
+        r"social security (?:payments?|benefits?|contributions?|income|deductions?)|SSDI|SSI\b",
+        ("social sec", "ssdi", "ssi"),
+    ),
+    (
+        "tax_payment",
+        r"(?:income |property |annual |monthly )?tax(?:es)?(?: payments?| paid| bill| due|"
+        r" liability)?(?! id)",
+        ("tax",),
+    ),
+    (
+        "credit_limit",
+        r"credit(?: card)? limits?|limit (?:on|of) (?:my|his|her|the|their)? ?(?:credit )?card",
+        ("limit",),
+    ),
+    (
+        "loan_amount",
+        r"(?:student |home |car |personal |auto )?loans?(?: amount| balance)?|mortgage|owes?"
+        r"|debts? of|borrow(?:ed|ing)?",
+        ("loan", "mortgage", "owe", "debt", "borrow"),
+    ),
+    (
+        "account_balance",
+        r"(?:account |bank |savings |checking |current )?balance|(?:in|has) (?:his |her |my "
+        r"|their )?savings|savings",
+        ("balance", "saving"),
+    ),
+    (
+        "monthly_expenses",
+        r"(?:monthly |living |household |total )?(?:expenses|expenditures?|spending|costs of"
+        r" living|rent)|spends?",
+        ("expens", "expend", "spend", "rent", "costs of"),
+    ),
+    (
+        "monthly_income",
+        r"(?:monthly |net |gross |household |take-home )?(?:income|salary|earnings|wages?|pay"
+        r"|paycheck)|earns?|earning|makes?",
+        ("income", "salary", "earn", "wage", "pay", "make"),
+    ),
+    (
+        "investment_return",
+        r"(?:investment|portfolio|dividend|stock)s? (?:returns?|gains?|profits?|income)"
+        r"|returns? (?:on|from) (?:his |her |my |the |their )?(?:investments?|portfolio"
+        r"|stocks?)",
+        ("return", "gain", "profit", "dividend", "portfolio"),
+    ),
+)
 _PERCENT_LABELS: Final = (
     ("debt_ratio", r"debt(?:[- ]to[- ](?:income|asset|equity))? ratio|DTI|leverage ratio", ("debt", "dti", "leverage")),
     (

@@ -6,7 +6,7 @@ after it there, else the last one before. Knows nothing of what a question needs
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -98,9 +98,10 @@ class DescribedSubjects:
         """Return whom a question is about; None: about nobody in particular. Empty where it cannot be told."""
         people = [subject for subject in self.subjects if subject.role != "clinician"]
         words = {word.casefold() for word in re.findall(r"\w+", query)}
-        named = [subject for subject in self.subjects if subject.role != "speaker" and subject.words & words]
-        if named:
-            return named
+        # Of two who share a surname, whoever is called by more.
+        most = max((len(subject.words & words) for subject in self.subjects), default=0)
+        if most:
+            return [subject for subject in self.subjects if len(subject.words & words) == most]
         cues = {str(found.lastgroup) for found in _MENTION.finditer(query)}
         if "all" in cues:
             return people
@@ -164,7 +165,7 @@ class DescribedSubjects:
             patient = known or called or self._add(Subject("patient"))
             patient.role = "patient"
             return [patient]
-        if kind in ("female", "male"):
+        if kind == "female" or kind == "male":
             return [self._of_gender(people, kind)]
         known = self._first(people, lambda subject: subject.role == "relative" and word in subject.words)
         return [known or self._add(Subject("relative", _GENDERS.get(kind or ""), {word}))]
@@ -187,11 +188,10 @@ class DescribedSubjects:
         return subject
 
 
-def _in_order(text: str, people: Sequence[EntitySpan]) -> Iterator[tuple[int, "EntitySpan | re.Match[str]"]]:
-    """Yield names and the words that stand for somebody, by start; a word within a name is part of it."""
-    words = [
-        (found.start(), found)
-        for found in _MENTION.finditer(text)
-        if not any(span.start <= found.start() < span.end for span in people)
-    ]
-    yield from sorted([*((span.start, span) for span in people), *words], key=lambda item: item[0])
+def _in_order(text: str, people: Sequence[EntitySpan]) -> list[tuple[int, EntitySpan | re.Match[str]]]:
+    """Return names and the words that stand for somebody, by start; a word within a name is part of it."""
+    mentions: list[tuple[int, EntitySpan | re.Match[str]]] = [(span.start, span) for span in people]
+    for found in _MENTION.finditer(text):
+        if not any(span.start <= found.start() < span.end for span in people):
+            mentions.append((found.start(), found))
+    return sorted(mentions, key=lambda mention: mention[0])

@@ -1,0 +1,194 @@
+"""`clinaudit mask` and `unmask`: what they write, print and refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+
+PLANTED = ("Ada Lund", "00482913", "03/04/1950", "217-555-0143", "ada.lund@example.org", "219-09-9999")
+TEXT = (
+    "Patient: Ada Lund, DOB 03/04/1950, MRN: 00482913.\r\nSeen 01/02/2024. Phone 217-555-0143,\tada.lund@example.org. "
+    "SSN 219-09-9999. 73-year-old with asthma 🩺 on albuterol. Return 01/16/2024. <DATE_1>"
+)
+
+
+def write_rows(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read_rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    return write_rows(
+        tmp_path / "prompts.jsonl",
+        [
+            {"id": "a", "text": TEXT, "query": "What dose of albuterol suits her at her age?"},
+            {"id": 2, "text": "Metformin 500 mg for diabetes, A1c 7.2%."},
+            {"id": "c", "text": ""},
+        ],
+    )
+
+
+def test_masks_and_unmasks(prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, back = tmp_path / "masked.jsonl", tmp_path / "back.jsonl"
+    assert run(["mask", str(prompts), "--out", str(out)]) == 0
+    rows = read_rows(out)
+    assert [row["id"] for row in rows] == ["a", 2, "c"]
+    assert [set(row) for row in rows] == [{"id", "text", "tags"}] * 3
+    assert rows[0]["text"] == (
+        "Patient: <PATIENT_1>, DOB <BIRTH_DATE_1>, MRN: <MRN_1>.\r\nSeen <DATE_1>. Phone <PHONE_1>,\t<EMAIL_1>. "
+        "SSN <SSN_1>. 73-year-old with asthma 🩺 on albuterol. Return <DATE_2+14d>. <TAG_1>"
+    )
+    assert rows[0]["tags"] == 9
+    assert rows[1:] == [
+        {"id": 2, "text": "Metformin 500 mg for diabetes, A1c 7.2%.", "tags": 0},
+        {"id": "c", "text": "", "tags": 0},
+    ]
+    map_file = tmp_path / "masked.jsonl.evidence" / "map.sqlite"
+    assert map_file.stat().st_mode & 0o777 == 0o600
+    assert map_file.parent.stat().st_mode & 0o777 == 0o700
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert run(["unmask", str(out), "--map", str(map_file), "--out", str(back)]) == 0
+    assert [row["text"] for row in read_rows(back)] == [row["text"] for row in read_rows(prompts)]
+    assert back.stat().st_mode & 0o777 == 0o600
+    printed = capsys.readouterr()
+    for word in (*PLANTED, "Lund", "albuterol"):
+        assert word not in printed.out + printed.err + out.read_text().replace("on albuterol", "")
+    assert "3 of 3 prompts" in printed.out
+    assert "2 prompts ask nothing" in printed.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("back.jsonl", "masked.jsonl", "masked.jsonl.evidence", "prompts.jsonl")
+    ]
+    assert [path.name for path in map_file.parent.iterdir()] == ["map.sqlite"]
+
+
+def test_the_question_is_named_and_written_on_demand(tmp_path: Path) -> None:
+    prompts = write_rows(
+        tmp_path / "prompts.jsonl", [{"id": "a", "text": TEXT, "q": "What does Ada Lund (SSN 219-09-9999) need?"}]
+    )
+    out = tmp_path / "masked.jsonl"
+    arguments = ["mask", str(prompts), "--out", str(out), "--query-field", "q", "--with-query", "--quiet"]
+    assert run(arguments) == 0
+    assert read_rows(out)[0]["query"] == "What does <PATIENT_1> (SSN <SSN_1>) need?"
+
+
+def test_a_finished_masking_is_told_again_and_other_settings_are_refused(
+    prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "masked.jsonl"
+    arguments = ["mask", str(prompts), "--out", str(out), "--quiet"]
+    assert run(arguments) == 0
+    first = capsys.readouterr().out
+    before = out.stat()
+    assert run(arguments) == 0
+    assert capsys.readouterr().out == first
+    assert out.stat() == before
+    assert run([*arguments, "--policy", "safe-harbor"]) == 2
+    assert "--policy" in capsys.readouterr().err
+    write_rows(prompts, [{"id": "a", "text": "other"}])
+    assert run(arguments) == 2
+    out.unlink()
+    assert run(arguments) == 2
+
+
+def test_bad_input_is_named_by_row_without_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(
+        '{"id": "a", "text": "Ada Lund"}\n{"id": "a", "text": "Ada Lund"}\n{"id": "Ada Lund"}\n{"text": 5, "id": "d"}\n'
+        '{"id": "e", "text": null}\nAda Lund\n{"id": "g", "text": "\\ud800 Ada"}\n{"id": "h", "text": "", "query": 1}\n'
+        '{"id": "", "text": "x"}\n'
+    )
+    out = tmp_path / "masked.jsonl"
+    assert run(["mask", str(prompts), "--out", str(out)]) == 3
+    errors = capsys.readouterr().err
+    for place in (
+        "row 2, column id: stood in row 1 already",
+        "row 3, column text: is missing",
+        "column text, in 2 rows (4, 5): is not text",
+        "row 6: is not a JSON object",
+        "row 7, column text: holds half a surrogate pair",
+        "row 8, column query: is not text",
+        "row 9, column id: is blank",
+    ):
+        assert place in errors
+    assert "Ada" not in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
+    (tmp_path / "empty.jsonl").write_text("\n")
+    for name in ("empty.jsonl", "none.jsonl", "notes.csv"):
+        assert run(["mask", str(tmp_path / name), "--out", str(out)]) == 3
+
+
+def test_an_id_that_says_what_is_masked_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": "note-00482913-1", "text": "MRN: 00482913"}])
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]) == 3
+    assert not (tmp_path / "masked.jsonl").exists()
+    assert "00482913" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder"]
+)
+def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: Path) -> None:
+    out, elsewhere, map_file = tmp_path / "masked.jsonl", tmp_path / "elsewhere", tmp_path / "map.sqlite"
+    more: list[str] = []
+    if taken == "out exists":
+        out.write_text("mine")
+    elif taken == "out link":
+        out.symlink_to(elsewhere)
+    elif taken == "out is folder":
+        out.mkdir()
+    elif taken == "folder link":
+        elsewhere.mkdir()
+        (tmp_path / "masked.jsonl.evidence").symlink_to(elsewhere)
+    elif taken == "map link":
+        map_file.symlink_to(elsewhere)
+        more = ["--map", str(map_file)]
+    else:
+        more = ["--map", str(prompts)]
+    before = prompts.read_bytes()
+    assert run(["mask", str(prompts), "--out", str(out), "--quiet", *more]) in (2, 6)
+    assert prompts.read_bytes() == before
+    assert not elsewhere.is_file()
+    assert taken != "out exists" or out.read_text() == "mine"
+
+
+def test_addresses_that_are_not_approved_are_refused(prompts: Path, tmp_path: Path) -> None:
+    arguments = ["mask", str(prompts), "--out", str(tmp_path / "m.jsonl"), "--quiet"]
+    assert run([*arguments, "--judge-url", "https://models.example.org/v1", "--judge-model", "m"]) == 5
+    assert run([*arguments, "--judge-url", "http://127.0.0.1:1/v1"]) == 2
+    assert run([*arguments, "--template", "soap"]) == 2
+    assert run([*arguments, "--query-field", "text"]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
+
+
+def test_unmask_refuses_what_is_no_map_or_not_of_these_prompts(
+    prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    masked, out = tmp_path / "masked.jsonl", tmp_path / "back.jsonl"
+    map_file = tmp_path / "map.sqlite"
+    assert run(["mask", str(prompts), "--out", str(masked), "--map", str(map_file), "--quiet"]) == 0
+    assert map_file.stat().st_mode & 0o777 == 0o600
+    answers = write_rows(
+        tmp_path / "answers.jsonl", [{"id": "a", "text": "<PATIENT_1>, <X_7>"}, {"id": "z", "text": ""}]
+    )
+    capsys.readouterr()
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 3
+    assert "record 2: its id is not in the map" in capsys.readouterr().err
+    assert run(["unmask", str(masked), "--map", str(prompts), "--out", str(out)]) == 3
+    assert run(["unmask", str(masked), "--map", str(tmp_path / "none"), "--out", str(out)]) == 3
+    assert not out.exists()
+    write_rows(answers, [{"id": "a", "text": "<PATIENT_1>, <X_7>", "model": "m"}, {"id": 2, "text": None}])
+    capsys.readouterr()
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out), "--quiet"]) == 0
+    assert read_rows(out) == [{"id": "a", "text": "Ada Lund, <X_7>"}, {"id": 2, "text": None}]
+    printed = capsys.readouterr().out
+    assert "1 tags are of no prompt" in printed
+    assert "model" in printed
+    assert "Ada" not in printed
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 2

@@ -1,0 +1,190 @@
+"""A file masked row by row: killed anywhere it goes on to the same bytes, and it fails closed."""
+
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.pii.pattern_detector import PatternDetector
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskRequest, mask_file, rules_for_all
+from clinaudit.errors import BadInputError, StorageError, UsageError
+
+ROWS = 200
+
+
+class InterruptedDetector:
+    """Does something to its process when it comes to a row."""
+
+    name = "patterns"
+
+    def __init__(self, row: int, then: Callable[[], None]) -> None:
+        self._last, self._then = f"Row {row}.", then
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        if text.endswith(self._last):
+            self._then()
+        return PatternDetector().detect(text)
+
+
+def write_prompts(folder: Path, *, rows: int = ROWS) -> Path:
+    path = folder / "prompts.jsonl"
+    seen = (f"{n % 100:02d}-year-old, seen 01/{n % 28 + 1:02d}/2024. Row {n}." for n in range(rows))
+    texts = [f"Ada Lund, 123-45-6789, {rest}" for rest in seen]
+    path.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(texts)))
+    return path
+
+
+def mask(folder: Path, prompts: Path, detector: Detector, **identity: str) -> MaskedFile:
+    masker = PromptMasker(detector, second=PatternDetector())
+    request = MaskRequest(prompts, folder / "masked.jsonl")
+    return mask_file(request, masker, rules_for_all, identity=identity, progress=Progress(quiet=True))
+
+
+def content_of(folder: Path) -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(folder / "masked.jsonl.evidence" / "map.sqlite")
+    try:
+        return connection.execute("SELECT * FROM records ORDER BY number").fetchall()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put every batch on the disk: a batch is 64 rows."""
+    monkeypatch.setattr(masked_file, "_KEEP_EVERY_S", 0.0)
+
+
+def killed_at(row: int, folder: Path, prompts: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        mask(folder, prompts, InterruptedDetector(row, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    prompts = write_prompts(tmp_path)
+    killed, undisturbed = tmp_path / "killed", tmp_path / "undisturbed"
+    killed.mkdir()
+    undisturbed.mkdir()
+    for row, done in ((0, 0), (100, 64), (100, 64), (199, 192)):
+        killed_at(row, killed, prompts)
+        assert not (killed / "masked.jsonl").exists()
+        assert len(content_of(killed)) == done
+    # As if it were killed in the middle of a line.
+    with (killed / ".masked.jsonl.partial").open("ab") as file:
+        file.write(b'{"id": 19')
+    first = InterruptedDetector(100, lambda: pytest.fail("what is done is not done again"))
+    assert mask(killed, prompts, first).counts == mask(undisturbed, prompts, PatternDetector()).counts
+    assert (killed / "masked.jsonl").read_bytes() == (undisturbed / "masked.jsonl").read_bytes()
+    assert content_of(killed) == content_of(undisturbed)
+    assert [row[0] for row in content_of(killed)] == list(range(ROWS))
+    assert sorted(path.name for path in killed.rglob("*")) == ["map.sqlite", "masked.jsonl", "masked.jsonl.evidence"]
+
+
+def test_a_run_killed_before_its_last_step_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts = write_prompts(tmp_path, rows=3)
+
+    def stop(_self: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("clinaudit.audit.pii.masking.tag_map.TagMap.finish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            mask(tmp_path, prompts, PatternDetector())
+    written = (tmp_path / "masked.jsonl").read_bytes()
+    assert mask(tmp_path, prompts, PatternDetector()).counts.records == 3
+    assert (tmp_path / "masked.jsonl").read_bytes() == written
+    assert mask(tmp_path, prompts, PatternDetector()).counts.records == 3
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_a_terminated_command_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = write_prompts(tmp_path)
+    detectors = [InterruptedDetector(100, lambda: os.kill(os.getpid(), signal.SIGTERM)), PatternDetector()]
+    monkeypatch.setattr(stage, "_open_detectors", lambda _options: (detectors.pop(0), PatternDetector(), {}))
+    arguments = ["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]
+    assert run(arguments) == 130
+    assert len(content_of(tmp_path)) == 64
+    assert run(arguments) == 0
+    assert len(content_of(tmp_path)) == ROWS
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_a_begun_run_is_not_continued_with_other_settings_or_beside_another_output(tmp_path: Path) -> None:
+    prompts = write_prompts(tmp_path)
+    killed_at(100, tmp_path, prompts)
+    with pytest.raises(UsageError, match=r"other settings \(policy\)"):
+        mask(tmp_path, prompts, PatternDetector(), policy="other")
+    (tmp_path / "masked.jsonl").write_text("mine")
+    with pytest.raises(UsageError, match="is not of this masking"):
+        mask(tmp_path, prompts, PatternDetector())
+    assert (tmp_path / "masked.jsonl").read_text() == "mine"
+    (tmp_path / "masked.jsonl").unlink()
+    (tmp_path / ".masked.jsonl.partial").unlink()
+    with pytest.raises(UsageError, match="gone or cut off"):
+        mask(tmp_path, prompts, PatternDetector())
+
+
+def test_two_maskings_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = write_prompts(tmp_path, rows=3)
+    monkeypatch.setattr("sqlite3.connect", _impatient(sqlite3.connect))
+    refused: list[str] = []
+
+    def again() -> None:
+        with pytest.raises(StorageError) as error:
+            mask(tmp_path, prompts, PatternDetector())
+        refused.append(error.value.message)
+
+    mask(tmp_path, prompts, InterruptedDetector(1, again))
+    assert set(refused) == {"another command is writing to the map map.sqlite; wait for it"}
+    assert len(content_of(tmp_path)) == 3
+
+
+def _impatient(connect: Callable[..., sqlite3.Connection]) -> Callable[..., sqlite3.Connection]:
+    return lambda *arguments, **options: connect(*arguments, **{"timeout": 0.01, **options})
+
+
+def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    prompts = write_prompts(tmp_path, rows=70)
+    failing = PatternDetector(fails_on="Row 3.")
+    second = PatternDetector({"other_code": r"Row 5\."})
+    monkeypatch.setattr(stage, "_open_detectors", lambda _options: (failing, second, {}))
+    out = tmp_path / "masked.jsonl"
+    assert run(["mask", str(prompts), "--out", str(out)]) == 1
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["id"] for row in rows if row["text"] is None] == [3, 5]
+    assert [row["tags"] for row in rows[3:6]] == [0, 4, 0]
+    printed = capfd.readouterr()
+    assert "68 of 70 prompts" in printed.out
+    assert "withheld: 1, a detector failed" in printed.out
+    assert "withheld: 1, the rescan still found identifiers" in printed.out
+    written = "".join(path.read_text() for path in tmp_path.iterdir() if path.is_file() and path != prompts)
+    for planted in ("Ada", "Lund", "6789", "/2024"):
+        assert planted not in printed.out + printed.err + written
+    # The status of a finished masking is the same when it is asked for again.
+    assert run(["mask", str(prompts), "--out", str(out), "--quiet"]) == 1
+
+
+def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
+    prompts = write_prompts(tmp_path, rows=3)
+    with prompts.open("a") as file:
+        file.write('{"id": "MRN 123-45-6789", "text": "123-45-6789"}\n')
+    with pytest.raises(BadInputError, match="ids are passed on") as error:
+        mask(tmp_path, prompts, PatternDetector())
+    assert "6789" not in error.value.render()
+    assert not (tmp_path / "masked.jsonl").exists()

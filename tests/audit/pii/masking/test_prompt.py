@@ -1,0 +1,131 @@
+"""What is masked, what stays, and what is withheld."""
+
+import pytest
+from support.pii.pattern_detector import PATTERNS, PatternDetector
+
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking import PromptMasker, mask_prompt, unmask_text
+from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, RESIDUAL
+
+DETECTOR = PatternDetector()
+TEXT = "Ada Lund, a 34-year-old nurse of Aarhus with asthma, SSN 123-45-6789."
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (None, "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
+        ("Rewrite this.", "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
+        ("Which job suits her?", "<PATIENT_1>, a <AGE_1>-year-old nurse of <CITY_1> with asthma, SSN <SSN_1>."),
+        ("How old is Ada Lund?", "<PATIENT_1>, a 34-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
+        # No question makes a direct identifier needed.
+        ("What is her SSN?", "<PATIENT_1>, a <AGE_1>-year-old <OCCUPATION_1> of <CITY_1> with asthma, SSN <SSN_1>."),
+    ],
+)
+def test_a_quasi_identifier_stays_where_the_question_needs_it(query: str | None, text: str) -> None:
+    assert mask_prompt(TEXT, query, DETECTOR).text == text
+
+
+def test_safe_harbor_keeps_nothing_that_hipaa_lists() -> None:
+    asked = mask_prompt("A nurse of Aarhus.", "Where is a job for her?", DETECTOR)
+    assert asked.text == "A nurse of Aarhus."
+    listed = mask_prompt("A nurse of Aarhus.", "Where is a job for her?", DETECTOR, policy="safe-harbor")
+    assert listed.text == "A nurse of <CITY_1>."
+
+
+def test_the_question_is_masked_with_the_tags_of_its_text() -> None:
+    text, query = "Ada Lund is 34-year-old. Per Lund is 41-year-old.", "How old was Per Lund on 01/02/2024?"
+    masked = mask_prompt(text, query, DETECTOR)
+    assert masked.text == "<PATIENT_1> is <AGE_1>-year-old. <PATIENT_2> is 41-year-old."
+    assert masked.query == "How old was <PATIENT_2> on <DATE_1>?"
+    assert unmask_text(masked.query, masked.forms) == (query, 0)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        *("ADA\nLUND", "Ada   Lund", "ada lund", "A\u200bda Lund", "Ада Lund".replace("Ада", "Ａda"), "\u202eAda Lund"),
+        *("Ada.Lund", "Ada_Lund", "Mr Lund", "lund, ada"),
+    ],
+)
+def test_a_value_that_is_masked_stands_nowhere_else(again: str) -> None:
+    masked = mask_prompt(f"Ada Lund was seen. {again} was well.", None, DETECTOR)
+    assert masked.text is not None
+    assert "lund" not in masked.text.casefold()
+    assert unmask_text(masked.text, masked.forms)[0] == f"Ada Lund was seen. {again} was well."
+
+
+@pytest.mark.parametrize("again", ["123456789", "123 45 6789", "123-45-\n6789", "1 2 3 4 5 6 7 8 9", "１２３-45-6789"])
+def test_a_number_that_is_masked_stands_nowhere_else(again: str) -> None:
+    masked = mask_prompt(f"SSN 123-45-6789 ({again}); glucose 123, 45 mg", None, DETECTOR)
+    assert masked.text == "SSN <SSN_1> (<SSN_1>); glucose 123, 45 mg"
+
+
+def test_short_values_and_words_are_no_repetition() -> None:
+    masked = mask_prompt("A 93-year-old, pulse 93. Lunden and the lund. Per Lund, as per protocol.", None, DETECTOR)
+    assert masked.text == ("A <AGE_OVER_89_1>-year-old, pulse 93. Lunden and the lund. <PATIENT_1>, as per protocol.")
+
+
+def test_what_is_masked_of_one_is_kept_of_whom_the_question_is_about() -> None:
+    masked = mask_prompt("Ada Lund is a nurse. Per Lund is a nurse.", "Which job suits Per Lund?", DETECTOR)
+    assert masked.text == "<PATIENT_1> is a <OCCUPATION_1>. <PATIENT_2> is a nurse."
+
+
+def test_clinical_content_stays() -> None:
+    patterns = {**PATTERNS, "drug": "albuterol", "medical_condition": "wheezing"}
+    text = "asthma and wheezing on albuterol"
+    assert mask_prompt(text, None, PatternDetector(patterns)).text == text
+
+
+class _Uncovered:
+    """Finds a name only once what stood before it is a tag."""
+
+    name = "uncovered"
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        found = PatternDetector().detect(text)
+        if "<SSN_1> Hidden" in text:
+            start = text.index("Hidden")
+            found.append(EntitySpan(start, start + len("Hidden"), "full_name", self.name))
+        return sorted(found)
+
+
+def test_what_a_mask_uncovers_is_masked_too() -> None:
+    assert mask_prompt("123-45-6789 Hidden", None, _Uncovered()).text == "<SSN_1> <PERSON_1>"
+
+
+def test_a_text_in_which_the_second_look_finds_somebody_is_withheld() -> None:
+    second = PatternDetector({"full_name": "Someone"})
+    masked = mask_prompt("Ada Lund and Someone", None, DETECTOR, second=second)
+    assert (masked.text, masked.query, masked.tags, dict(masked.forms)) == (None, None, 0, {})
+    assert masked.withheld == RESIDUAL
+    assert mask_prompt("Ada Lund and noone", None, DETECTOR, second=second).withheld is None
+    # In the question too.
+    assert mask_prompt("Ada Lund", "Who is Someone?", DETECTOR, second=second).withheld == RESIDUAL
+
+
+def test_a_detector_that_always_finds_more_ends_in_a_withheld_text() -> None:
+    class Endless:
+        name = "endless"
+
+        def detect(self, text: str) -> list[EntitySpan]:
+            place = next((number for number, letter in enumerate(text) if letter.islower()), None)
+            return [] if place is None else [EntitySpan(place, place + 1, "other_code", self.name)]
+
+    assert mask_prompt("abcdefgh", None, Endless()).withheld == RESIDUAL
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(PatternDetector(fails_on="Ada"), None), (DETECTOR, PatternDetector(fails_on="asthma"))],
+)
+def test_where_a_detector_fails_the_text_is_withheld(first: PatternDetector, second: PatternDetector | None) -> None:
+    masked = mask_prompt(TEXT, "How old is she?", first, second=second)
+    assert (masked.text, masked.withheld) == (None, DETECTOR_FAILED)
+
+
+def test_no_representation_holds_what_was_found() -> None:
+    masker = PromptMasker(DETECTOR)
+    found = masker.find(TEXT, "How old is Ada Lund?")
+    shown = f"{found!r} {masker.mask(found, ())!r} {DETECTOR.detect(TEXT)!r}"
+    assert not any(word in shown for word in ("Ada", "6789", "Aarhus"))

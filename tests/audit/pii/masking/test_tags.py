@@ -1,0 +1,97 @@
+"""Tags: which occurrences share one, the intervals of dates, and the way back."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from support.pii.pattern_detector import PatternDetector
+
+from clinaudit.audit.pii.masking import mask_prompt, unmask_text
+from clinaudit.audit.pii.masking.tags import TAG, Hidden, merge_hidden
+from clinaudit.audit.pii.taxonomy import categories
+
+DETECTOR = PatternDetector()
+
+
+def masked(text: str, query: str | None = None) -> str:
+    result = mask_prompt(text, query, DETECTOR)
+    assert result.text is not None
+    assert unmask_text(result.text, result.forms) == (text, 0)
+    return result.text
+
+
+def test_one_value_has_one_tag_however_it_is_written() -> None:
+    assert masked("01/02/2024, January 2, 2024, 2024-01-02, 03/02/2024") == (
+        "<DATE_1>, <DATE_1>, <DATE_1>, <DATE_2+60d>"
+    )
+    assert masked("Ada Lund (Lund, Ada), then ADA LUND; Kari Lund") == (
+        "<PATIENT_1> (<PATIENT_1>), then <PATIENT_1>; <PATIENT_2>"
+    )
+
+
+def test_a_part_of_a_name_has_the_tag_of_the_one_name_that_it_can_be_of() -> None:
+    assert masked("Ada Lund came. Mrs. Lund was well, and so was Ada.") == (
+        "<PATIENT_1> came. Mrs. <PATIENT_1> was well, and so was <PATIENT_1>."
+    )
+    # Of two who share it, it can be either's.
+    assert masked("Ada Lund and Kari Lund came. Lund was well.") == (
+        "<PATIENT_1> and <PATIENT_2> came. <PATIENT_3> was well."
+    )
+
+
+def test_intervals_are_from_the_first_date_of_the_record() -> None:
+    assert masked("01/15/2024 after 01/01/2024 and 12/31/2023, before 02/29/2024") == (
+        "<DATE_1> after <DATE_2-14d> and <DATE_3-15d>, before <DATE_4+45d>"
+    )
+
+
+def test_a_date_of_birth_has_no_interval_nor_one_by_which_somebody_is_over_89() -> None:
+    assert masked("born 03/04/1990, seen 01/02/2024; since 03/04/1990") == (
+        "born <BIRTH_DATE_1>, seen <DATE_1>; since <BIRTH_DATE_1>"
+    )
+    assert masked("seen 01/02/2024, parents wed 01/01/1930") == "seen <DATE_1>, parents wed <DATE_2>"
+
+
+def test_ages_over_89_do_not_tell_the_age() -> None:
+    assert masked("a 93-year-old and a 34-year-old", "How old are they?") == (
+        "a <AGE_OVER_89_1>-year-old and a 34-year-old"
+    )
+
+
+def test_text_that_looks_like_a_tag_is_masked_itself() -> None:
+    text = "<PATIENT_1> is not <PATIENT_1>, Ada Lund; <DATE_2+14d> nor <patient_1>, <X_0> or <PATIENT_<TAG_1>>"
+    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <patient_1>, <X_0> or <PATIENT_<TAG_3>>"
+
+
+def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> None:
+    result = mask_prompt("Seen 01/02/2024, that is January 2, 2024, by Ada Lund.", None, DETECTOR)
+    answer = "<PATIENT_1>: <DATE_1>, <DATE_1>, <DATE_1> (not <DATE_9> or <DATE_1-3d>)"
+    assert unmask_text(answer, result.forms) == (
+        "Ada Lund: 01/02/2024, January 2, 2024, 01/02/2024 (not <DATE_9> or 01/02/2024)",
+        1,
+    )
+
+
+PIECES = [
+    *("Ada Lund", "Lund, Ada", "Kari Lund", "ADA", "01/02/2024", "January 2, 2024", "born 03/04/1990", "555-0143"),
+    *("123-45-6789", "1 2 3 4 5 6 7 8 9", "93-year-old", "34-year-old nurse", "Aarhus", "asthma", "<DATE_1>", "<", ">"),
+    *("<PATIENT_", "_1>", "\r\n", "\t", "🩺", "e\u0301", "\u202e", "\u200b", "\0", " ", ".", "\u2028", "ß", "ﬁ"),
+]
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))).map(
+        "".join
+    ),
+    st.sampled_from([None, "How old is she?", "Which job suits Ada Lund?", "Where?"]),
+)
+def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
+    result = mask_prompt(text, query, DETECTOR)
+    assert result.text is not None
+    assert unmask_text(result.text, result.forms) == (text, 0)
+    tags = [found.span() for found in TAG.finditer(result.text)]
+    left = [span for span in DETECTOR.detect(result.text) if categories()[span.category].direct]
+    assert all(any(start <= span.start and span.end <= end for start, end in tags) for span in left)
+
+
+def test_what_overlaps_is_masked_whole_and_goes_by_the_direct_identifier() -> None:
+    found = [Hidden(0, 8, "city"), Hidden(5, 9, "ssn"), Hidden(20, 25, "age"), Hidden(9, 10, "age")]
+    assert merge_hidden(found) == [Hidden(0, 9, "ssn"), Hidden(9, 10, "age"), Hidden(20, 25, "age")]
