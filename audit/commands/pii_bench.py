@@ -60,7 +60,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--epochs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Passes of the trained systems over their samples.  [default: 6 of the tagger, 15 of the BiLSTM-CRF; the "
+    help="Passes of the trained systems over their samples.  [default: 4 of the tagger, 10 of the BiLSTM-CRF; the "
     "paper has 50]",
 )
 @click.option(

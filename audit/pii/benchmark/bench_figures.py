@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 
+from clinaudit.audit.pii.benchmark.sample_means import mean_over_samples
 from clinaudit.audit.pii.benchmark.samples import Domain, Prediction, Sample
 from clinaudit.audit.pii.benchmark.scores import SampleScores, score_predictions
 from clinaudit.audit.pii.taxonomy import PII_TYPES
 from clinaudit.audit.statistics.intervals import holm
-from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, mean_of_patients, paired_difference
+from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
@@ -101,7 +102,7 @@ class ScoredSystems:
 
     def _mean(self, values: Iterable[float | None]) -> BenchEstimate:
         known = np.array([value for value in values if value is not None], dtype=np.float64)
-        return bench_estimate(mean_of_patients(known, seed=self._seed))
+        return bench_estimate(mean_over_samples(known, seed=self._seed))
 
     def differences(self) -> Iterator[BenchDifference]:
         """Yield the paired difference of every two systems, by task and domain; p-values are Holm's over the pairs."""

@@ -7,7 +7,7 @@ both; which ones do is told (`seen_texts`), and figures are given apart for them
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, get_args
 
-from clinaudit.audit.pii.benchmark.generator import generate_samples
+from clinaudit.audit.pii.benchmark.generator.generation import generate_samples
 from clinaudit.audit.pii.benchmark.matching import comparable_text
 from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.system_answers import gold_spans

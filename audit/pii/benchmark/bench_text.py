@@ -22,7 +22,7 @@ from clinaudit.reports.schema.pii_bench import (
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 #: Columns.
-_WIDTH: Final = 118
+_WIDTH: Final = 132
 _NONE: Final = "–"
 _FROM_PAPER: Final = "from the paper"
 #: The paper's rows that stand beside: its people, its best and its weakest models, and the same baseline.
@@ -66,22 +66,22 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("subset", "system"):
-        table.add_column(heading, overflow="fold", min_width=10)
-    for heading in (
-        "1 detection, strict",
-        "detection, entities",
-        "2 query-related",
-        "3 masking",
-        "masked, needed",
-        "left",
-    ):
-        table.add_column(heading, justify="right", min_width=max(map(len, heading.split())))
+    table.add_column("system", overflow="fold", min_width=29)
+    for heading in ("1 detection, strict", "1 detection, entities", "2 query-related", "3 masking"):
+        table.add_column(heading, justify="right", no_wrap=False, min_width=17)
+    for heading in ("needed, masked", "unneeded, left"):
+        table.add_column(heading, justify="right", min_width=8)
     for subset in BENCH_SUBSETS:
         rows = list(_rows(bench, domain, subset))
+        if rows:
+            table.add_row(f"{subset.upper()} ({_samples(bench, domain, subset):,} samples)")
         for place, row in enumerate(rows):
-            table.add_row(subset if place == 0 else "", *row, end_section=place == len(rows) - 1)
+            table.add_row(*row, end_section=place == len(rows) - 1)
     return table
+
+
+def _samples(bench: PiiBench, domain: BenchDomain, subset: BenchSubset) -> int:
+    return next(row.samples for row in bench.statistics if (row.domain, row.subset) == (domain, subset))
 
 
 def _rows(bench: PiiBench, domain: BenchDomain, subset: BenchSubset) -> Iterator[tuple[str, ...]]:
@@ -121,7 +121,7 @@ def _figure(estimate: BenchEstimate) -> str:
         return _NONE
     if estimate.low is None or estimate.high is None:
         return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.3f} ({estimate.low:.2f}–{estimate.high:.2f})"
 
 
 def _percent(estimate: BenchEstimate | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.bench_request import GOLD, SERVED, BenchRequest, ServedOptions
-from clinaudit.audit.pii.benchmark.bench_samples import draw_training_samples, labelled
+from clinaudit.audit.pii.benchmark.bench_samples import draw_training_samples, labelled, seen_texts
 from clinaudit.audit.pii.benchmark.samples import Sample
 from clinaudit.audit.pii.benchmark.system_answers import (
     Advance,
@@ -47,7 +47,7 @@ class Plan:
     """What a benchmark's systems share: the training samples, the folder of trained ones, the cache of answers."""
 
     def __init__(self, request: BenchRequest, *, work: Path, cache: AnswerCache, progress: Progress) -> None:
-        self._request = request
+        self.request = request
         self._cache = cache
         self._progress = progress
         self._trained = TrainingFolder(work / "trained", seed=request.seed, progress=progress)
@@ -56,40 +56,45 @@ class Plan:
     def training_samples(self) -> list[Sample]:
         """The samples that systems are trained on, and that auto-cot's examples are taken from."""
         self._progress.say("drawing samples to train on")
-        request = self._request
+        request = self.request
         return draw_training_samples(number=request.training_samples, domains=request.domains, seed=request.seed)
+
+    def seen_texts(self) -> frozenset[str]:
+        """Return the texts of the training samples; none where no system is trained."""
+        return seen_texts(self.training_samples) if TRAINED & set(self.request.systems) else frozenset()
 
     def systems(self) -> Iterator[PlannedSystem]:
         """Yield every system that was asked for, in the order of the table."""
         for row in ROWS:
-            if row.id in self._request.systems:
+            if row.id in self.request.systems:
                 yield self._detecting(row)
-        if GOLD in self._request.systems:
+        if GOLD in self.request.systems:
             yield PlannedSystem(_GOLD_SYSTEM, partial(answer_by_gold, GOLD))
-        if SERVED in self._request.systems and self._request.served is not None:
-            for strategy in self._request.served.strategies:
-                yield self._served(self._request.served, strategy)
+            yield PlannedSystem(_MASK_ALL, partial(answer_by_gold, _MASK_ALL.id, mask_all=True))
+        if SERVED in self.request.systems and self.request.served is not None:
+            for strategy in self.request.served.strategies:
+                yield self._served(self.request.served, strategy)
 
     def detector(self, system: SystemName, noted: dict[str, Any]) -> Detector:
         """Return a system, ready to read; a trained one is trained now, where it was not before."""
 
         def train(name: SystemName) -> Detector:
-            trained = self._trained.ready(name, labelled(self.training_samples), epochs=self._request.epochs(name))
+            trained = self._trained.ready(name, labelled(self.training_samples), epochs=self.request.epochs(name))
             noted["train_seconds"] = trained.seconds
             return trained.detector
 
-        return make_detector(system, self._request.options, train)
+        return make_detector(system, self.request.options, train)
 
     def _detecting(self, row: SystemRow) -> PlannedSystem:
         settings: dict[str, str] = {}
         if row.id in TRAINED:
             settings = {
-                "training samples": str(self._request.training_samples),
-                "training domains": ", ".join(self._request.domains),
-                "epochs": str(self._request.epochs(row.id)),
+                "training samples": str(self.request.training_samples),
+                "training domains": ", ".join(self.request.domains),
+                "epochs": str(self.request.epochs(row.id)),
             }
-        if row.id == "gliner" and self._request.options.gliner is not None:
-            settings = {"weights": self._request.options.gliner.name}
+        if row.id == "gliner" and self.request.options.gliner is not None:
+            settings = {"weights": self.request.options.gliner.name}
         noted: dict[str, Any] = {}
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
@@ -125,7 +130,7 @@ class Plan:
             key = None if options.key_file is None else read_key_file(options.key_file)
             access = Access(options.approved_hosts, key)
             served = ServedSystem(
-                ServedModel(options.url, options.model), access, seed=self._request.seed, cache=self._cache
+                ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache
             )
             shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
             return answer_by_model(
@@ -150,6 +155,15 @@ class Plan:
         return PlannedSystem(shown, answer)
 
 
+#: What relevance must beat: everything masked, nothing needed.
+_MASK_ALL = BenchSystem(
+    id="gold-mask-all",
+    name="everything masked, told all entities",
+    how="It is given the gold entities and masks them all, whatever the question is.",
+    kind="oracle",
+    tasks=list(BENCH_TASKS),
+    subjects_by="system",
+)
 _GOLD_SYSTEM = BenchSystem(
     id=GOLD,
     name="relevance by rules, told all entities",

@@ -6,22 +6,29 @@ that a stopped benchmark goes on; settings that changed are refused. Source: PII
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from time import monotonic
 
 import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.bench_figures import ScoredSystems, describe_samples
 from clinaudit.audit.pii.benchmark.bench_files import BENCH_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.bench_groups import group_recalls
+from clinaudit.audit.pii.benchmark.bench_privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.bench_request import SERVED, BenchRequest
 from clinaudit.audit.pii.benchmark.bench_samples import draw_samples
 from clinaudit.audit.pii.benchmark.paper_scores import paper_scores
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
 from clinaudit.audit.pii.benchmark.samples import Prediction, Sample
+from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, SiteNotes
+from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.served.approved_addresses import require_approved
-from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench, SiteBench
+from clinaudit.templates.profile import load_profile
 
 _LIBRARIES = (
     "presidio-analyzer",
@@ -62,7 +69,9 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
                 shown.append(system)
                 predictions.extend(answered)
             files.write_predictions(system.id for system in shown)
-            bench = _assemble(request, samples, shown, predictions, progress)
+            bench = _assemble(plan, samples, shown, predictions, progress)
+            if request.corpus is not None:
+                bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
             write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
     return bench
 
@@ -93,12 +102,13 @@ def _answers_of(
 
 
 def _assemble(
-    request: BenchRequest,
+    plan: Plan,
     samples: Sequence[Sample],
     shown: list[BenchSystem],
     predictions: Sequence[Prediction],
     progress: Progress,
 ) -> PiiBench:
+    request = plan.request
     progress.say("scoring")
     scored = ScoredSystems(samples, predictions, seed=request.seed)
     return PiiBench(
@@ -111,8 +121,28 @@ def _assemble(
         results=list(scored.results()),
         differences=list(scored.differences()),
         points=list(scored.points()),
+        privacy=list(privacy_rows(samples, predictions, seed=request.seed)),
+        residual=list(residual_rows(samples, predictions, seed=request.seed)),
+        groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
         paper=paper_scores(),
     )
+
+
+def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Progress) -> SiteBench:
+    """Return what each system misses in the site's own notes; where each place is goes to the evidence."""
+    request = plan.request
+    profile = load_profile(request.template)
+    corpus = read_corpus(corpus_path, scratch=run.work)
+    with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
+        notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
+    found = {}
+    for row in ROWS:
+        if row.id in request.systems:
+            detector = plan.detector(row.id, {})
+            with progress.stage(f"{row.name}, the site's notes", total=len(notes.texts), unit="notes") as advance:
+                found[row.id] = notes.found_by(detector, advance)
+    notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
+    return notes.publish(found, seed=request.seed)
 
 
 def _settings(request: BenchRequest) -> dict[str, object]:

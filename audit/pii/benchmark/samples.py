@@ -28,6 +28,8 @@ class Entity(Record):
     end: int
     #: 0 for the first place at which this subject's entity stands, 1 for the second, ...
     occurrence: int = 0
+    #: Of a name that a generator drew: the locale it is from, such as `es_MX`, so that recall can be told by origin.
+    name_origin: str | None = None
 
 
 class Subject(Record):

@@ -40,15 +40,20 @@ def answer_by_detector(
         advance(1)
 
 
-def answer_by_gold(system: str, samples: Iterable[Sample], advance: Advance) -> Iterator[SampleAnswers]:
-    """Yield the answers of relevance by rules that is told every entity: an oracle, as with-choice is of a model."""
+def answer_by_gold(
+    system: str, samples: Iterable[Sample], advance: Advance, *, mask_all: bool = False
+) -> Iterator[SampleAnswers]:
+    """Yield the answers of an oracle that is told every entity, as with-choice is of a model.
+
+    Relevance is told by rules; with `mask_all` nothing is needed.
+    """
     for sample in samples:
         named = ([(entity.text, entity.type) for entity in subject.entities] for subject in sample.subjects)
         subjects = [
             PredictedSubject(entities=[PredictedEntity(text=text, type=kind) for text, kind in dict.fromkeys(entities)])
             for entities in named
         ]
-        yield SampleAnswers(_predict(system, sample, subjects, gold_spans(sample)))
+        yield SampleAnswers(_predict(system, sample, subjects, gold_spans(sample), mask_all=mask_all))
         advance(1)
 
 
@@ -68,9 +73,17 @@ def less(texts: Iterable[str], needed: Sequence[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if comparable_text(text) not in kept]
 
 
-def _predict(system: str, sample: Sample, subjects: list[PredictedSubject], spans: Sequence[EntitySpan]) -> Prediction:
+def _predict(
+    system: str,
+    sample: Sample,
+    subjects: list[PredictedSubject],
+    spans: Sequence[EntitySpan],
+    *,
+    mask_all: bool = False,
+) -> Prediction:
     text = sample.description
-    needed = list(dict.fromkeys(text[span.start : span.end] for span in needed_spans(text, spans, sample.query)))
+    related = [] if mask_all else needed_spans(text, spans, sample.query)
+    needed = list(dict.fromkeys(text[span.start : span.end] for span in related))
     masked = less((text[span.start : span.end] for span in spans), needed)
     return Prediction(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)
 

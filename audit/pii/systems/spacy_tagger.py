@@ -13,9 +13,9 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.systems.labelled_text import LabelledText, split_tokens
 
 NAME = "tagger"
-#: As spaCy's own quickstart has it.
+#: As spaCy's own quickstart has it; small batches, since a few passes must do.
 _DROPOUT = 0.1
-_BATCH = 32
+_BATCH = 8
 
 
 class SpacyTagger:

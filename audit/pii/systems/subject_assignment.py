@@ -1,9 +1,10 @@
 """Which entity is whose, for systems that do not say it themselves: one simple rule, the same for all of them.
 
-The rule. A text is split into turns: a line that opens with a speaker (`Name:` or `[PER_1]:`) begins one, an empty line
-ends one. An entity belongs to the nearest name that stands before it in its turn; where none does, to the turn's
-speaker; where the turn has none, to the name met last before the turn, or else to the first of the text. Two names are
-one person's where one holds all words of the other. A text without names and speakers is about one subject.
+The rule. A text is split into turns: a line that opens with a speaker (`Name:`, `Nurse:` or `[PER_1]:`) begins one, and
+so does a post of a thread (`[Member A]`, `Member A asks:`); an empty line ends one. An entity belongs to the nearest
+name that stands before it in its turn; where none does, to the turn's speaker; where the turn has none, to the name met
+last, or else to the next one. A name that follows "I'm", "my name is", "me" or "it's" is the speaker's own. Two names
+are one person's where one holds all words of the other. A text without names and speakers is about one subject.
 
 Owns this rule. It reads the text and the spans alone: not how many subjects there are.
 """
@@ -14,18 +15,27 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.taxonomy import categories
 
-#: A speaker at the head of a line: a label of at most five words, in brackets or not, and a colon.
-_SPEAKER = re.compile(r"^[ \t>*-]*(\[[^\]\n]{1,40}\]|[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4})[ \t]*:(?=\s)", re.M)
+_LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
+#: The head of a line: a post of a thread, a speaker, or one after the other.
+_HEAD = re.compile(
+    rf"^[ \t>*-]*(?:(?P<post>\[[^\]\n]{{1,40}}\]|(?i:post of |reply of )?(?i:member|user|guest)[ \t]+\w+"
+    rf"(?:[ \t]+[a-z]+)?)(?P<mark>[ \t]*:)?(?=\s)[ \t]*)?(?:(?P<speaker>{_LABEL})[ \t]*:(?=\s))?",
+    re.M,
+)
+_POSTER = re.compile(r"(?i:member|user|guest)[ \t]+(\w+)")
 _TURN_ENDS = re.compile(r"\n[ \t]*\n")
 _WORD = re.compile(r"\w+")
+#: Before a name that speakers give for themselves, in the same sentence.
+_OWN_NAME = re.compile(r"\b(?:I['’]m|I am|me|my name|it['’]s|this is|my nickname|myself)\b[^.!?:;\n]{0,24}$", re.I)
+_OWN_NAME_CHARS = 48
 #: Of these categories an entity is a person's name. A clinician's is nobody's but the clinician's own.
-_NAMES = frozenset({"full_name", "nickname", "patient_name", "relative_name", "clinician_name"})
+_NAMES = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
 
 
 @dataclass(slots=True)
 class _Person:
+    #: Words of each name; of a speaker without a name, the label.
     names: list[frozenset[str]] = field(default_factory=list)
     spans: list[EntitySpan] = field(default_factory=list)
 
@@ -33,60 +43,90 @@ class _Person:
         return any(words <= name or name <= words for name in self.names)
 
 
-def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntitySpan]]:
-    """Return the spans of each subject, subjects by their first span."""
-    people: list[_Person] = []
-    named = [span for span in sorted(spans) if _is_name(span)]
-    speakers = _speakers(text, named)
-    if not named and not speakers:
-        return [sorted(spans)] if spans else []
+class _People:
+    def __init__(self) -> None:
+        self.all: list[_Person] = []
 
-    def person(words: frozenset[str]) -> _Person:
-        found = next((one for one in people if one.is_called(words)), None)
+    def called(self, words: frozenset[str]) -> _Person:
+        """Return who is called by a name, somebody new where nobody is."""
+        found = next((person for person in self.all if person.is_called(words)), None)
         if found is None:
             found = _Person()
-            people.append(found)
+            self.all.append(found)
         if words not in found.names:
             found.names.append(words)
         return found
 
-    bounds = sorted({0, len(text), *speakers, *(match.end() for match in _TURN_ENDS.finditer(text))})
+    def join(self, first: _Person, second: _Person) -> _Person:
+        """Return two that turned out to be one."""
+        if first is not second:
+            first.names += second.names
+            first.spans += second.spans
+            self.all.remove(second)
+        return first
+
+
+def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntitySpan]]:
+    """Return the spans of each subject, subjects by their first span."""
+    ordered = sorted(spans)
+    heads = _heads(text, [span for span in ordered if span.category in _NAMES])
+    people = _People()
     waiting: list[EntitySpan] = []
     last: _Person | None = None
+    bounds = sorted({0, len(text), *heads, *(match.end() for match in _TURN_ENDS.finditer(text))})
     for start, end in pairwise(bounds):
-        if start in speakers:
-            last = person(speakers[start])
-        for span in (span for span in sorted(spans) if start <= span.start < end):
-            if _is_name(span):
-                last = person(_words(text[span.start : span.end]))
-            if last is None:
-                waiting.append(span)
-            else:
-                last.spans.append(span)
-    if people:
-        # What stands before the first name of a text belongs to it.
-        people[0].spans.extend(waiting)
-    return sorted((sorted(one.spans) for one in people if one.spans), key=lambda found: found[0])
+        speaker = None
+        if start in heads:
+            label = heads[start]
+            speaker = last = None if label is None else people.called(label)
+        for span in (span for span in ordered if start <= span.start < end):
+            if span.category in _NAMES:
+                named = people.called(_words(text[span.start : span.end]))
+                before = text[max(start, span.start - _OWN_NAME_CHARS) : span.start]
+                if speaker is not None and _OWN_NAME.search(before):
+                    named = speaker = people.join(speaker, named)
+                last = named
+                last.spans += waiting
+                waiting = []
+            (waiting if last is None else last.spans).append(span)
+    if waiting:
+        # No name follows: the last person's, or everything is about one subject.
+        (people.all[-1] if people.all else people.called(frozenset())).spans.extend(waiting)
+    return sorted((sorted(person.spans) for person in people.all if person.spans), key=lambda found: found[0])
 
 
-def _speakers(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str]]:
-    """Return the words of each line's speaker by where the line begins.
+def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] | None]:
+    """Return who speaks from where on, by the words of the label; None where a post begins that names no speaker.
 
     A label is a speaker where a name was found in it, or where it opens two lines or more: `Address:` opens one.
     """
-    heads = [(match.start(), match.start(1), match.end(1), match[1]) for match in _SPEAKER.finditer(text)]
+    found = [match for match in _HEAD.finditer(text) if match["post"] or match["speaker"]]
     times: dict[str, int] = {}
-    for *_, label in heads:
-        times[label] = times.get(label, 0) + 1
-    return {
-        line: _words(label)
-        for line, start, end, label in heads
-        if label.startswith("[") or times[label] > 1 or any(start <= span.start < end for span in named)
-    }
-
-
-def _is_name(span: EntitySpan) -> bool:
-    return span.category in _NAMES and span.category in categories()
+    for match in found:
+        if match["speaker"]:
+            times[match["speaker"]] = times.get(match["speaker"], 0) + 1
+    heads: dict[int, frozenset[str] | None] = {}
+    post = ""
+    for match in found:
+        label = match["speaker"]
+        if match["post"]:
+            poster = _POSTER.search(match["post"])
+            if poster is None and match["mark"]:
+                # `[PER_1]:` is a speaker and no thread.
+                label = match["post"]
+                times[label] = 2
+            else:
+                post = match["post"] if poster is None else poster[1]
+                heads[match.start()] = None
+        if label is None:
+            continue
+        begin, end = match.span("speaker") if match["speaker"] else match.span("post")
+        if any(begin <= span.start < end for span in named):
+            heads[match.start()] = _words(label)
+        elif times[label] > 1:
+            # The same part may be played by others in another post.
+            heads[match.start()] = frozenset({f"{post}: {label}"})
+    return heads
 
 
 def _words(name: str) -> frozenset[str]:

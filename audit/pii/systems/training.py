@@ -20,7 +20,7 @@ from clinaudit.audit.pii.systems.table import SystemName
 from clinaudit.audit.run.durable_files import make_private_directory
 
 #: Passes over 2,000 texts: as many as two CPU cores finish in some minutes.
-DEFAULT_EPOCHS: Final[dict[SystemName, int]] = {"tagger": 6, "bilstm_crf": 15}
+DEFAULT_EPOCHS: Final[dict[SystemName, int]] = {"tagger": 4, "bilstm_crf": 10}
 #: Raised where a change of the code changes what is learned.
 _VERSIONS: Final[dict[SystemName, str]] = {"tagger": "1", "bilstm_crf": "1"}
 _LIBRARIES: Final[dict[SystemName, str]] = {"tagger": "spacy", "bilstm_crf": "torch"}

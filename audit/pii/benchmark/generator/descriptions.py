@@ -1,0 +1,305 @@
+"""Descriptions of one subject in a scene, and of two in an encounter (PII-Bench, 3.2.2).
+
+Owns which facts are told, and the grammar of sentences and turns. Knows nothing of questions. The numbers of entities
+and of characters follow Tables 3 and 10.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from clinaudit.audit.pii.benchmark.generator.catalog import (
+    Encounter,
+    Fact,
+    Kind,
+    Register,
+    Scene,
+    encounters,
+    facts,
+    scenes,
+    turns,
+)
+from clinaudit.audit.pii.benchmark.generator.consistency import settle, settle_pair
+from clinaudit.audit.pii.benchmark.generator.invented_names import Names
+from clinaudit.audit.pii.benchmark.generator.passage import Passage, Value, fill, join
+from clinaudit.audit.pii.benchmark.generator.person import Person, draw_person
+from clinaudit.audit.pii.benchmark.generator.values import Writer
+from clinaudit.audit.pii.benchmark.samples import Domain, Relation
+from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
+
+#: Of 4 to 16 entities a subject: 4 and a binomial of 12 with these chances, which give the means of Table 3.
+_LEAST, _SPREAD = 4, 12
+_CHANCE_SINGLE: Final = 0.306
+_CHANCE_MULTI: Final = 0.211
+#: Characters of a description of one subject: mean of Table 3, and a spread of ours.
+_CHARS_SINGLE: Final = 893
+_CHARS_SPREAD: Final = 130
+#: Entities of a type in Table 10, without PER: a subject is named once.
+_TYPES_SINGLE: Final[Mapping[PiiType, int]] = MappingProxyType(
+    {"CODE": 1464, "ORG": 1590, "LOC": 1053, "DEM": 1220, "DATETIME": 1368, "QUANTITY": 1394}
+)
+#: As the paper's, less what is drawn as shared: an organization in most relations, a town in some.
+_TYPES_MULTI: Final[Mapping[PiiType, int]] = MappingProxyType(
+    {"CODE": 2470, "ORG": 1390, "LOC": 1310, "DEM": 2450, "DATETIME": 2526, "QUANTITY": 2174}
+)
+#: In clinical texts amounts of money are rare, and findings are not.
+_TYPES_CLINICAL: Final[Mapping[PiiType, int]] = MappingProxyType(
+    {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300}
+)
+_NAMINGS: Final[Mapping[str, float]] = MappingProxyType({"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13})
+#: What a clinician tells of the own person.
+_OF_CLINICIANS: Final = frozenset(
+    {
+        "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
+        "healthcare_facility", "clinic", "school", "company", "ngo", "occupation", "age", "gender", "degree",
+        "education_level", "nationality", "work_years", "time", "appointment_date", "ward", "landmark",
+    }
+)  # fmt: skip
+_NAME_CATEGORIES: Final[Mapping[Kind, str]] = MappingProxyType(
+    {"person": "full_name", "patient": "patient_name", "relative": "relative_name", "clinician": "clinician_name"}
+)
+_REPEATED_NAME_SHARE: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A subject of a description: who it is, what is told of it, and how a question may call it."""
+
+    person: Person
+    kind: Kind
+    #: Its values by key; `per` is what names it.
+    values: Mapping[str, Value]
+    #: The category of what names it.
+    naming: str
+    #: Possessives by who asks: of somebody else, and of the speaker.
+    noun: str
+    own: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A passage about subjects; what the repairs of their facts were, as a number."""
+
+    passage: Passage
+    subjects: tuple[Described, ...]
+    scene: str
+    relation: Relation | None
+    repairs: int
+
+
+class Describer:
+    """Draws descriptions of a domain."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self._names = Names()
+        self._writer = Writer(self._names)
+
+    def describe_one(self, rng: random.Random) -> Description | None:
+        """Draw a description of one subject; None where its facts conflict for good."""
+        scene = rng.choice(scenes(self.domain))
+        settled = settle(draw_person(rng, self._names), rng)
+        if settled is None:
+            return None
+        person, repairs = settled
+        kind: Kind = "patient" if self.domain == "clinical" else "person"
+        keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._types(_TYPES_SINGLE))
+        subject = self._described(
+            rng, person, kind, keys, owner=0, noun=f"{scene.noun}'s", own="my" if scene.person == "first" else ""
+        )
+        return Description(_tell(scene, subject, rng), (subject,), scene.id, None, repairs)
+
+    def describe_two(self, rng: random.Random) -> Description | None:
+        """Draw a description of two subjects, their relation first; None where their facts conflict for good."""
+        relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
+        encounter = rng.choice(encounters(self.domain, relation))
+        settled = settle_pair(
+            draw_person(rng, self._names),
+            draw_person(rng, self._names),
+            rule=encounter.rule,
+            shares=encounter.shares,
+            rng=rng,
+        )
+        if settled is None:
+            return None
+        *persons, repairs = settled
+        shared = encounter.shares
+        texts = {shared: self._writer.write(persons[0], shared, rng)} if shared else {}
+        subjects = []
+        for owner, (person, kind) in enumerate(zip(persons, encounter.kinds, strict=True)):
+            keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._types(_TYPES_MULTI), shared)
+            subjects.append(
+                self._described(
+                    rng,
+                    person,
+                    kind,
+                    keys,
+                    owner=owner,
+                    noun=f"{encounter.nouns[owner]}'s",
+                    own=("my", f"{encounter.asker}'s")[owner],
+                    shared=texts,
+                )
+            )
+        passage = _converse(encounter, subjects, rng)
+        return Description(passage, tuple(subjects), encounter.id, relation, repairs)
+
+    def _types(self, paper: Mapping[PiiType, int]) -> Mapping[PiiType, int]:
+        return _TYPES_CLINICAL if self.domain == "clinical" else paper
+
+    def _draw_keys(
+        self,
+        rng: random.Random,
+        chance: float,
+        kind: Kind,
+        weights: Mapping[PiiType, int],
+        shared: str | None = None,
+    ) -> list[str]:
+        """Draw which facts are told: types by their weights, then one of the type's facts not yet told."""
+        number = _LEAST + sum(rng.random() < chance for _ in range(_SPREAD)) - 1
+        told = [shared] if shared else []
+        left = {
+            pii_type: [key for key in of_type if key != shared] for pii_type, of_type in self._keys_of(kind).items()
+        }
+        while len(told) < number:
+            types = [pii_type for pii_type in left if left[pii_type]]
+            (drawn,) = rng.choices(types, [weights[pii_type] for pii_type in types])
+            told.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
+        rng.shuffle(told)
+        return told
+
+    def _keys_of(self, kind: Kind) -> dict[PiiType, list[str]]:
+        by_type: dict[PiiType, list[str]] = {pii_type: [] for pii_type in PII_TYPES if pii_type != "PER"}
+        for key, fact in facts().items():
+            professional = key == "licence_number"
+            if self.domain in fact.domains and (key in _OF_CLINICIANS if kind == "clinician" else not professional):
+                by_type[categories()[fact.category_in(self.domain)].type].append(key)
+        return by_type
+
+    def _described(
+        self,
+        rng: random.Random,
+        person: Person,
+        kind: Kind,
+        keys: Sequence[str],
+        *,
+        owner: int,
+        noun: str,
+        own: str,
+        shared: Mapping[str, str] = MappingProxyType({}),
+    ) -> Described:
+        (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
+        values = {"per": Value((owner,), "per", self._writer.name_of(person, form, rng))}
+        for key in keys:
+            if key in shared:
+                values[key] = Value((0, 1), key, shared[key])
+            else:
+                values[key] = Value((owner,), key, self._writer.write(person, key, rng))
+        naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
+        return Described(person, kind, values, naming, noun, own)
+
+
+_FIRST_PERSON: Final = MappingProxyType(
+    {
+        "I": "I",
+        "my": "my",
+        "My": "My",
+        "me": "me",
+        "s": "",
+        "es": "",
+        "ies": "y",
+        "have": "have",
+        "am": "am",
+        "was": "was",
+    }
+)
+
+
+def _words(person: Person, noun: str, rng: random.Random) -> dict[str, str]:
+    """The words of the third person: a pronoun, or the noun."""
+    singular = {"s": "s", "es": "es", "ies": "ies", "have": "has", "am": "is", "was": "was"}
+    if rng.random() < 0.25:
+        return {"I": noun, "my": f"{noun}'s", "me": noun, **singular}
+    if person.gender == "female":
+        return {"I": "she", "my": "her", "me": "her", **singular}
+    if person.gender == "male":
+        return {"I": "he", "my": "his", "me": "him", **singular}
+    plural = {"s": "", "es": "", "ies": "y", "have": "have", "am": "are", "was": "were"}
+    return {"I": "they", "my": "their", "me": "them", **plural}
+
+
+def _clause(fact: Fact, register: Register, words: Mapping[str, str], value: Value, rng: random.Random) -> Passage:
+    said = fact.said + (fact.formal if register == "formal" else fact.casual)
+    article = "an" if value.text[0] in "aeiouAEIO" else "a"
+    return fill(rng.choice(said), {**words, "a": article}, {"x": value})
+
+
+def _tell(scene: Scene, subject: Described, rng: random.Random) -> Passage:
+    """Write a description of one subject: an opening, its facts with sentences between them, a closing."""
+    frames = turns()["frames"][scene.register]
+    named = {"per": subject.values["per"]}
+    parts = [fill(rng.choice(scene.openings), {}, named)]
+    keys = [key for key in subject.values if key != "per"]
+    while keys:
+        count = 2 if len(keys) > 1 and rng.random() < 0.25 else 1
+        clauses = []
+        for key in keys[:count]:
+            words = _FIRST_PERSON if scene.person == "first" else _words(subject.person, scene.noun, rng)
+            clauses.append(_clause(facts()[key], scene.register, words, subject.values[key], rng))
+        keys = keys[count:]
+        parts.append(_sentence(join(clauses, rng.choice((", and ", "; ", ", and "))), rng.choice(frames)))
+    closing = fill(rng.choice(scene.closings), {}, named)
+    wanted = rng.gauss(_CHARS_SINGLE, _CHARS_SPREAD)
+    fillers = rng.sample(scene.fillers, len(scene.fillers))
+    chars = sum(len(part.text) + 1 for part in parts) + len(closing.text)
+    while fillers and chars + len(fillers[-1]) / 2 < wanted:
+        filler = fillers.pop()
+        chars += len(filler) + 1
+        parts.insert(rng.randint(1, len(parts)), Passage(filler))
+    return join([*parts, closing], " ")
+
+
+def _sentence(clause: Passage, frame: str) -> Passage:
+    """Put a clause into its frame; it begins with a capital where it stands first, and ends with one full stop."""
+    sentence = fill(frame, {}, {"c": clause}).capitalized()
+    return replace(sentence, text=sentence.text[:-1]) if sentence.text.endswith("..") else sentence
+
+
+def _converse(encounter: Encounter, subjects: Sequence[Described], rng: random.Random) -> Passage:
+    """Write a dialogue in which two subjects speak in turn, each of itself."""
+    said: list[list[Passage]] = []
+    for subject in subjects:
+        clauses = [fill(rng.choice(turns()["named"]), {}, {"per": subject.values["per"]})]
+        for key, value in subject.values.items():
+            if key != "per" and len(value.owners) == 1:
+                clauses.append(_clause(facts()[key], "casual", _FIRST_PERSON, value, rng))
+        said.append(clauses)
+    if encounter.shares:
+        value = subjects[0].values[encounter.shares]
+        common = fill(rng.choice(turns()["shared"][encounter.shares]), {}, {"shared": value})
+        said[rng.randrange(2)].insert(1, common)
+    lines = [Passage(rng.choice(encounter.settings))]
+    speaker = rng.randrange(2)
+    while said[0] or said[1]:
+        if not said[speaker]:
+            speaker = 1 - speaker
+        count = min(len(said[speaker]), rng.choice((1, 2, 2, 3)))
+        turn = _turn([said[speaker].pop(0) for _ in range(count)], rng)
+        tag = Passage(encounter.tags[speaker])
+        named_before = any(
+            mark.value.key == "per" and mark.value.owners == (speaker,) for line in lines for mark in line.marks
+        )
+        if named_before and rng.random() < _REPEATED_NAME_SHARE:
+            tag = fill("{per}", {}, {"per": subjects[speaker].values["per"]})
+        lines.append(join([tag, turn], ": "))
+        speaker = 1 - speaker
+    return join(lines, "\n")
+
+
+def _turn(clauses: Sequence[Passage], rng: random.Random) -> Passage:
+    lead = Passage(rng.choice(turns()["leads"]))
+    linked = clauses[0]
+    for clause in clauses[1:]:
+        linked = join([linked, clause], rng.choice(turns()["links"]))
+    return _sentence(join([lead, linked], ""), "{c}.")

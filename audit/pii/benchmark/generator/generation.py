@@ -1,0 +1,26 @@
+"""The four subsets of samples, one after the other.
+
+Owns their order. Knows nothing of how a sample is drawn.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
+from clinaudit.audit.pii.benchmark.generator.subsets import select_hard, weave_distract
+from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
+
+
+def generate_samples(
+    *, counts: Mapping[Subset, int], domain: Domain, seed: int, tally: Tally | None = None
+) -> Iterator[Sample]:
+    """Yield the samples of each subset, in the order single, multi, hard, distract; the same for the same seed.
+
+    `hard` and `distract` are made of single and multi samples of the same seed, whether or not those are asked for.
+    """
+    drafter = Drafter(domain=domain, seed=seed, tally=tally or Tally())
+    plain: tuple[Subset, ...] = ("single", "multi")
+    for subset in plain:
+        for number in range(counts.get(subset, 0)):
+            yield drafter.draft(subset, number).sample
+    yield from select_hard(drafter, number=counts.get("hard", 0))
+    yield from weave_distract(drafter, number=counts.get("distract", 0))

@@ -1,0 +1,171 @@
+"""The two special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving (PII-Bench, 3.3).
+
+Owns the paper's criteria and the thread into which five descriptions are woven.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import Final
+
+from clinaudit.audit.pii.benchmark.generator.catalog import Thread, question_frames, threads
+from clinaudit.audit.pii.benchmark.generator.drafts import Draft, Drafter, generator_name, subjects_of
+from clinaudit.audit.pii.benchmark.generator.passage import Passage, join
+from clinaudit.audit.pii.benchmark.generator.questions import ask
+from clinaudit.audit.pii.benchmark.samples import NeededEntity, Sample, Subset
+from clinaudit.audit.pii.benchmark.validation import check_sample
+
+#: Samples of single and of multi among which one hard sample is sought.
+_POOL_PER_HARD: Final = 6
+_POOL_PER_DISTRACT: Final = 5
+_WOVEN: Final = 5
+_ASKED: Final = 3
+_DRAWS: Final = 60
+_MEMBERS: Final = "ABCDE"
+_REMARK_SHARE: Final = 0.4
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?]) |\n")
+
+
+def _longest(sample: Sample) -> float:
+    return len(sample.description)
+
+
+def _densest(sample: Sample) -> float:
+    told = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
+    return len(told) / len(sample.description)
+
+
+def _neediest(sample: Sample) -> float:
+    return len(sample.query_related)
+
+
+#: The paper's three criteria; each gives a third.
+_CRITERIA: Final[tuple[Callable[[Sample], float], ...]] = (_longest, _densest, _neediest)
+
+
+def select_hard(drafter: Drafter, *, number: int) -> Iterator[Sample]:
+    """Yield the hardest of the single and of the multi samples: by turns the longest, the densest, the neediest left.
+
+    The paper names the criteria and not how they combine: a third by each is taken here, half of them of two subjects.
+    """
+    if number == 0:
+        return
+    shares: dict[Subset, int] = {"single": number - number // 2, "multi": number // 2}
+    chosen: list[Sample] = []
+    for subset, share in shares.items():
+        left = [drafter.draft(subset, at).sample for at in range(_POOL_PER_HARD * number)]
+        for turn in range(share):
+            # Among equals, the first drawn.
+            hardest = max(left, key=_CRITERIA[turn % len(_CRITERIA)])
+            left.remove(hardest)
+            chosen.append(hardest)
+    for at, sample in enumerate(chosen):
+        yield sample.model_copy(update={"id": f"{drafter.domain}-hard-{at + 1:05d}", "subset": "hard"})
+
+
+def weave_distract(drafter: Drafter, *, number: int) -> Iterator[Sample]:
+    """Yield samples of five descriptions in one thread, with a question over three of them."""
+    both: tuple[Subset, ...] = ("single", "multi")
+    pool = [(subset, at) for subset in both for at in range(_POOL_PER_DISTRACT * number)]
+    drafter.rng("distract", 0).shuffle(pool)
+    for at in range(number):
+        chosen = pool[at * _WOVEN : (at + 1) * _WOVEN]
+        yield _weave(drafter, at, [drafter.draft(subset, place) for subset, place in chosen])
+
+
+def _weave(drafter: Drafter, number: int, drafts: Sequence[Draft]) -> Sample:
+    for draw in range(1, _DRAWS):
+        rng = drafter.rng("distract", number, draw)
+        sample = _woven(drafter, number, drafts, rng)
+        if sample and not check_sample(sample):
+            return sample
+        drafter.tally.redrawn += 1
+    raise RuntimeError(f"no sample in {_DRAWS} draws")
+
+
+def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.Random) -> Sample | None:
+    """Weave descriptions into one thread and ask about three of them; None where no question is found."""
+    thread = rng.choice(threads())
+    first_owner = list(accumulate((len(draft.description.subjects) for draft in drafts), initial=0))
+    passages = [
+        _renumbered(draft.description.passage, first) for draft, first in zip(drafts, first_owner, strict=False)
+    ]
+    passage = _thread_of(passages, thread, rng)
+    subjects = subjects_of(passage, [draft.description for draft in drafts], drafter.domain)
+    owners = Counter(text for subject in subjects for text in {entity.text for entity in subject.entities})
+    taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
+    words, needed = [], list[NeededEntity]()
+    for turn, at in enumerate(sorted(rng.sample(range(len(drafts)), _ASKED))):
+        question = ask(drafts[at].description.subjects, rng, taken=taken, by_speaker=False)
+        if question is None:
+            return None
+        begin = rng.choice(question_frames()["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
+        words.append(f"{begin} {question.text}")
+        needed += [
+            NeededEntity(text=value.text, subject=subjects[first_owner[at] + owner].id)
+            for owner, value in question.needed
+        ]
+    return Sample(
+        id=f"{drafter.domain}-distract-{number + 1:05d}",
+        subset="distract",
+        domain=drafter.domain,
+        description=passage.text,
+        query=" ".join([*words, rng.choice(question_frames()["ends"])]),
+        scene=thread.id,
+        subjects=subjects,
+        query_related=needed,
+        seed=drafter.seed,
+        generator=generator_name(),
+    )
+
+
+def _renumbered(passage: Passage, first: int) -> Passage:
+    """Return a passage whose subjects are counted from `first`."""
+    return Passage(
+        passage.text,
+        tuple(
+            replace(mark, value=replace(mark.value, owners=tuple(owner + first for owner in mark.value.owners)))
+            for mark in passage.marks
+        ),
+    )
+
+
+def _thread_of(passages: Sequence[Passage], thread: Thread, rng: random.Random) -> Passage:
+    """Cut every passage at ends of sentences, and let the members post the pieces across each other."""
+    waiting = [_pieces(passage, rng.choice((2, 3))) for passage in passages]
+    lines = [Passage(rng.choice(thread.openings))]
+    remarks = rng.sample(thread.remarks, len(thread.remarks))
+    last = -1
+    while any(waiting):
+        members = [at for at, pieces in enumerate(waiting) if pieces]
+        member = rng.choice([at for at in members if at != last] or members)
+        tag = rng.choice(thread.tags).format(member=_MEMBERS[member])
+        lines.append(join([Passage(tag), waiting[member].pop(0)], ""))
+        if remarks and rng.random() < _REMARK_SHARE:
+            lines.append(Passage(remarks.pop()))
+        last = member
+    return join(lines, "\n")
+
+
+def _pieces(passage: Passage, number: int) -> list[Passage]:
+    """Cut a passage into about equal pieces at ends of sentences that no entity spans."""
+    ends = [
+        match.end()
+        for match in _SENTENCE_END.finditer(passage.text)
+        if not any(mark.start < match.end() and match.start() < mark.end for mark in passage.marks)
+    ]
+    cuts = [0]
+    for turn in range(1, number):
+        after = [end for end in ends if end > max(cuts[-1], len(passage.text) * turn // number - 1)]
+        cuts += after[:1]
+    cuts.append(len(passage.text))
+    return [_cut(passage, start, end) for start, end in pairwise(cuts) if start < end]
+
+
+def _cut(passage: Passage, start: int, end: int) -> Passage:
+    text = passage.text[start:end].rstrip()
+    inside = (mark for mark in passage.marks if start <= mark.start and mark.end <= end)
+    return Passage(text, tuple(replace(mark, start=mark.start - start, end=mark.end - start) for mark in inside))

@@ -1,0 +1,176 @@
+"""A site's own notes as a benchmark: which share of the identifiers known of its patients each system misses.
+
+The gold is what the patients table and the labelled fields of the notes say, found wherever it stands in a note
+(`Gazetteer`). Figures are of patients: they leave by the house's rules (docs/methods.md, section 10), counts as
+classes, a share to two digits and only where more than ten patients stand behind it and behind what it leaves out.
+Each place stands in `evidence/site_identifiers.parquet`, by offset and without its text.
+
+Owns the gold, the recall and its coarsening. Knows nothing of tasks 2 and 3: nobody asked a question of these notes.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from clinaudit.audit.pii.benchmark.sample_means import share_over_samples
+from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.run.durable_files import put_in_place
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.pii_bench import SiteBench, SiteRecall
+from clinaudit.reports.suppression.classes import class_of, is_enough, two_digits
+from clinaudit.templates.profile import NoteProfile
+
+#: Notes that are read where there are more: a share of some thousands of places is known to a percent or two.
+MOST_NOTES: Final = 1000
+EVIDENCE_FILE: Final = "site_identifiers.parquet"
+TOO_FEW: Final = "ten patients or fewer stand behind it, or behind what it leaves out"
+LIMITS: Final = (
+    "Known are names, birth dates and ids of the patients table and of labelled fields; what stands in free text alone "
+    "is not counted, so that the share missed of all identifiers can be larger.",
+    "A place counts as found where all its characters are covered, whatever the system calls it.",
+    "What a system masks beyond these places is not counted: this is recall, and says nothing of precision.",
+    "The gazetteer of the site's own names is no row: it reads the same table.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPlace:
+    """Where a note holds an identifier that is known."""
+
+    patient_id: str
+    note: int
+    span: EntitySpan
+
+    @property
+    def identifier(self) -> HipaaIdentifier | None:
+        """HIPAA's paragraph."""
+        return categories()[self.span.category].hipaa
+
+
+class SiteNotes:
+    """Notes drawn from a corpus, and the identifiers known in them."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        profile: NoteProfile,
+        *,
+        seed: int,
+        advance: Callable[[int], None] = lambda _patients: None,
+    ) -> None:
+        """Draw the notes and look for what is known; `advance(1)` for each patient read.
+
+        Raises `BadInputError` where nothing known stands in any note.
+        """
+        gazetteer = Gazetteer(corpus, profile, advance=advance)
+        notes = [(patient, note) for patient in corpus.patients for note in corpus.notes_of(patient)]
+        drawn = sorted(random.Random(seed).sample(range(len(notes)), min(MOST_NOTES, len(notes))))
+        self.texts = [notes[place][1].text for place in drawn]
+        patients = [notes[place][0] for place in drawn]
+        self.patients = len(set(patients))
+        self.places = [
+            KnownPlace(patients[note], note, span)
+            for note, text in enumerate(self.texts)
+            for span in gazetteer.detect(text)
+        ]
+        if not self.places:
+            raise BadInputError(
+                "no identifier of the patients table or of a labelled field stands in any note that was read; name the "
+                "layout of the notes with --template, or leave --corpus out"
+            )
+
+    def found_by(self, detector: Detector, advance: Callable[[int], None]) -> list[bool]:
+        """Return for each known place whether a system covers it; `advance(1)` for each note."""
+        found: list[bool] = []
+        waiting = iter(self.places)
+        place = next(waiting, None)
+        for note, text in enumerate(self.texts):
+            covered = bytearray(len(text))
+            for span in detector.detect(text):
+                covered[span.start : span.end] = b"\x01" * (span.end - span.start)
+            while place is not None and place.note == note:
+                found.append(all(covered[place.span.start : place.span.end]))
+                place = next(waiting, None)
+            advance(1)
+        return found
+
+    def publish(self, found: Mapping[str, Sequence[bool]], *, seed: int) -> SiteBench:
+        """Return the figures of all systems as they may leave the site."""
+        return SiteBench(
+            patients=class_of(self.patients),
+            notes=class_of(len(self.texts)),
+            recall=[row for system, hits in found.items() for row in self._rows(system, hits, seed=seed)],
+            limits=list(LIMITS),
+        )
+
+    def write_evidence(self, path: Path, found: Mapping[str, Sequence[bool]]) -> None:
+        """Write each known place and which systems cover it (PHI), by offset."""
+        import polars as pl
+
+        columns: dict[str, Any] = {
+            "patient_id": [place.patient_id for place in self.places],
+            "note": [place.note for place in self.places],
+            "start": [place.span.start for place in self.places],
+            "end": [place.span.end for place in self.places],
+            "category": [place.span.category for place in self.places],
+            **{f"found_by_{system}": list(hits) for system, hits in found.items()},
+        }
+        temporary = path.with_name(f".{path.name}.partial")
+        pl.DataFrame(columns).write_parquet(temporary, statistics=False)
+        put_in_place(temporary, path)
+
+    def _rows(self, system: str, hits: Sequence[bool], *, seed: int) -> Iterator[SiteRecall]:
+        identifiers = sorted({place.identifier for place in self.places if place.identifier is not None})
+        for identifier in (None, *identifiers):
+            rows = [
+                (place.patient_id, hit)
+                for place, hit in zip(self.places, hits, strict=True)
+                if identifier in (None, place.identifier)
+            ]
+            yield _recall(system, identifier, rows, seed=seed)
+
+
+def _recall(
+    system: str, identifier: HipaaIdentifier | None, rows: Sequence[tuple[str, bool]], *, seed: int
+) -> SiteRecall:
+    sums: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for patient, hit in rows:
+        sums[patient] = sums.get(patient, 0.0) + hit
+        counts[patient] = counts.get(patient, 0) + 1
+    with_found = sum(value > 0 for value in sums.values())
+    with_missed = sum(sums[patient] < counts[patient] for patient in counts)
+    estimate = share_over_samples(
+        np.array([*sums.values()], dtype=np.float64), np.array([*counts.values()], dtype=np.int64), seed=seed
+    )
+    if estimate.value is None or not is_enough(len(counts), with_found, with_missed):
+        recall = missed = PublishedEstimate(reason=TOO_FEW)
+    else:
+        low, high = estimate.low or 0.0, 1.0 if estimate.high is None else estimate.high
+        recall = _published(estimate.value, low, high)
+        missed = _published(1 - estimate.value, 1 - high, 1 - low)
+    return SiteRecall(
+        system=system, identifier=identifier, patients=class_of(len(counts)), recall=recall, missed=missed
+    )
+
+
+def _published(value: float, low: float, high: float) -> PublishedEstimate:
+    """Return a share to two digits, its interval rounded outwards to whole percents."""
+    shown = two_digits(value)
+    return PublishedEstimate(
+        value=shown,
+        low=shown,
+        high=shown,
+        confidence_low=math.floor(low * 100) / 100,
+        confidence_high=math.ceil(high * 100) / 100,
+    )
