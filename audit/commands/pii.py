@@ -4,6 +4,7 @@ import click
 
 from clinaudit.audit.commands.pii_bench import bench
 from clinaudit.audit.commands.pii_review import review
+from clinaudit.audit.commands.pii_samples import samples
 from clinaudit.audit.commands.pii_score import score
 
 
@@ -13,12 +14,14 @@ def pii() -> None:
 
     \b
     Example:
+      clinaudit pii samples --out samples.jsonl
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii bench --out bench/
       clinaudit pii review bench/samples.jsonl --out page/
     """
 
 
+pii.add_command(samples)
 pii.add_command(score)
 pii.add_command(bench)
 pii.add_command(review)

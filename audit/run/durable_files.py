@@ -6,6 +6,7 @@ power cut the previous version may still be there, but never a torn one.
 
 import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from clinaudit.errors import StorageError
@@ -23,6 +24,18 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     data = content.encode("utf-8") if isinstance(content, str) else content
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
         file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    put_in_place(temporary, path)
+
+
+def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
+    """Replace `path` by lines of text, as `write_atomically` does, without holding them all."""
+    _require_no_device(path)
+    temporary = path.with_name(f".{path.name}.partial")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
+        for line in lines:
+            file.write(line.encode("utf-8") + b"\n")
         file.flush()
         os.fsync(file.fileno())
     put_in_place(temporary, path)

@@ -6,15 +6,19 @@ Owns the checks and the reader of `samples.jsonl`. A problem is told by place an
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from clinaudit.audit.pii.benchmark.samples import Entity, Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import FILE_ENDINGS, find_file, iter_lines, printable
 
 Span = tuple[int, int]
+_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 
 
 def check_sample(sample: Sample) -> list[str]:
@@ -23,8 +27,8 @@ def check_sample(sample: Sample) -> list[str]:
     problems = [] if len(set(ids)) == len(ids) else ["two subjects have one id"]
     if not sample.subjects:
         problems.append("no subject")
-    for subject in sample.subjects:
-        problems += _entity_problems(sample.description, subject.id, subject.entities)
+    for number, subject in enumerate(sample.subjects):
+        problems += _entity_problems(sample.description, number, subject.entities)
     problems += _overlap_problems(sample)
     problems += _unlisted_problems(sample)
     problems += _question_problems(sample)
@@ -42,37 +46,38 @@ def occurrences(text: str, within: str, *, ignore_case: bool = False) -> list[Sp
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a JSON Lines file, checked, one at a time.
+    """Yield the samples of a JSON Lines file (.jsonl, also .gz or .zst), checked, one at a time.
 
     Raises `BadInputError`, naming file and line and no content, where a line is no sample or a sample fails a check.
     """
+    name = printable(path.name)
     seen: set[str] = set()
     try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                sample = _parse(line, f"{path.name}, line {number}")
+        file = find_file(path, name, _JSONL)
+        for number, line in enumerate(iter_lines(file), 1):
+            if line.strip():
+                sample = _parse(line, f"{name}, line {number}")
                 if sample.id in seen:
-                    raise BadInputError(f"{path.name}, line {number}: an id that a line before has; give each its own")
+                    raise BadInputError(f"{name}, line {number}: an id that a line before has; give each its own")
                 seen.add(sample.id)
                 yield sample
-    except OSError as error:
-        raise BadInputError(f"{path.name} cannot be read ({error.strerror}); name a file of samples") from None
+    except BadInputError as error:
+        if error.message.startswith(name):
+            raise
+        raise BadInputError(f"{name} {error.message}; name a file of samples", error.problems) from None
     if not seen:
-        raise BadInputError(f"{path.name} holds no sample; make some with clinaudit pii samples")
+        raise BadInputError(f"{name} holds no sample; make some with clinaudit pii samples")
 
 
 def _parse(line: bytes, place: str) -> Sample:
     try:
         sample = Sample.model_validate_json(line)
     except ValidationError as error:
-        problems = [
-            f"{_field(row['loc'])}: {row['type']}" for row in error.errors(include_input=False, include_url=False)
-        ]
-        raise BadInputError(f"{place}: not a sample; see docs/identifiers.md for its fields", problems) from None
+        rows = error.errors(include_input=False, include_url=False, include_context=False)
+        problems = [f"{_field(row['loc'])}: {row['type']}" for row in rows]
+        raise BadInputError(f"{place}: not a sample; see docs/pii-samples.md for its fields", problems) from None
     if problems := check_sample(sample):
-        raise BadInputError(f"{place}: the sample contradicts itself; mend it or generate it again", problems)
+        raise BadInputError(f"{place}: the sample contradicts itself; mend it or make it again", problems)
     return sample
 
 
@@ -82,7 +87,7 @@ def _field(location: tuple[int | str, ...]) -> str:
     return ".".join(str(step) if isinstance(step, int) or step in known else "?" for step in location) or "record"
 
 
-def _entity_problems(description: str, subject: str, entities: list[Entity]) -> Iterator[str]:
+def _entity_problems(description: str, subject: int, entities: list[Entity]) -> Iterator[str]:
     """Offsets, categories, and the numbering of occurrences of one subject."""
     if not entities:
         yield f"subject {subject}: no entity"
@@ -113,7 +118,7 @@ def _overlap_problems(sample: Sample) -> Iterator[str]:
         for number, subject in enumerate(sample.subjects)
         for entity in subject.entities
     )
-    for (start, end, owner), (next_start, next_end, next_owner) in zip(listed, listed[1:], strict=False):
+    for (start, end, owner), (next_start, next_end, next_owner) in pairwise(listed):
         shared = (start, end) == (next_start, next_end) and owner != next_owner
         if next_start < end and not shared:
             yield f"entities overlap at character {next_start}"

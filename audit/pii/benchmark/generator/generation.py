@@ -4,10 +4,18 @@ Owns their order. Knows nothing of how a sample is drawn.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.subsets import select_hard, weave_distract
 from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS
+
+#: Samples of each subset in the paper (Table 3).
+PAPER_COUNTS: Final[Mapping[Subset, int]] = MappingProxyType(
+    {subset: row.samples for subset, row in PAPER_STATISTICS.items()}
+)
 
 
 def generate_samples(

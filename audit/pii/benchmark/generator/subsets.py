@@ -72,17 +72,19 @@ def weave_distract(drafter: Drafter, *, number: int) -> Iterator[Sample]:
     pool = [(subset, at) for subset in both for at in range(_POOL_PER_DISTRACT * number)]
     drafter.rng("distract", 0).shuffle(pool)
     for at in range(number):
-        chosen = pool[at * _WOVEN : (at + 1) * _WOVEN]
-        yield _weave(drafter, at, [drafter.draft(subset, place) for subset, place in chosen])
+        yield _weave(drafter, at, pool)
 
 
-def _weave(drafter: Drafter, number: int, drafts: Sequence[Draft]) -> Sample:
+def _weave(drafter: Drafter, number: int, pool: Sequence[tuple[Subset, int]]) -> Sample:
+    """Weave the next five of the pool; where no question fits them, or a check fails, five others."""
+    chosen = pool[number * _WOVEN : (number + 1) * _WOVEN]
     for draw in range(1, _DRAWS):
         rng = drafter.rng("distract", number, draw)
-        sample = _woven(drafter, number, drafts, rng)
+        sample = _woven(drafter, number, [drafter.draft(subset, at) for subset, at in chosen], rng)
         if sample and not check_sample(sample):
             return sample
         drafter.tally.redrawn += 1
+        chosen = rng.sample(pool, _WOVEN)
     raise RuntimeError(f"no sample in {_DRAWS} draws")
 
 

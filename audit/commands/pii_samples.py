@@ -1,0 +1,146 @@
+"""`clinaudit pii samples` (docs/pii-samples.md). Owns its options and what it prints and writes; draws nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
+    from clinaudit.audit.pii.benchmark.statistics import SampleCounter, SubsetStatistics
+
+
+class _SubsetSize(click.ParamType[tuple[Subset, int]]):
+    """A subset and its number of samples: `single=100`."""
+
+    name = "subset=n"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Subset, int]:
+        """Return both parts; anything else is bad usage."""
+        name, _, number = value.partition("=")
+        for subset in get_args(Subset):
+            if name == subset and number.isascii() and number.isdigit():
+                return subset, int(number)
+        self.fail(f"give {', '.join(get_args(Subset))}, with =N", param, ctx)
+
+
+@click.command()
+@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the samples here, as JSONL; replaced.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many in all, shared over the subsets as in the paper.  [default: 2842]",
+)
+@click.option(
+    "--subset",
+    "subsets",
+    type=_SubsetSize(),
+    multiple=True,
+    metavar="NAME=N",
+    help="How many of one subset: single, multi, hard or distract. Can be given again; the others are left out.",
+)
+@click.option(
+    "--domain",
+    type=click.Choice(get_args(Domain)),
+    default="general",
+    show_default=True,
+    help="The paper's mix of descriptions, or letters, messages and calls about patients.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def samples(
+    out: Path,
+    samples: int | None,
+    subsets: tuple[tuple[Subset, int], ...],
+    domain: Domain,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Make samples to test filters of identifiers on: descriptions of invented people, each with a question.
+
+    Everybody and everything in them is invented. FILE tells of each sample where every entity stands, whose it is, and
+    which entities the question needs. The same seed gives the same bytes. Prints what the samples hold, beside the paper's.
+
+    \b
+    Example:
+      clinaudit pii samples --out samples.jsonl
+      clinaudit pii samples --out clinical.jsonl --domain clinical --subset single=100 --subset multi=100 --seed 1
+    """
+    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
+    from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.audit.run.durable_files import require_writable, write_lines_atomically
+    from clinaudit.errors import UsageError
+
+    if samples is not None and subsets:
+        raise UsageError("--samples and --subset were both given; give one of them")
+    counts = dict(subsets) if subsets else _shared_out(samples, PAPER_COUNTS)
+    if not sum(counts.values()):
+        raise UsageError("no sample was asked for; give a number above 0")
+    require_writable(out, role="the samples")
+    counter, tally = SampleCounter(), Tally()
+    drawn = generate_samples(counts=counts, domain=domain, seed=seed, tally=tally)
+    write_lines_atomically(out, (_line(sample, counter) for sample in drawn))
+    if not quiet:
+        say_of_finished_work(_told(counter, tally, out))
+    return 0
+
+
+def _line(sample: Sample, counter: "SampleCounter") -> str:
+    counter.add(sample)
+    return sample.model_dump_json(exclude_none=True)
+
+
+def _shared_out(number: int | None, paper: Mapping[Subset, int]) -> dict[Subset, int]:
+    """Share a number out as the paper's samples are, the whole parts first, then by what is left over."""
+    total = sum(paper.values())
+    wanted = total if number is None else number
+    counts = {subset: wanted * count // total for subset, count in paper.items()}
+    by_rest = sorted(paper, key=lambda subset: -(wanted * paper[subset] % total))
+    for subset in by_rest[: wanted - sum(counts.values())]:
+        counts[subset] += 1
+    return counts
+
+
+def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
+    """What the samples hold, beside the paper's row of each subset."""
+    from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS
+    from clinaudit.audit.pii.taxonomy import PII_TYPES
+    from clinaudit.reports.terminal.layout import align_columns
+    from clinaudit.reports.wording.escaped_text import harmless_text
+
+    sizes = [("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")]
+    types = [("share of entities", *PII_TYPES)]
+    for subset, row in counter.statistics().items():
+        sizes += [(subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[subset]))]
+        types += [(subset, *_shares(row)), ("  in the paper", *_shares(PAPER_STATISTICS[subset]))]
+    origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
+    return "\n".join(
+        [
+            align_columns(sizes),
+            "Means a sample; an entity counts once a subject (PII-Bench, Table 3).",
+            "",
+            align_columns(types),
+            "From the counts of Table 10; its percentages of multi stand in wrong rows.",
+            "",
+            f"full names by origin: {origins or 'none'}",
+            f"facts repaired so that they agree: {tally.repairs:,}; samples drawn again: {tally.redrawn:,}",
+            harmless_text(f"samples: {out}"),
+        ]
+    )
+
+
+def _sizes(row: "SubsetStatistics") -> tuple[str, ...]:
+    means = (row.description_chars, row.entities, row.query_chars, row.needed)
+    return f"{row.samples:,}", f"{row.subjects:.1f}", *(f"{mean:,.2f}" for mean in means)
+
+
+def _shares(row: "SubsetStatistics") -> tuple[str, ...]:
+    total = sum(row.types.values())
+    return tuple(f"{100 * number / total:.1f}%" for number in row.types.values())
