@@ -10,7 +10,6 @@ from clinaudit.audit.console.streams import say
 from clinaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
 
 
