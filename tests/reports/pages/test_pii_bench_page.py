@@ -14,7 +14,7 @@ from clinaudit.reports.schema.pii_bench import BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, strategies_table
 from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, hipaa_table, privacy_table
 from clinaudit.reports.tables.pii_bench_samples import PAPER_STATISTICS, PAPER_TYPES, statistics_table
-from clinaudit.reports.wording.pii_bench import headline, share_text
+from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence
 
 
 def with_leak(system: str, share: float) -> PiiBench:
@@ -32,6 +32,23 @@ def test_the_first_sentence_says_which_filter_misses_least_and_which_most() -> N
         " leaves 6% (95% interval 4 to 8). “Tiny model, naive” leaves 59% (95% interval 57 to 61)."
     )
     assert headline(with_leak("rules", 0.01)).startswith("“Rules” misses least")
+
+
+def test_one_filter_alone_misses_neither_least_nor_most() -> None:
+    bench = filled_bench(site=False)
+    results = [each for each in bench.results if each.system == "rules"]
+    assert headline(bench.model_copy(update={"results": results})) == (
+        "“Rules” was measured: of the identifiers in clinical texts that no question needs, it leaves 19% (95% interval"
+        " 17 to 21)."
+    )
+
+
+def test_then_what_the_best_filter_misses_most() -> None:
+    assert weakest_sentence(filled_bench()) == (
+        "Of HIPAA’s identifiers “Rules and the site's own list” most often misses: (O) Internet Protocol (IP) address"
+        " numbers, 47%; (J) Account numbers, 42%; (H) Medical record numbers, 37%."
+    )
+    assert weakest_sentence(bare_bench()) == ""
 
 
 def test_what_was_told_the_answer_is_never_the_best() -> None:
