@@ -145,7 +145,7 @@ def origins_figure(bench: PiiBench, domain: BenchDomain) -> BarFigure:
     title = f"Names found, by where they come from ({DOMAINS[domain]} texts)"
     caption = "" if rows else "Names were not told apart."
     return BarFigure(
-        f"origins-{domain}", title, caption, ("Names from, and how many", "Share found"), tuple(rows), _KEY
+        f"origins-{domain}", title, caption, ("Names, how many", "Share found"), tuple(rows), _KEY
     )
 
 
