@@ -12,7 +12,7 @@ from time import monotonic
 import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.bench_figures import ScoredSystems, describe_samples
-from clinaudit.audit.pii.benchmark.bench_files import BENCH_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.bench_files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.bench_groups import group_recalls
 from clinaudit.audit.pii.benchmark.bench_privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.bench_request import SERVED, BenchRequest
@@ -27,6 +27,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.served.approved_addresses import require_approved
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
 
@@ -73,6 +74,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
             if request.corpus is not None:
                 bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
             write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
+            write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
     return bench
 
 

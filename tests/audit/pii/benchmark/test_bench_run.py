@@ -1,0 +1,200 @@
+"""`clinaudit pii bench` from end to end: its files, that it goes on, what it refuses; no model is trained here."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support import served_identifiers
+from support.servers.fault_server import MODEL, says, status
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.systems.served_wording import STRATEGIES
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
+
+FEW = (
+    "--samples",
+    "3",
+    "--subset",
+    "single",
+    "--subset",
+    "multi",
+    "--domain",
+    "clinical",
+    "--training-samples",
+    "8",
+    "--quiet",
+)
+
+
+def bench(out: Path, *more: str, systems: str = "rules,gold") -> int:
+    return run(["pii", "bench", "--out", str(out), *FEW, "--systems", systems, *more])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("bench") / "run"
+    assert bench(out) == 0
+    return out
+
+
+def test_it_writes_samples_predictions_figures_and_a_page(finished) -> None:
+    samples = [Sample.model_validate_json(line) for line in (finished / "samples.jsonl").read_text().splitlines()]
+    assert [(sample.domain, sample.subset) for sample in samples] == [("clinical", "single")] * 3 + [
+        ("clinical", "multi")
+    ] * 3
+    rows = pl.read_parquet(finished / "predictions.parquet")
+    assert rows.columns == ["sample", "task", "system", "strategy", "raw", "parsed", "flag", "reason"]
+    assert rows.height == 3 * len(samples) * len(BENCH_TASKS)
+    assert set(rows["flag"]) == {"answered"}
+    document = PiiBench.model_validate_json((finished / "bench.json").read_text())
+    assert [system.id for system in document.systems] == ["rules", "gold", "gold-mask-all"]
+    assert "<!doctype html>" in (finished / "bench.html").read_text().lower()
+    assert all(path.stat().st_mode & 0o077 == 0 for path in finished.rglob("*"))
+
+
+def test_an_oracle_that_is_told_everything_finds_everything(finished) -> None:
+    document = PiiBench.model_validate_json((finished / "bench.json").read_text())
+    found = {(row.system, row.task, row.subset): row for row in document.results}
+    for subset in ("all", "single", "multi"):
+        assert found["gold", "detection", subset].metrics["strict_f1"].f1.value == 1.0
+    everything = found["gold-mask-all", "masking", "all"]
+    assert everything.over_masking is not None
+    assert everything.over_masking.value == 1.0
+    assert everything.leak is not None
+    assert everything.leak.value == 0.0
+    assert everything.metrics["strict_f1"].recall.value == 1.0
+    rules = found["rules", "detection", "all"].metrics["ent_f1"].f1.value
+    assert rules is not None
+    assert 0 < rules < 1
+
+
+def test_task_3_is_task_1_less_task_2(finished) -> None:
+    rows = pl.read_parquet(finished / "predictions.parquet").filter(pl.col("system") == "rules")
+    by_sample: dict[str, dict[str, list]] = {}
+    for row in rows.to_dicts():
+        by_sample.setdefault(row["sample"], {})[row["task"]] = json.loads(row["parsed"])
+    for found in by_sample.values():
+        named = {entity["text"] for subject in found["detection"] for entity in subject["entities"]}
+        assert set(found["masking"]) == named - set(found["query_related"])
+        assert set(found["query_related"]) <= named
+
+
+def test_a_finished_system_is_kept_and_another_one_joins(finished, monkeypatch, capsys) -> None:
+    from clinaudit.audit.pii.benchmark import planned_systems
+
+    def refuse(*_args: object) -> None:
+        raise AssertionError("it was finished")
+
+    before = PiiBench.model_validate_json((finished / "bench.json").read_text())
+    with monkeypatch.context() as patched:
+        patched.setattr(planned_systems, "answer_by_detector", refuse)
+        assert bench(finished) == 0
+    again = PiiBench.model_validate_json((finished / "bench.json").read_text())
+    assert again == before
+    capsys.readouterr()
+    assert bench(finished, "--seed", "1") == 2
+    assert "begun with other settings (seed)" in capsys.readouterr().err
+    assert bench(finished, "--training-samples", "9") == 0  # of no system that was run
+
+
+def test_a_killed_run_goes_on_with_what_it_has_not_done(tmp_path, monkeypatch) -> None:
+    from clinaudit.audit.pii.benchmark import planned_systems
+
+    def stop(*_args: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(planned_systems, "answer_by_gold", stop)
+        assert bench(tmp_path / "out") == 130
+    assert not (tmp_path / "out" / "bench.json").exists()
+    kept = tmp_path / "out" / "evidence" / "work" / "answers"
+    assert sorted(path.name for path in kept.iterdir()) == ["rules.json", "rules.parquet"]
+    stamp = (kept / "rules.parquet").stat().st_mtime_ns
+    assert bench(tmp_path / "out") == 0
+    assert (kept / "rules.parquet").stat().st_mtime_ns == stamp
+    assert (tmp_path / "out" / "bench.json").is_file()
+
+
+def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
+    assert bench(tmp_path / "out", systems="rules") == 0
+    (tmp_path / "out" / "evidence" / "work" / "answers" / "rules.parquet").write_bytes(b"nothing")
+    assert bench(tmp_path / "out", systems="rules") == 7
+    assert "kept answers of rules are damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--systems", "rules,magic"], 2, "no such system: magic"),
+        (["--systems", ","], 2, "no system is named"),
+        (["--samples", "0"], 2, "a number from 1"),
+        (["--samples", "many"], 2, "a number from 1"),
+        (["--url", "http://127.0.0.1:1/v1"], 2, "--url and --model go together"),
+        (["--strategy", "naive"], 2, "go with --url and --model"),
+        (["--systems", "served"], 2, "needs --url and --model"),
+        (["--systems", "gliner"], 2, "needs --gliner DIR"),
+        (["--systems", "rules", "--url", "http://127.0.0.1:1/v1", "--model", "m"], 2, "add served to it"),
+        (["--url", "http://models.example.org/v1", "--model", "m"], 5, "nothing was sent"),
+        (["--systems", "gliner", "--gliner", "."], 3, "holds no GLiNER model"),
+        (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["pii", "bench", "--out", "out", *FEW[:-1], *more]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_directory_of_other_things_is_refused(tmp_path) -> None:
+    (tmp_path / "mine.txt").write_text("x")
+    assert bench(tmp_path, systems="rules") == 2
+
+
+def served(out: Path, url: str, *more: str) -> int:
+    endpoint = ("--url", url, "--model", MODEL)
+    return bench(out, *endpoint, *more, systems="served")
+
+
+def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys) -> None:
+    with served_identifiers.running() as server:
+        assert served(tmp_path / "out", server.url) == 0
+        asked = len(server.seen)
+        document = PiiBench.model_validate_json((tmp_path / "out" / "bench.json").read_text())
+        assert [system.strategy for system in document.systems] == list(STRATEGIES)
+        assert [system.kind for system in document.systems] == ["model", "oracle", *["model"] * 4]
+        # Entities once a sample, what is needed once a sample and strategy.
+        assert asked == 6 * (1 + len(STRATEGIES))
+        assert served(tmp_path / "out", server.url) == 0
+        assert len(server.seen) == asked
+        server.always = says("I cannot say.")
+        assert served(tmp_path / "other", server.url, "--strategy", "naive") == 0
+    printed = capsys.readouterr().out
+    assert "0.59 for 3 billion" in " ".join(printed.split())
+    document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())
+    assert {(row.unparsed, row.metrics["strict_f1"].f1.value) for row in document.results if row.subset == "all"} == {
+        (6, 0.0)
+    }
+    rows = pl.read_parquet(tmp_path / "other" / "predictions.parquet")
+    assert set(rows["flag"]) == {"unparsed"}
+    assert set(rows["reason"]) == {"the answer is not one JSON object"}
+
+
+def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) -> None:
+    with served_identifiers.running() as server:
+        good, answered = server.always, []
+
+        def breaks_down(handler, body) -> None:
+            if len(answered) < 4:
+                answered.append(body)
+                good(handler, body)
+            else:
+                status(500)(handler, body)
+
+        server.always = breaks_down
+        assert served(tmp_path / "out", server.url, "--strategy", "naive") == 4
+        server.always = good
+        before = len(server.seen)
+        assert served(tmp_path / "out", server.url, "--strategy", "naive") == 0
+        assert len(server.seen) - before == 6 * 2 - 4
