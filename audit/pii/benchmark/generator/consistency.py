@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
+from clinaudit.audit.pii.benchmark.generator.invented_names import draw_organization
 from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person
 
 #: A parent is at least this much older than the child, in years (C.2).
@@ -86,6 +87,13 @@ def _educated(person: Person, _rng: random.Random) -> Person:
     return replace(person, schooling=occupation_group(person.occupation)["needs"])
 
 
+def _schooled(person: Person, rng: random.Random) -> Person:
+    school = draw_organization(rng, "school")
+    while gives_no_degree(school):
+        school = draw_organization(rng, "school")
+    return replace(person, school=school)
+
+
 def _paid(person: Person, rng: random.Random) -> Person:
     low, high = occupation_group(person.occupation)["income"]
     return replace(person, income=10 * rng.randint(low // 10, high // 10))
@@ -103,6 +111,12 @@ CONSTRAINTS: Final = (
         "profession",
         lambda p: p.schooling >= occupation_group(p.occupation)["needs"],
         _educated,
+    ),
+    Constraint(
+        "school gives the education",
+        "profession",
+        lambda p: p.schooling < _BACHELOR or not gives_no_degree(p.school),
+        _schooled,
     ),
     Constraint(
         "education and occupation need their age",

@@ -44,10 +44,11 @@ class Draft:
 
 
 class Drafter:
-    """Draws the samples of one seed, each by its number; keeps those it has drawn."""
+    """Draws the samples of one seed, each by its number; keeps those below `kept`, which others are made of."""
 
-    def __init__(self, *, domain: Domain, seed: int, tally: Tally) -> None:
+    def __init__(self, *, domain: Domain, seed: int, tally: Tally, kept: int = 0) -> None:
         self.domain = domain
+        self._kept = kept
         self.seed = seed
         self.tally = tally
         self._describer = Describer(domain)
@@ -59,6 +60,8 @@ class Drafter:
 
     def draft(self, subset: Subset, number: int) -> Draft:
         """Return a sample of one or two subjects by its number from 0."""
+        if number >= self._kept:
+            return self._draw(subset, number)
         if (subset, number) not in self._drafts:
             self._drafts[subset, number] = self._draw(subset, number)
         return self._drafts[subset, number]

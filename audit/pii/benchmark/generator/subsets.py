@@ -29,6 +29,11 @@ _REMARK_SHARE: Final = 0.4
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) |\n")
 
 
+def pool_size(*, hard: int, distract: int) -> int:
+    """Return how many single, and how many multi samples the two subsets are made of."""
+    return max(_POOL_PER_HARD * hard, _POOL_PER_DISTRACT * distract)
+
+
 def _longest(sample: Sample) -> float:
     return len(sample.description)
 
