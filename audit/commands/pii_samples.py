@@ -81,6 +81,9 @@ def samples(
 
     if samples is not None and subsets:
         raise UsageError("--samples and --subset were both given; give one of them")
+    if len(dict(subsets)) < len(subsets):
+        twice = next(name for at, (name, _) in enumerate(subsets) if name in dict(subsets[:at]))
+        raise UsageError(f"--subset {twice} was given twice; give each once")
     counts = dict(subsets) if subsets else _shared_out(samples, PAPER_COUNTS)
     if not sum(counts.values()):
         raise UsageError("no sample was asked for; give a number above 0")
