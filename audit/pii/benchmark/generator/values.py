@@ -163,7 +163,8 @@ def _weight(person: Person, rng: random.Random) -> str:
 
 
 def _degree(person: Person, rng: random.Random) -> str:
-    return str(rng.choice(vocabulary()["education"][person.schooling]["degrees"]))
+    row = vocabulary()["education"][person.schooling]
+    return str(rng.choice(row["clinicians"] if person.is_clinician else row["degrees"]))
 
 
 def _education_level(person: Person, rng: random.Random) -> str:

@@ -48,6 +48,7 @@ def closed_values() -> set[str]:
     demographic = {value for values in words["demographics"].values() for value in values}
     jobs = {name for group in words["occupation"] for name in group["names"]}
     taught = {value for row in words["education"] for column in ("levels", "degrees") for value in row[column]}
+    taught |= {value for row in words["education"] for value in row.get("clinicians", [])}
     health = {*words["health"]["conditions"], *words["health"]["disabilities"], *words["health"]["drugs"]}
     return demographic | jobs | taught | health | set(words["words"]["nicknames"])
 

@@ -69,7 +69,8 @@ def age_on(birth: date, day: date) -> int:
 
 
 def rank_of(text: str, column: str) -> int:
-    (rank,) = (rank for rank, row in enumerate(vocabulary()["education"]) if text in row[column])
+    rows = enumerate(vocabulary()["education"])
+    (rank,) = (rank for rank, row in rows if text in row[column] + (column == "degrees") * row.get("clinicians", []))
     return rank
 
 
@@ -123,6 +124,14 @@ def test_each_constraint_is_broken_by_some_draws_and_holds_of_all_that_settled(c
         assert settled is not None
         assert constraint.holds(settled[0])
         assert settled[1] >= 1
+
+
+def test_clinicians_work_in_care_and_have_learned_it() -> None:
+    clinicians = [(person, texts) for person, texts in written() if person.is_clinician]
+    assert len(clinicians) > 100
+    for _, texts in clinicians:
+        assert texts["occupation"] in occupation_group(texts["occupation"])["clinicians"]
+        assert texts["degree"] in vocabulary()["education"][rank_of(texts["degree"], "degrees")]["clinicians"]
 
 
 def test_a_settled_person_is_left_alone() -> None:
