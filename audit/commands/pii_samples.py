@@ -132,6 +132,7 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
         sizes += [(subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[subset]))]
         types += [(subset, *_shares(row)), ("  in the paper", *_shares(PAPER_STATISTICS[subset]))]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
+    repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
     return "\n".join(
         [
             align_columns(sizes),
@@ -141,7 +142,8 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             "From the counts of Table 10; its percentages of multi stand in wrong rows.",
             "",
             f"full names by origin: {origins or 'none'}",
-            f"facts repaired so that they agree: {tally.repairs:,}; samples drawn again: {tally.redrawn:,}",
+            f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
+            f"samples drawn again: {tally.redrawn:,}",
             harmless_text(f"samples: {out}"),
         ]
     )
