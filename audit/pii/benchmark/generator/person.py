@@ -39,6 +39,8 @@ class Person:
     #: Rank of education: 0 high school to 4 doctorate.
     schooling: int
     occupation: str
+    #: Whether the occupation is one of care, and so are the degrees.
+    is_clinician: bool
     work_years: int
     hired: date
     #: Numbers of states, of the home and of the work.
@@ -84,6 +86,7 @@ def draw_person(rng: random.Random, names: invented_names.Names, *, kind: Kind =
         birth=today - timedelta(days=rng.randrange(int(YOUNGEST * DAYS_A_YEAR) + 1, int(oldest * DAYS_A_YEAR))),
         schooling=rng.randrange(len(words["education"])),
         occupation=rng.choice(group[jobs]),
+        is_clinician=kind == "clinician",
         work_years=rng.randint(0, 40),
         hired=today - timedelta(days=rng.randrange(30, 9_000)),
         state=rng.randrange(states),
