@@ -3,20 +3,19 @@
 Owns the reading of `allowed_terms.txt`. Knows nothing of how names are found.
 """
 
-from functools import cache
-from importlib.resources import files
+from functools import cache, lru_cache
 
 from clinaudit.audit.pii.values import fold_words
+from clinaudit.audit.pii.word_lists import read_lines
 
 
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    lines = files(__package__).joinpath("allowed_terms.txt").read_text("utf-8").splitlines()
-    terms = (line.partition("#")[0].strip() for line in lines)
-    return frozenset(fold_words(term) for term in terms if term)
+    return frozenset(fold_words(term) for term in read_lines("allowed_terms"))
 
 
+@lru_cache(maxsize=100_000)
 def is_allowed(text: str) -> bool:
     """Whether a text is one of the terms; "Parkinson's" is, as "Parkinson" is."""
     folded = fold_words(text)

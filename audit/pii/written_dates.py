@@ -26,15 +26,22 @@ _NUMERIC = re.compile(r"[0-9]{1,4}(\s?[/.-]\s?)[0-9]{1,2}\1[0-9]{1,4}")
 _COMPACT = re.compile(r"(?:19|20)[0-9]{6}")
 _MONTH_AND_YEAR = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}")
 #: Fractions, grades and pain scores look the same: a day without a year counts only after a word of time.
-_AFTER_WORD_OF_TIME = re.compile(
-    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around|dob)[:\s]{1,2}"
-    r"([0-9]{1,2})[/-]([0-9]{1,2})(?![0-9/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%))",
+_MONTH_AND_DAY = re.compile(
+    r"[0-9](?<![0-9/.-].)[0-9]?[/-][0-9]{1,2}(?![0-9/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of"
+    r"|strength|%))"
+)
+_WORD_OF_TIME = re.compile(
+    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around"
+    r"|dob)[:\s]{1,2}$",
     re.IGNORECASE,
 )
+#: Begins with its letters as they are: a search for a set of characters is fast, one without regard to case is not.
 _MONTH_NAME = re.compile(
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?",
-    re.IGNORECASE,
+    r"[JFMASONDjfmasond](?<![A-Za-z_].)(?i:(?:(?<=j)an(?:uary)?|(?<=f)eb(?:ruary)?|(?<=m)ar(?:ch)?"
+    r"|(?<=a)pr(?:il)?|(?<=m)ay"
+    r"|(?<=j)une?|(?<=j)uly?|(?<=a)ug(?:ust)?|(?<=s)ept?(?:ember)?|(?<=o)ct(?:ober)?|(?<=n)ov"
+    r"(?:ember)?|(?<=d)ec(?:ember)?)"
+    r"(?![a-z]))\.?"
 )
 _ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
 _DAY = rf"(?:(?P<day>3[01]|[12][0-9]|0?[1-9])(?:\s?(?:st|nd|rd|th))?|(?P<spelled>{_ORDINAL}))"
@@ -99,11 +106,12 @@ def _numeric_dates(text: str) -> Iterator[WrittenDate]:
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
             yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
-    for match in _AFTER_WORD_OF_TIME.finditer(text):
-        orders = dict.fromkeys(((int(match[1]), int(match[2])), (int(match[2]), int(match[1]))))
-        readings = _yearless(list(orders))
-        if readings:
-            yield WrittenDate(match.start(1), match.end(2), readings)
+    for match in _MONTH_AND_DAY.finditer(text):
+        if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
+            first, second = map(int, re.split("[/-]", match[0]))
+            readings = _yearless(list(dict.fromkeys(((first, second), (second, first)))))
+            if readings:
+                yield WrittenDate(*match.span(), readings)
 
 
 def _may_be_short(written: str, mark: str) -> bool:
@@ -127,8 +135,6 @@ def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:
 def _named_dates(text: str) -> Iterator[WrittenDate]:
     for match in _MONTH_NAME.finditer(text):
         start, end = match.span()
-        if start and (text[start - 1].isalpha() or text[start - 1] == "_"):
-            continue
         month = _MONTHS.index(match[0][:3].lower()) + 1
         day = _DAY_BEFORE.search(text[max(0, start - 24) : start])
         if day is not None:

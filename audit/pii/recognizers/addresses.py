@@ -71,8 +71,19 @@ _WORDS_TOO: Final = (
 _SAFE_STATE = "|".join(
     (*(code for code in STATES if code not in _WORDS_TOO), *sorted(STATES.values(), key=len, reverse=True))
 )
+_AFTER_STATE = re.compile(rf"(?<!\w)(?:{_STATE}),?[ ]{{1,2}}$")
 _TOWN = r"[A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
+#: The same at the start of a pattern, which a set of characters makes fast.
+_FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
 _ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
+
+
+#: The longest name of a state, and what stands around it.
+_STATE_CHARS: Final = 26
+
+
+def _is_after_state(match: re.Match[str]) -> bool:
+    return bool(_AFTER_STATE.search(match.string[max(0, match.start() - _STATE_CHARS) : match.start()]))
 
 
 def places() -> RuleTable:
@@ -83,20 +94,23 @@ def places() -> RuleTable:
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
+                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
                     rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
+                    rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
+                    rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
                 ),
             ),
             Rule(
@@ -107,8 +121,10 @@ def places() -> RuleTable:
             Rule(
                 "street_address",
                 words(
-                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at|living at|residing at)(?:\sis)?[ :]{1,3}"
-                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel|city|zip|dob|and|with|since)\b))"
+                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at"
+                    r"|living at|residing at)(?:\sis)?[ :]{1,3}"
+                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel"
+                    r"|city|zip|dob|and|with|since)\b))"
                 ),
                 ("address", "residence", "lives at", "resides at", "living at", "residing at"),
             ),
@@ -117,14 +133,15 @@ def places() -> RuleTable:
                 words(rf"\b(?:zip|postal)(?:\s?code)?[\s:]{{1,3}}(?:is\s)?(?P<value>{_ZIP})"),
                 ("zip", "postal"),
             ),
-            Rule("zip_code", re.compile(rf"(?<![\w])(?:{_STATE}),?[ ]{{1,2}}(?P<value>{_ZIP})")),
+            Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
             Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
-            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
-            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
+            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
+            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
             Rule(
                 "city",
                 re.compile(
-                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born in|native of|grew up in|city(?: of)?:?"
+                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born"
+                    r" in|native of|grew up in|city(?: of)?:?"
                     rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
                 ),
                 ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
@@ -138,14 +155,16 @@ def places() -> RuleTable:
             Rule(
                 "ward",
                 words(
-                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?"
+                    r"(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
                 ),
                 ("ward", "room", "rm", "bed", "bay"),
             ),
             Rule(
                 "landmark",
                 re.compile(
-                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ](?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
+                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ]"
+                    rf"(?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
                 ),
                 ("near", "next to", "across", "behind", "opposite"),
             ),

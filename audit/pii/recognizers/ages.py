@@ -20,7 +20,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
     ),
     (words(r"(?<![\w.])(?P<value>\d{1,3}\s?(?:y/o|yo\b|y\.o\.|yrs?/o))"), ("y/o", "yo", "y.o.", "/o")),
     (words(r"(?<![\w.])(?P<value>\d{1,3}[\s-]{0,2}(?:months?|weeks?|days?|mo|wk)[\s-]{0,2}old)"), ("old",)),
-    (re.compile(r"(?<![\w./-])(?P<value>[1-9]\d)(?=\s?[MF]\b(?![/-]))"), ()),
+    (re.compile(r"(?P<value>[1-9](?<![\w./-].)\d)(?=\s?[MF]\b(?![/-]))"), ()),
     (
         words(rf"\bage[ds]?(?:\s?\(years\)|\s(?:is|of|was))?\s?[:=]?\s{{0,2}}(?P<value>{_NUMBER})\b(?!\s?[/%.]\d)"),
         ("age",),
@@ -44,14 +44,11 @@ class AgeRecognizer:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield every age of the text."""
         for regex, triggers in _FORMS:
-            if not source.holds(triggers):
-                continue
-            for match in regex.finditer(source.text):
+            for match in source.matches(regex, triggers):
                 age = read_number(match["value"])
                 if age is None or age > _OLDEST:
                     continue
                 over = age > OLDEST_PLAIN_AGE and not _IN_YEARS.search(match["value"])
                 yield EntitySpan(*match.span("value"), "age_over_89" if over else "age", self.name)
-        if source.holds(("genarian", "centenarian", "0s", "0's")):
-            for match in _VERY_OLD.finditer(source.text):
-                yield EntitySpan(*match.span(), "age_over_89", self.name)
+        for match in source.matches(_VERY_OLD, ("genarian", "0s", "0's", "centenarian")):
+            yield EntitySpan(*match.span(), "age_over_89", self.name)

@@ -1,13 +1,13 @@
 """Codes with a shape or a check digit of their own, by the pattern recognizers of presidio-analyzer.
 
 Its patterns and validators are called directly: no language pipeline runs. A pattern that its authors call weak counts
-only near one of its context words. Where presidio skips a pattern that runs too long, this module raises.
+only near one of its context words.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: Category by presidio's recognizer; the first stands where two find the same place.
 _CATEGORIES: Final = {
-    "UsSsnRecognizer": "ssn",
     "UsItinRecognizer": "tax_id",
+    "UsSsnRecognizer": "ssn",
     "UsMbiRecognizer": "health_plan_number",
     "UsNpiRecognizer": "licence_number",
     "MedicalLicenseRecognizer": "licence_number",
@@ -44,10 +44,19 @@ _CONTEXT_CHARS: Final = 40
 _TOO_COMMON: Final = frozenset(
     {"us", "united", "states", "save", "check", "number", "provider", "medical", "individual"}
 )
-_TIMEOUT_SECONDS: Final = 60
 #: Runs of characters that any of these codes stands in: most of a text is never shown to the patterns.
-_CANDIDATE = re.compile(r"[0-9A-Za-z:.*-]*[0-9:][0-9A-Za-z:./-]*(?:[ -][0-9A-Za-z]*[0-9][0-9A-Za-z]*)*")
+_CANDIDATE = re.compile(r"[0-9:][0-9A-Za-z:./-]*(?:[ ](?:[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*|[A-Z]{4}))*")
+_BEFORE_CANDIDATE = re.compile(r"[0-9A-Za-z:./-]*$")
+#: The most letters before the first figure of a code: of a bitcoin address ("bc1"), of a licence, of an IBAN.
+_MOST_LETTERS_FIRST: Final = 8
 _FEWEST_CHARS: Final = 6
+
+
+class _Candidate(NamedTuple):
+    text: str
+    start: int
+    #: The characters before it, in lower case.
+    before: str
 
 
 class CheckedCodeRecognizer:
@@ -57,49 +66,46 @@ class CheckedCodeRecognizer:
     categories = frozenset(_CATEGORIES.values())
 
     def find(self, source: Source) -> Iterator[EntitySpan]:
-        """Yield every code of the text; raises TimeoutError where a pattern runs for a minute."""
+        """Yield every code of the text."""
         text = source.text
-        for candidate in _CANDIDATE.finditer(text):
-            if len(candidate[0]) < _FEWEST_CHARS or not _may_hold_code(candidate[0]):
+        for found in _CANDIDATE.finditer(text):
+            if len(found[0]) < _FEWEST_CHARS - 1 or not _may_hold_code(found[0]):
                 continue
-            before = text[max(0, candidate.start() - _CONTEXT_CHARS) : candidate.start()].lower()
+            letters = _BEFORE_CANDIDATE.search(text[max(0, found.start() - _MOST_LETTERS_FIRST) : found.start()])
+            start = found.start() - (len(letters[0]) if letters else 0)
+            before = text[max(0, start - _CONTEXT_CHARS) : start].lower()
             for recognizer, category in _recognizers():
-                yield from self._of(recognizer, category, candidate, before)
+                yield from self._of(recognizer, category, _Candidate(text[start : found.end()], start, before))
 
-    def _of(
-        self, recognizer: "PatternRecognizer", category: str, candidate: re.Match[str], before: str
-    ) -> Iterator[EntitySpan]:
+    def _of(self, recognizer: "PatternRecognizer", category: str, candidate: "_Candidate") -> Iterator[EntitySpan]:
         kind = type(recognizer).__name__
         for pattern in recognizer.patterns:
-            for match in pattern.compiled_regex.finditer(candidate[0], timeout=_TIMEOUT_SECONDS):
+            for match in _compile(pattern.regex).finditer(candidate.text):
                 written = match[0]
                 valid = recognizer.validate_result(written)
                 if not written or valid is False or recognizer.invalidate_result(written):
                     continue
-                if not _stands_alone(candidate[0], match.start(), match.end()):
+                if not _stands_alone(candidate.text, match.start(), match.end()):
                     continue
                 strong = pattern.score >= _STRONG and kind not in _WEAK_HERE
                 certain = valid is True and kind in _CERTAIN_BY_CHECK
-                near = before + candidate[0][: match.start()].lower()
+                near = candidate.before + candidate.text[: match.start()].lower()
                 if strong or certain or _has_context(recognizer, near):
-                    start = candidate.start() + match.start()
+                    start = candidate.start + match.start()
                     yield EntitySpan(start, start + len(written), category, self.name)
 
 
 @cache
 def _recognizers() -> "tuple[tuple[PatternRecognizer, str], ...]":
-    """Return presidio's recognizers with their patterns compiled, and what each finds."""
-    import regex
+    """Return presidio's recognizers, and what each finds."""
     from presidio_analyzer import predefined_recognizers
 
-    found = []
-    for name, category in _CATEGORIES.items():
-        recognizer = getattr(predefined_recognizers, name)()
-        for pattern in recognizer.patterns:
-            pattern.compiled_regex = regex.compile(pattern.regex, recognizer.global_regex_flags)
-            pattern.compiled_with_flags = recognizer.global_regex_flags
-        found.append((recognizer, category))
-    return tuple(found)
+    return tuple((getattr(predefined_recognizers, name)(), category) for name, category in _CATEGORIES.items())
+
+
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
 def _may_hold_code(candidate: str) -> bool:

@@ -12,8 +12,9 @@ from clinaudit.audit.pii.recognizers.rule import AFTER_LABEL, Rule, RuleTable, w
 _NUMBER_WORD = r"(?:\s{0,2}(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b\.?|#)){0,2}"
 #: A code: letters and digits in one piece or joined by marks, or digits in groups.
 _CODE = (
-    r"(?P<value>(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}|[A-Z]{1,4}\s\d{4,}"
-    r"|\d{2,5}(?:\s\d{2,5}){1,4})(?![A-Z0-9])"
+    r"(?P<value>\d{3,5}(?:\s\d{3,5}){1,4}|(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}"
+    r"|[A-Z]{1,4}\s\d{4,})(?![A-Z0-9]|\s?(?:mg|mcg|ml|units?|tabs?|tablets?|%|cm|mm|kg|lbs?|days?"
+    r"|weeks?|months?|years?)\b)"
 )
 _FEWEST_DIGITS: Final = 3
 _DIGIT = re.compile(r"\d")
@@ -28,8 +29,10 @@ _VIN_WEIGHTS: Final = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     (
         "mrn",
-        r"MRNs?|M\.R\.N\.|MR(?=\s?[#:])|EMRN|UHID|med(?:ical)?\s?\.?rec(?:ord)?s?|(?:medical|patient|hospital|health) record"
-        r"|patient(?=\s{0,2}(?:id\b|no\b|num|#|ident))|pt(?=\s{0,2}(?:id\b|no\b|num|#))|chart|hospital(?=\s{0,2}(?:id\b|no\b|num|#))"
+        r"MRNs?|M\.R\.N\.|MR(?=\s?[#:])|EMRN|UHID|med(?:ical)?\s?\.?rec(?:ord)?s?|(?:medical"
+        r"|patient|hospital|health) record"
+        r"|patient(?=\s{0,2}(?:id\b|no\b|num|#|ident))|pt(?=\s{0,2}(?:id\b|no\b|num|#))|chart"
+        r"|hospital(?=\s{0,2}(?:id\b|no\b|num|#))"
         r"|unit(?=\s{0,2}(?:no\b|num))|record(?=\s{0,2}(?:no\b|num|#|id\b))",
         ("mrn", "m.r.n", "mr", "uhid", "rec", "patient", "pt", "chart", "hospital", "unit"),
     ),
@@ -40,13 +43,15 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "account_number",
-        r"(?:patient |hospital |billing |guarantor )?(?:account|acct)|encounter|visit(?=\s{0,2}(?:id\b|no\b|num|#))|CSN|HAR|FIN(?=\s?[#:])"
+        r"(?:patient |hospital |billing |guarantor )?(?:account|acct)|encounter|visit"
+        r"(?=\s{0,2}(?:id\b|no\b|num|#))|CSN|HAR|FIN(?=\s?[#:])"
         r"|invoice|claim|billing|bill(?=\s{0,2}(?:no\b|num|#))",
         ("account", "acct", "encounter", "visit", "csn", "har", "fin", "invoice", "claim", "bill"),
     ),
     (
         "health_plan_number",
-        r"(?:health )?plan|(?:insurance |plan )?member(?:ship)?|subscriber|(?:insurance |group )?policy|group(?=\s{0,2}(?:id\b|no\b|num|#))"
+        r"(?:health )?plan|(?:insurance |plan )?member(?:ship)?|subscriber|(?:insurance |group"
+        r" )?policy|group(?=\s{0,2}(?:id\b|no\b|num|#))"
         r"|insurance|medicare|medicaid|MBI|HICN?|beneficiary|payer|insured(?:'s)?|prior authorization|authorization",
         (
             "plan",
@@ -70,13 +75,16 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "vehicle_id",
-        r"licen[cs]e plates?|(?:number |registration )?plates?|vehicle(?: identification| registration)?|car registration|VIN",
+        r"licen[cs]e plates?|(?:number |registration )?plates?|vehicle(?: identification|"
+        r" registration)?|car registration|VIN",
         ("plate", "vehicle", "vin", "car reg"),
     ),
     (
         "device_id",
-        r"(?:device |pump |pacemaker |implant |monitor |equipment |ICD )?serial|S/N|UDI|IMEI|device(?=\s{0,2}(?:id\b|no\b|num|#|ident))"
-        r"|(?:implant|pacemaker|pump|stent|lead|monitor|prosthesis)(?=\s{0,2}(?:id\b|no\b|num|#|ident))|lot(?=\s{0,2}(?:no\b|num|#))",
+        r"(?:device |pump |pacemaker |implant |monitor |equipment |ICD )?serial|S/N|UDI|IMEI"
+        r"|device(?=\s{0,2}(?:id\b|no\b|num|#|ident))"
+        r"|(?:implant|pacemaker|pump|stent|lead|monitor|prosthesis)(?=\s{0,2}(?:id\b|no\b|num"
+        r"|#|ident))|lot(?=\s{0,2}(?:no\b|num|#))",
         (
             "serial",
             "s/n",
@@ -95,7 +103,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "licence_number",
-        r"(?:medical |nursing |state |professional |board |pharmacy |birth |death |marriage |gun |firearm |fishing |hunting )?"
+        r"(?:medical |nursing |state |professional |board |pharmacy |birth |death |marriage "
+        r"|gun |firearm |fishing |hunting )?"
         r"(?:licen[cs]e|certificate|certification|cert|permit)|lic|DEA|NPI|registration",
         ("licen", "lic", "certif", "cert", "permit", "dea", "npi", "registration"),
     ),
@@ -107,7 +116,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "employee_id",
-        r"employees?|staff(?=\s{0,2}(?:id\b|no\b|num|#))|personnel|badge|payroll|worker(?=\s{0,2}(?:id\b|no\b|num|#))|EMP(?=-?\d)",
+        r"employees?|staff(?=\s{0,2}(?:id\b|no\b|num|#))|personnel|badge|payroll|worker"
+        r"(?=\s{0,2}(?:id\b|no\b|num|#))|EMP(?=-?\d)",
         ("employee", "staff", "personnel", "badge", "payroll", "worker", "emp"),
     ),
     (
@@ -117,15 +127,19 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "biometric_id",
-        r"biometrics?|finger\s?-?prints?|thumb\s?prints?|retina(?:l)? scan|iris (?:scan|code|template)|voice\s?-?prints?"
+        r"biometrics?|finger\s?-?prints?(?: (?:template|record|scan|code))?|thumb\s?prints?"
+        r"|retina(?:l)? scan|iris (?:scan|code"
+        r"|template)|voice\s?-?prints?"
         r"|face (?:template|scan)|palm scan",
         ("biometric", "print", "retina", "iris", "face ", "palm"),
     ),
     (
         "other_code",
-        r"accession|specimen|requisition|order(?=\s{0,2}(?:id\b|no\b|num|#))|case(?=\s{0,2}(?:id\b|no\b|num|#))|confirmation"
+        r"accession|specimen|requisition|order(?=\s{0,2}(?:id\b|no\b|num|#))|case(?=\s{0,2}"
+        r"(?:id\b|no\b|num|#))|confirmation"
         r"|tracking|study(?=\s{0,2}(?:id\b|no\b|num|#))|subject(?=\s{0,2}(?:id\b|no\b|num|#))|user\s?(?:id|name)|login|"
-        r"prescription(?=\s{0,2}(?:id\b|no\b|num|#))|rx(?=\s{0,2}(?:no\b|num|#))|reference|ref(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])"
+        r"prescription(?=\s{0,2}(?:id\b|no\b|num|#))|rx(?=\s{0,2}(?:no\b|num|#))|reference|ref"
+        r"(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])"
         r"|password|access code|trial",
         (
             *(
@@ -147,7 +161,10 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 )
 #: Labels that say "number" by themselves; the others need the word, a colon or a sign before the code.
 _SPEAKS_FOR_ITSELF: Final = frozenset({"passport", "biometric_id", "driver_licence"})
-_SAYS_NUMBER = r"(?:(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b|#)\.?\s{0,3}(?:(?:is|was)\b)?\s{0,3}[:=#]{0,2}|[:=#]{1,2})\s{0,3}"
+_SAYS_NUMBER = (
+    r"(?:(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b|#)\.?\s{0,3}(?:(?:is"
+    r"|was)\b)?\s{0,3}[:=#]{0,2}|[:=#]{1,2})\s{0,3}"
+)
 
 
 def _is_code(match: re.Match[str]) -> bool:
@@ -185,7 +202,7 @@ def labelled_codes() -> RuleTable:
         ),
         Rule(
             "vehicle_id",
-            words(r"(?<!\w)(?P<value>[A-HJ-NPR-Z0-9]{17})(?!\w)"),
+            re.compile(r"(?P<value>[A-HJ-NPR-Z0-9](?<!\w.)[A-HJ-NPR-Z0-9]{16})(?!\w)"),
             (),
             lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
         ),
@@ -200,7 +217,8 @@ def labelled_codes() -> RuleTable:
         Rule(
             "ssn",
             words(
-                r"\b(?:SSN|social security)(?:\s?(?:number|no|#))?\.?(?:\s(?:ending|ends|last four)\s?(?:in|with|digits)?)?[:#\s]{1,3}(?P<value>(?:[xX*#]{3}-?[xX*#]{2}-?)?\d{4})(?![\d-])"
+                r"\b(?:SSN|social security)(?:\s?(?:number|no|#))?\.?(?:\s(?:ending|ends|last four)\s?"
+                r"(?:in|with|digits)?)?[:#\s]{1,3}(?P<value>(?:[xX*#]{3}-?[xX*#]{2}-?)?\d{4})(?![\d-])"
             ),
             ("ssn", "social sec"),
         ),
@@ -221,7 +239,8 @@ def labelled_codes() -> RuleTable:
         Rule(
             "biometric_id",
             words(
-                r"\b(?:finger\s?-?print|thumb\s?print|retinal? scan|iris scan|voice\s?-?print|face template)s?\s(?:on file|template|record)"
+                r"\b(?:finger\s?-?print|thumb\s?print|retinal? scan|iris scan|voice\s?-?print|face"
+                r" template)s?\s(?:on file|template|record)(?!\s(?:id|no|number)\b)"
             ),
             ("print", "scan", "template"),
         ),

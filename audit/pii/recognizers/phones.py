@@ -1,4 +1,4 @@
-"""Telephone and fax numbers: a shape that may be one, asked of `phonenumbers`, or a number after a label.
+"""Telephone and fax numbers: what may be one by its shape, asked of `phonenumbers`, and a shorter one after a label.
 
 The library alone is slow and takes laboratory values for numbers: it is asked of shapes that people write as numbers.
 """
@@ -10,28 +10,33 @@ from typing import Final
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source, words
 
-_EXTENSION = r"(?:,?\s?(?:x|ext\.?|extension)\s?\d{1,6})?"
-#: Three groups as in the United States, with any country code of it; groups are set apart, or the first is in brackets.
-_AMERICAN = words(
-    r"(?<![\w.+/-])(?<!\d[ )])(?:(?:\+|00)?1[\s.-]{0,2})?"
-    r"(?:\([2-9]\d\d\)\s?[.-]?\s?\d{3}[\s.-]{0,2}\d{4}|[2-9]\d\d(?P<mark>[ .-]|\s-\s)\d{3}(?P=mark)\d{4}|[2-9]\d\d/\d{3}-\d{4})"
-    rf"(?![\w]|[.-]\d){_EXTENSION}"
+#: The last seven figures of an American number, and an extension.
+_LAST_SEVEN = re.compile(
+    r"[0-9]{3}(?P<mark>[ .-]{0,3})[0-9]{4}(?i:,?\s?(?:x|ext\.?|extension)\s?[0-9]{1,6})?(?!\w|[.-]\d)"
 )
-_INTERNATIONAL = re.compile(r"(?<![\w+])(?:\+|00)(?:\(?[0-9]\)?[ .()/-]{0,2}){8,15}(?![0-9])")
-_LABELLED = words(
-    r"\b(?P<label>(?:tele)?phones?|tel|cell(?:ular)?|mobile|pager|beeper|call(?:ed|ing)?|contact|reach(?:ed)?|fax(?:es|ed)?"
-    r"|facsimile|ph|hotline|text(?:ed)?|voicemail|home|work|office|main|direct|clinic|nurse line)\b"
-    r"(?:\s(?:number|num|no|line|phone|him|her|them|me|us|at|on|is|was|to|ext)\b\.?){0,4}\s{0,2}(?:\((?:c|h|w|m)\))?[:#=]?\s{0,2}"
-    rf"(?P<value>(?:\+?1[\s.-]?)?(?:\(?\d{{3}}\)?[\s./-]{{0,2}})?\d{{3}}[\s.-]?\d{{4}}(?!\d|[.-]\d){_EXTENSION}"
-    r"|(?<=x\s)\d{4,5}\b)"
+#: The country code, where it is written, and the area code before them; no number or word goes on into it.
+_AREA = re.compile(
+    r"(?<![\w.+/-])(?:(?:\+|00)?1[\s.-]{0,2})?(?P<area>\([2-9][0-9]{2}\)|[2-9][0-9]{2})(?P<mark>[ ./-]{0,3})$"
 )
+#: The most characters of an area code with all before it.
+_AREA_CHARS: Final = 14
+_INTERNATIONAL = re.compile(r"[+0](?<![\w+].)(?:(?<=\+)|(?<=0)0)(?:\(?[0-9]\)?[ .()/-]{0,2}){8,15}(?![0-9])")
+_LABEL = words(
+    r"\b(?:(?:tele)?phones?|tel|cell(?:ular|phone)?|mobile|pager|beeper|call(?:ed|ing)?|contact"
+    r"|reach(?:ed)?|fax(?:es|ed)?"
+    r"|facsimile|ph|hotline|text(?:ed)?|voicemail|home|work|office|direct|nurse line|ext(?:ension)?)\b\.?"
+    r"(?:\s(?:numbers?|num|no|line|phone|him|her|them|me|us|at|on|is|was|to"
+    r"|back)\b\.?){0,4}\s{0,2}(?:\((?:c|h|w|m)\))?[\s:#=.(]{0,4}$"
+)
+_FAX = words(r"\b(?:fax(?:es|ed)?|facsimile|f)\b\.?(?:\s(?:numbers?|num|no|line|to|at|is)\b\.?){0,3}[\s:#.(]{0,4}$")
 _PAGER = words(
     r"\b(?:pager|beeper|ext(?:ension)?|x)\b\.?\s?(?:number|no\.?|#)?\s{0,2}[:#]?\s{0,2}(?P<value>\d{4,6})\b(?![./-]\d)"
 )
-_FAX = words(r"\b(?:fax|facsimile|f)\b(?:\s(?:number|num|no|line|to|at|is)\b\.?){0,3}[\s:#.(]{0,4}$")
-#: How far before a number the word `fax` is looked for, in characters.
-_LABEL_CHARS: Final = 24
+#: How far before a number its label is looked for, in characters.
+_LABEL_CHARS: Final = 40
 _DIGITS = re.compile(r"\d")
+_FEWEST_DIGITS: Final = 10
+_MOST_DIGITS: Final = 21
 
 
 class PhoneRecognizer:
@@ -43,33 +48,46 @@ class PhoneRecognizer:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield every number of the text."""
         text = source.text
-        for match in _AMERICAN.finditer(text):
-            if _is_number(match[0]):
-                yield self._span(text, *match.span())
-        if "+" in text or "00" in text:
-            for match in _INTERNATIONAL.finditer(text):
-                if _is_number(match[0]):
-                    end = match.end() - (len(match[0]) - len(match[0].rstrip(" .()/-")))
-                    yield self._span(text, match.start(), end)
-        for match in _LABELLED.finditer(text):
+        for match in _LAST_SEVEN.finditer(text):
+            before = text[max(0, match.start() - _AREA_CHARS) : match.start()]
+            area = _AREA.search(before)
+            start = match.start() - (len(before) - area.start() if area else 0)
+            labelled = _LABEL.search(text[max(0, start - _LABEL_CHARS) : start])
+            if area is None and not (labelled and not before[-1:].isdigit()):
+                continue
+            if labelled or (_is_written_as_number(area, match) and _is_possible(text[start : match.end()])):
+                yield self._span(text, start, match.end())
+        for match in _INTERNATIONAL.finditer(text) if "+" in text or "00" in text else ():
+            if _is_possible(match[0]):
+                yield self._span(text, match.start(), match.start() + len(match[0].rstrip(" .()/-")))
+        for match in source.matches(_PAGER, ("pager", "beeper", "ext", " x")):
             yield self._span(text, *match.span("value"))
-        if source.holds(("pager", "beeper", "ext", "x")):
-            for match in _PAGER.finditer(text):
-                yield self._span(text, *match.span("value"))
 
     def _span(self, text: str, start: int, end: int) -> EntitySpan:
         is_fax = _FAX.search(text[max(0, start - _LABEL_CHARS) : start])
         return EntitySpan(start, end, "fax" if is_fax else "phone", self.name)
 
 
-def _is_number(written: str) -> bool:
+def _is_written_as_number(area: re.Match[str] | None, last_seven: re.Match[str]) -> bool:
+    """Whether ten figures stand in groups: the area in brackets, or the same mark before and after the exchange."""
+    if area is None:
+        return False
+    first, second = area["mark"].strip(" "), last_seven["mark"].strip(" ")
+    if area["area"].startswith("("):
+        return first in ("", "-", ".") and second in ("", "-", ".")
+    return bool(area["mark"] and last_seven["mark"]) and (first == second or (first == "/" and second == "-"))
+
+
+def _is_possible(written: str) -> bool:
     """Whether a telephone could ring at it, as far as the plan of its country says."""
     import phonenumbers
 
-    if not 7 <= len(_DIGITS.findall(written)) <= 21:
+    if not _FEWEST_DIGITS <= len(_DIGITS.findall(written)) <= _MOST_DIGITS:
         return False
     try:
         parsed = phonenumbers.parse("+" + written[2:] if written.startswith("00") else written, "US")
     except phonenumbers.NumberParseException:
         return False
-    return phonenumbers.is_possible_number(parsed)
+    national = phonenumbers.national_significant_number(parsed)
+    # No area code begins with 0 or 1.
+    return phonenumbers.is_possible_number(parsed) and not (parsed.country_code == 1 and national[0] in "01")

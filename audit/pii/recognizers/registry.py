@@ -12,8 +12,12 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
     from clinaudit.audit.pii.recognizers.checked_codes import CheckedCodeRecognizer
     from clinaudit.audit.pii.recognizers.codes import labelled_codes
     from clinaudit.audit.pii.recognizers.dates import DateRecognizer, times
+    from clinaudit.audit.pii.recognizers.demographics import demographics
+    from clinaudit.audit.pii.recognizers.measures import body_measures
+    from clinaudit.audit.pii.recognizers.organizations import organizations
     from clinaudit.audit.pii.recognizers.person_names import NameRecognizer
     from clinaudit.audit.pii.recognizers.phones import PhoneRecognizer
+    from clinaudit.audit.pii.recognizers.quantities import amounts
     from clinaudit.audit.pii.recognizers.web import web_addresses
 
     found: tuple[Recognizer, ...] = (
@@ -26,5 +30,9 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
         NameRecognizer(),
         places(),
         times(),
+        organizations(),
+        body_measures(),
+        amounts(),
+        demographics(),
     )
     return tuple(item for item in found if kinds is None or not item.categories.isdisjoint(kinds))

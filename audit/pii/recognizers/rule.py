@@ -10,6 +10,9 @@ from typing import Final, Protocol
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 
+#: How far before and after a trigger a pattern is tried: no pattern reaches so far.
+_BEFORE_CHARS: Final = 100
+_AFTER_CHARS: Final = 200
 #: What stands between a label and its value: "MRN: 12", "MRN # 12", "MRN is 12", "MRN 12".
 AFTER_LABEL: Final = r"\s{0,3}(?:(?:is|was|of)\b)?\s{0,3}[:=#]{0,2}\s{0,3}"
 
@@ -26,9 +29,36 @@ class Source:
         """Return a text with its lower case."""
         return cls(text, text.lower())
 
-    def holds(self, triggers: tuple[str, ...]) -> bool:
-        """Whether any of some texts in lower case stands in this one; whether it is to be tried, where there are none."""
-        return not triggers or any(trigger in self.lower for trigger in triggers)
+    def matches(self, regex: re.Pattern[str], triggers: tuple[str, ...] = ()) -> Iterator[re.Match[str]]:
+        """Yield the matches of a pattern that hold, or stand beside, one of some texts in lower case; all without any.
+
+        Looking for a text is a hundred times as fast as trying a pattern at each place.
+        """
+        for start, end in self._windows(triggers):
+            yield from regex.finditer(self.text, start, end)
+
+    def _windows(self, triggers: tuple[str, ...]) -> list[tuple[int, int]]:
+        whole = [(0, len(self.text))]
+        if not triggers:
+            return whole
+        lower = self.lower
+        hits: list[int] = []
+        for trigger in triggers:
+            place = lower.find(trigger)
+            while place >= 0:
+                hits.append(place)
+                place = lower.find(trigger, place + 1)
+        if hits and len(lower) != len(self.text):
+            # A letter whose lower case is two: places in both are not the same.
+            return whole
+        windows: list[tuple[int, int]] = []
+        for hit in sorted(hits):
+            start, end = max(0, hit - _BEFORE_CHARS), min(len(self.text), hit + _AFTER_CHARS)
+            if windows and start <= windows[-1][1]:
+                windows[-1] = (windows[-1][0], end)
+            else:
+                windows.append((start, end))
+        return windows
 
 
 class Recognizer(Protocol):
@@ -59,10 +89,8 @@ class Rule:
 
     def find(self, source: Source, found_by: str) -> Iterator[EntitySpan]:
         """Yield the spans of a text that the pattern finds and the check accepts."""
-        if not source.holds(self.triggers):
-            return
         group: str | int = "value" if "value" in self.regex.groupindex else 0
-        for match in self.regex.finditer(source.text):
+        for match in source.matches(self.regex, self.triggers):
             if self.accepts is None or self.accepts(match):
                 yield EntitySpan(*match.span(group), self.category, found_by)
 

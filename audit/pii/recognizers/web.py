@@ -20,7 +20,8 @@ def web_addresses() -> RuleTable:
             Rule(
                 "email",
                 words(
-                    r"(?<![\w.+-])[\w][\w.+%-]{0,63}\s?[\[(]\s?at\s?[\])]\s?[\w-]+(?:(?:\s?[\[(]\s?dot\s?[\])]\s?|\.)[\w-]+)+"
+                    r"(?<![\w.+-])[\w][\w.+%-]{0,63}\s?[\[(]\s?at\s?[\])]\s?[\w-]+(?:"
+                    r"(?:\s?[\[(]\s?dot\s?[\])]\s?|\.)[\w-]+)+"
                 ),
                 ("at)", "at]", "at )", "at ]"),
             ),
@@ -61,7 +62,9 @@ def web_addresses() -> RuleTable:
             Rule(
                 "social_handle",
                 words(
-                    r"\b(?:instagram|twitter|facebook|tiktok|snapchat|x|handle|username|linkedin|telegram|discord)(?:\s(?:handle|account|name|user))?(?:\sis)?\s?[:=]\s{0,2}(?P<value>@?[\w.]{3,30})(?<!\.)"
+                    r"\b(?:instagram|twitter|facebook|tiktok|snapchat|x|handle|username|linkedin|telegram"
+                    r"|discord)(?:\s(?:handle|account|name|user))?(?:\sis)?\s?[:=]\s{0,2}"
+                    r"(?P<value>@?[\w.]{3,30})(?<!\.)"
                 ),
                 (
                     "instagram",

@@ -1,0 +1,160 @@
+"""The detector by the site's own lists: names, birth dates and ids of its patients, its clinicians and practices.
+
+Owns which wordings of a site's names count. They come from the patients table and from where the note template has
+them. Near-complete for patients who are known, and blind to everybody else. Knows nothing of whose answer a text is.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from clinaudit.audit.pii.allowed_terms import is_allowed
+from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.folded_words import FoldedWord, folded_words
+from clinaudit.audit.pii.values import fold_words, name_parts
+from clinaudit.audit.pii.written_dates import find_dates
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.identity import Identity, IdentityReader, visit_note
+from clinaudit.priors.surrogate_tags import is_tag
+from clinaudit.templates.profile import NoteProfile
+
+#: A first or last name alone counts from this many letters on.
+_FEWEST_LETTERS_ALONE: Final = 4
+#: A word is a name of the site, and no word of its language, where the patients whose notes hold it are at most so many
+#: times those who bear it, and some more: relatives, and clinicians of that name.
+_HOLDERS_A_BEARER: Final = 2
+_MORE_HOLDERS: Final = 2
+#: Notes beyond this number teach nothing more about which words are common.
+_MOST_NOTES_COUNTED: Final = 20_000
+_FEWEST_ID_CHARS: Final = 4
+#: Words before a first or last name that make it one, common or not.
+_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
+
+
+class Gazetteer:
+    """Finds names, birth dates and ids of a site's own patients, and names of its clinicians and practices."""
+
+    name = "site's own names"
+
+    def __init__(
+        self, corpus: Corpus, profile: NoteProfile, *, advance: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Read every patient of a corpus under a note template; calls `advance(1)` for each."""
+        self._terms: dict[str, str] = {}
+        #: First and last names that count after a title alone.
+        self._after_title: dict[str, str] = {}
+        self._births: set[str] = set()
+        #: The most words of a term, by its first word.
+        self._longest: dict[str, int] = {}
+        reader = IdentityReader(profile)
+        bearers: dict[str, Counter[str]] = {"patient_name": Counter(), "clinician_name": Counter()}
+        people: dict[tuple[str, ...], str] = {}
+        for patient in (*corpus.patients.values(), *corpus.validation.values()):
+            identities = reader.read(
+                patient, [visit_note(note, note.text) for note in corpus.notes_of(patient.patient_id)]
+            )
+            self._add_patient(patient, identities)
+            names = _names(name for one in identities for name in one.names)
+            staff = _names(name for one in identities for name in one.providers)
+            for parts in names:
+                people[parts] = "patient_name"
+            bearers["patient_name"].update({word for parts in names for word in parts})
+            for parts in staff:
+                people.setdefault(parts, "clinician_name")
+            bearers["clinician_name"].update({word for parts in staff for word in parts})
+            advance(1)
+        holders = _holders(corpus, {word for parts in people for word in parts})
+        for parts, category in people.items():
+            for form in _forms(parts):
+                self._add(form, category)
+            for word in (parts[0], parts[-1]):
+                if len(word) < _FEWEST_LETTERS_ALONE:
+                    continue
+                self._after_title.setdefault(word, category)
+                if is_allowed(word):
+                    continue
+                # A clinician's name stands in the notes of every patient whom they see: those are the bearers.
+                known = bearers[category][word]
+                if holders[word] <= _HOLDERS_A_BEARER * known + _MORE_HOLDERS:
+                    self._add(word, category)
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+        return resolve_overlaps([*self._named(folded_words(text)), *self._born(text)])
+
+    def _named(self, words: list[FoldedWord]) -> Iterator[EntitySpan]:
+        before = ""
+        for place, word in enumerate(words):
+            for count in range(self._longest.get(word.text, 0), 0, -1):
+                last = place + count
+                category = self._terms.get(" ".join(item.text for item in words[place:last]))
+                if category is not None and last <= len(words):
+                    yield EntitySpan(word.start, words[last - 1].end, category, self.name)
+                    break
+            else:
+                if before in _TITLES and word.text in self._after_title:
+                    yield EntitySpan(word.start, word.end, self._after_title[word.text], self.name)
+            before = word.text
+
+    def _born(self, text: str) -> Iterator[EntitySpan]:
+        for found in find_dates(text):
+            if not self._births.isdisjoint(found.readings):
+                yield EntitySpan(found.start, found.end, "birth_date", self.name)
+
+    def _add_patient(self, patient: Patient, identities: list[Identity]) -> None:
+        if len(patient.patient_id) >= _FEWEST_ID_CHARS:
+            self._add(fold_words(patient.patient_id), "mrn")
+        for identity in identities:
+            self._births.update(day.isoformat() for day in identity.birth_dates)
+            for practice in identity.practices:
+                if not is_tag(practice) and len(fold_words(practice).split()) > 1:
+                    self._add(fold_words(practice), "clinic")
+
+    def _add(self, term: str, category: str) -> None:
+        if not term:
+            return
+        self._terms.setdefault(term, category)
+        first, *_ = words = term.split()
+        self._longest[first] = max(self._longest.get(first, 0), len(words))
+
+
+def _names(written: Iterable[str]) -> set[tuple[str, ...]]:
+    """Return the parts of what can be a person's name: two words at least, and no figure among them."""
+    names = (name_parts(name) for name in written if not is_tag(name))
+    return {parts for parts in names if len(parts) > 1 and not any(character.isdigit() for character in "".join(parts))}
+
+
+def _forms(parts: tuple[str, ...]) -> set[str]:
+    """Return the ways of writing a full name: with and without what stands between, last name first, first initial."""
+    first, last, between = parts[0], parts[-1], parts[1:-1]
+    initials = tuple(word[0] for word in between)
+    orders = {
+        parts,
+        (first, last),
+        (first, *initials, last),
+        (last, first),
+        (last, first, *between),
+        (last, first, *initials),
+    }
+    if len(last) >= _FEWEST_LETTERS_ALONE:
+        orders |= {(first[0], last), (first[0], *initials, last), (last, first[0]), (last, first[0], *initials)}
+    # A last name of two words may stand first.
+    if between:
+        orders.add((*parts[1:], first))
+    return {" ".join(order) for order in orders}
+
+
+def _holders(corpus: Corpus, wanted: set[str]) -> Counter[str]:
+    """Return for each word the number of patients whose notes hold it, among the first notes of the corpus."""
+    holders: Counter[str] = Counter()
+    notes = 0
+    for patient_id in (*corpus.patients, *corpus.validation):
+        held: set[str] = set()
+        for note in corpus.notes_of(patient_id):
+            held.update(word.text for word in folded_words(note.text))
+            notes += 1
+        holders.update(held & wanted)
+        if notes >= _MOST_NOTES_COUNTED:
+            break
+    return holders

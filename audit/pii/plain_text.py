@@ -1,0 +1,176 @@
+"""A plain reading of a text for detectors: what a person or a model would read in it, with the way back.
+
+Undone are look-alikes of other scripts, invisible marks, entities of HTML, percent-encoding, escapes, and breaks inside
+numbers and words. Owns the way from each plain character back to the original. Knows nothing of identifiers.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
+from typing import Final
+
+from clinaudit.audit.pii.entity_span import EntitySpan
+
+#: Letters of Cyrillic, Greek, Armenian and Cherokee that look like Latin ones (Unicode Technical Standard 39,
+#: confusables; those in which both look alike in common typefaces).
+_LOOK_ALIKES: Final = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХҮԌԚԜаеѕіјорсухѵһԁԛԝґкмтвнΑΒΕΖΗΙΚΜΝΟΡΤΥΧαορτυνιкγκӀӏοՕօՍսհոցգԱՏ",
+    "ABESIJKMHOPCTYXYGQWaesijopcyxvhdqwrkmtbhABEZHIKMNOPTYXaoptuvikykIloOoSuhngqUS",
+)
+_HYPHENS: Final = frozenset("‐‑‒–—―⁃−﹘﹣－⸺⸻─")
+#: Marks that show nothing, or only turn the direction of what is shown.
+_INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
+_ENCODED: Final = re.compile(
+    r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
+    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
+)
+#: Letters that stand for figures among figures.
+_FIGURES: Final = str.maketrans("OoQlI|", "000111")
+_AMONG_FIGURES: Final = re.compile(
+    r"(?<=[0-9])[OoQlI|]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
+)
+#: White space that a number, a word with a hyphen, or an address of the Internet is broken by.
+_BREAKS: Final = re.compile(
+    r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])"
+    r"|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
+    r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
+    r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
+    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
+    r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
+)
+_FEWEST_CHARS_DECODED: Final = 16
+_BASE64: Final = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}={{0,2}}(?![\w+/])")
+_HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_DECODED // 2},}}(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A plain reading; character i of `text` stands for characters `starts[i]` to `ends[i]` of the original."""
+
+    text: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def original_span(self, span: EntitySpan) -> EntitySpan:
+        """Return a span of the plain text as one of the original, with all that was dropped inside it."""
+        return EntitySpan(self.starts[span.start], self.ends[span.end - 1], span.category, span.found_by)
+
+    def without(self, places: Iterable[re.Match[str]]) -> "PlainText":
+        """Return the text without the characters of some matches."""
+        dropped = {place for match in places for place in range(*match.span())}
+        kept = [place for place in range(len(self.text)) if place not in dropped]
+        return PlainText(
+            "".join(self.text[place] for place in kept),
+            tuple(self.starts[place] for place in kept),
+            tuple(self.ends[place] for place in kept),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A stretch of the original that is base64 or hexadecimal of a printable text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def read_plainly(text: str) -> PlainText:
+    """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
+
+    Line breaks stay; `read_joined` reads on over them.
+    """
+    if text.isascii() and not _ENCODED.search(text):
+        plain = PlainText(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
+    else:
+        characters: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for written, start, end in _decoded(text):
+            for character in _plain_character(written):
+                characters.append(character)
+                starts.append(start)
+                ends.append(end)
+        plain = PlainText("".join(characters), tuple(starts), tuple(ends))
+    figures = _AMONG_FIGURES.sub(lambda match: match[0].translate(_FIGURES), plain.text)
+    return PlainText(figures, plain.starts, plain.ends)
+
+
+def read_joined(plain: PlainText) -> PlainText:
+    """Return a plain text without the breaks inside numbers and words, and without spaces between single characters.
+
+    It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
+    """
+    return plain.without(_BREAKS.finditer(plain.text))
+
+
+def decoded_stretches(text: str) -> Iterator[Encoded]:
+    """Yield the stretches of a text that hide another text, with what they hide."""
+    from base64 import b64decode
+
+    for match in _BASE64.finditer(text):
+        padded = match[0].rstrip("=")
+        if not (any(map(str.isupper, padded)) or any(map(str.isdigit, padded))):
+            continue
+        try:
+            content = b64decode(padded + "=" * (-len(padded) % 4), altchars=b"-_" if set(padded) & set("-_") else None)
+        except ValueError:
+            continue
+        hidden = _printable(content)
+        if hidden is not None:
+            yield Encoded(*match.span(), hidden)
+    for match in _HEX.finditer(text):
+        hidden = _printable(bytes.fromhex(match[0].removeprefix("0x")))
+        if hidden is not None:
+            yield Encoded(*match.span(), hidden)
+
+
+def _printable(content: bytes) -> str | None:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if text and all(character.isprintable() or character in "\n\r\t" for character in text) else None
+
+
+def _decoded(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each character or encoded stretch of a text, decoded, with its place."""
+    place = 0
+    for match in _ENCODED.finditer(text):
+        for at in range(place, match.start()):
+            yield text[at], at, at + 1
+        yield _decode(match[0]), *match.span()
+        place = match.end()
+    for at in range(place, len(text)):
+        yield text[at], at, at + 1
+
+
+def _decode(written: str) -> str:
+    from urllib.parse import unquote
+
+    if written.startswith("%"):
+        decoded = unquote(written, errors="replace")
+        return written if "\ufffd" in decoded else decoded
+    if written.startswith("\\"):
+        return chr(int(written[2:], 16))
+    return unescape(written)
+
+
+@lru_cache(maxsize=10_000)
+def _plain_character(written: str) -> str:
+    """Return what a character, or a short decoded stretch, reads as; empty for what shows nothing."""
+    plain = ""
+    for character in unicodedata.normalize("NFKC", written):
+        category = unicodedata.category(character)
+        if character in _HYPHENS:
+            plain += "-"
+        elif character.isdecimal():
+            plain += str(unicodedata.decimal(character))
+        elif category == "Zs":
+            plain += " "
+        elif category not in ("Cf", "Mn", "Me", "Cn") and character not in _INVISIBLE:
+            plain += character
+    return plain.translate(_LOOK_ALIKES)
