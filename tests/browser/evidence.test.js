@@ -229,3 +229,23 @@ test("what the judge read stands beside the truth, in words", async () => {
   assert.match(await page.locator(".generated[open] > summary").innerText(), /judge says has it; truth: has it; right/);
   await page.context().close();
 });
+
+test("the filter of identifiers keeps texts that hold any, verified ones, or ones of an owner", async () => {
+  const page = await open(browser, "evidence");
+  const found = async (choice) => {
+    await page.locator("#identifier").selectOption(choice);
+    return page.locator("#count").innerText();
+  };
+  // Of 60 texts every sixth has a verified one, and every sixth one of nobody.
+  assert.match(await found("any"), / of 20 shown$/);
+  assert.match(await found("is nobody"), / of 10 shown$/);
+  assert.match(await found("is staff"), / of 0 shown$/);
+  assert.match(await found("verified"), / of 10 shown$/);
+  const first = page.locator(".generated").first();
+  assert.match(await first.locator("> summary").innerText(), /^Patient pt-00 [^]*identifiers: 1, verified: 1/);
+  await first.locator("> summary").click();
+  const mark = first.locator("mark.identifier.verified");
+  assert.equal(await mark.first().innerText(), "nine days");
+  assert.match(await mark.first().getAttribute("title"), /\(C\) .*: the patient's own, held by pt-00, verified/);
+  await page.context().close();
+});
