@@ -92,8 +92,8 @@ def index_values(
                 held = set(_stated(patient_id, identities, places))
                 for text in texts:
                     held |= scanner.find(text)
-                for value in held:
-                    found[value].append(number)
+                for wanted_number in held:
+                    found[wanted_number].append(number)
                 names.update((number, name) for name in _names_of(identities))
                 staff.add(identities)
                 advance(1)
