@@ -1,4 +1,4 @@
-"""Identifiers as they are published: classes of patients, rates as the ranges that these leave, planted text exactly."""
+"""Identifiers as they are published: classes of patients, rates as ranges that these leave, planted text exactly."""
 
 import numpy as np
 import pytest
@@ -123,10 +123,8 @@ def test_ranges_hold_the_truth(seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = answers(rng, int(rng.integers(11, 140)))
     figures = summarize_identifiers(given, recall=identifiers_of().recall, has_pools=True, seed=seed)
-    told = publish(
-        Identifiers(tiers={"public": {"train": figures}}, recall=identifiers_of().recall),
-        step=int(rng.choice([10, 20])),
-    ).tiers["public"]["train"]
+    found = Identifiers(tiers={"public": {"train": figures}}, recall=identifiers_of().recall)
+    told = publish(found, step=int(rng.choice([10, 20]))).tiers["public"]["train"]
     pairs: list[tuple[float | None, PublishedEstimate | None]] = [
         (figures.own.value, told.own),
         (figures.other.value, told.other),
