@@ -60,8 +60,8 @@ def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Itera
     elif isinstance(rule, IdentifierRule):
         limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
         for tier in rule.tiers:
-            here = _count_identified(coverage.tiers.get(tier))
-            yield _row(f"{_IDENTIFIER_TITLES[rule.metric]} ≤ {limit}", tier_title(tier), sizes, here)
+            count = _count_identified(coverage.tiers.get(tier))
+            yield _row(f"{_IDENTIFIER_TITLES[rule.metric]} ≤ {limit}", tier_title(tier), sizes, count)
     else:
         known = coverage.smallest_groups
         for diagnosis in rule.diagnoses or panel:

@@ -18,6 +18,8 @@ from clinaudit.templates.text_file import read_toml_file
 Value = TypeVar("Value")
 MemorizationMetric = Literal["attributable_fraction", "other_patient_fraction", "memorized_fraction", "hit_rate"]
 IdentifierMetric = Literal["own", "other", "verified_per_1000"]
+#: By name.
+IDENTIFIER_METRICS: Final[Mapping[str, IdentifierMetric]] = {metric: metric for metric in get_args(IdentifierMetric)}
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
@@ -166,7 +168,7 @@ def _describe(policy: Policy) -> str:
     limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
-    of_text = (*policy.memorization, *policy.identifiers)
+    of_text: list[MemorizationRule | IdentifierRule] = [*policy.memorization, *policy.identifiers]
     rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in of_text) + sum(
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )

@@ -7,10 +7,11 @@ how a rule is decided: `evaluation` does on the exact numbers, `published` on th
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from clinaudit.audit.gate.identifiers import publish_excess
 from clinaudit.audit.gate.policy import (
+    IDENTIFIER_METRICS,
     OF_EITHER_ARM,
     DisclosureRule,
     IdentifierMetric,
@@ -236,9 +237,9 @@ def observed_range(
     if diagnosis is not None:
         pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
         return NOT_MEASURED if pair is None or pair.delta is None else pair.delta.get(metric, NOT_MEASURED)
-    if metric in get_args(IdentifierMetric):
+    if (of_identifiers := IDENTIFIER_METRICS.get(metric)) is not None:
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
-        return publish_excess(metric, arms, arm or "train").figure
+        return publish_excess(of_identifiers, arms, arm or "train").figure
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     if memorization is None:
         return NOT_MEASURED

@@ -1,6 +1,6 @@
 """Identifiers in generations: detected → normalized → looked up in the corpus → owners → figures and evidence rows.
 
-Owns the order, for `audit` and `analyze` alike (docs/methods.md, "Identifiers in generations"). Knows nothing of where
+Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). Knows nothing of where
 generations come from, of files, or of what a gate makes of a figure.
 """
 

@@ -1,6 +1,6 @@
 """Figures of identifiers over the generations of one tier, or of one of HIPAA's identifiers, and arm.
 
-Owns counts, shares, rates and their intervals (docs/methods.md, "Identifiers in generations"). Knows nothing of how a
+Owns counts, shares, rates and their intervals (docs/methods.md, section 2b). Knows nothing of how a
 value was found or whose it is.
 """
 

@@ -59,12 +59,13 @@ def test_included_patients_are_in_their_own_evidence_and_in_nothing_else(tiny_de
     assert published(with_named) == published(plain)
     own, beside = with_named / "evidence", with_named / "evidence" / "included"
     assert not (plain / "evidence" / "included").exists()
-    for table in ("priors", "generations", "generation_metrics", "judgements", "annotations"):
+    for table in ("priors", "generations", "generation_metrics", "identifiers", "judgements", "annotations"):
         assert rows(own, table) == rows(plain / "evidence", table)
     assert {row["patient_id"] for row in rows(beside, "priors")} == set(named)
     generated = {row["generation_id"]: row for row in rows(beside, "generations")}
     assert {row["patient_id"] for row in generated.values()} == set(named)
     assert {row["generation_id"] for row in rows(beside, "generation_metrics")} == set(generated)
+    assert {row["generation_id"] for row in rows(beside, "identifiers")} <= set(generated)
     asked = {key for key, row in generated.items() if row["diagnoses"] == ["hiv"]}
     assert {row["generation_id"] for row in rows(beside, "judgements")} == asked != set()
     assert beside.stat().st_mode & 0o777 == 0o700
