@@ -1,5 +1,7 @@
 """Identifiers of a filled run: figures by tier, by HIPAA's identifier and by arm, consistent with each other."""
 
+from collections.abc import Sequence
+
 from support.results.planted_disclosure import wilson
 
 from clinaudit.audit.ranges.identifiers import publish_identifiers
@@ -75,14 +77,22 @@ def figures_of(patients: int, own: int, arm: Arm) -> IdentifierFigures:
         verified_patients=sum(bins),
         verified_per_1000=Estimate(value=rate, low=0.8 * rate, high=1.2 * rate, n=patients),
         corrected_per_1000=Estimate(value=1.1 * rate, low=0.85 * rate, high=1.4 * rate, n=patients),
-        by_patient=[
-            IdentifierBin(low=0.0, high=0.0, patients=patients - sum(bins)),
-            *(
-                IdentifierBin(low=low or 0.0, high=high, patients=count)
-                for low, high, count in zip((0.0, *_ENDS[:-1]), _ENDS, bins, strict=True)
-            ),
-        ],
+        sampled_per_1000=Estimate(value=0.7 * rate, low=0.5 * rate, high=0.8 * rate, n=patients),
+        chance_per_1000=Estimate(value=1000 * chance / patients, low=0.0, high=2000 * chance / patients, n=patients),
+        by_patient=_bins_of(bins, patients),
+        sampled_by_patient=_bins_of(bins, patients),
+        chance_by_patient=_bins_of([0, 0, chance, 0, 0, 0, 0], patients),
     )
+
+
+def _bins_of(counts: Sequence[int], patients: int) -> list[IdentifierBin]:
+    return [
+        IdentifierBin(low=0.0, high=0.0, patients=patients - sum(counts)),
+        *(
+            IdentifierBin(low=low or 0.0, high=high, patients=count)
+            for low, high, count in zip((0.0, *_ENDS[:-1]), _ENDS, counts, strict=True)
+        ),
+    ]
 
 
 def _spread(patients: int) -> list[int]:
