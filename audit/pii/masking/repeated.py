@@ -59,17 +59,12 @@ def fold_value(text: str) -> str:
     return "".join(map(_fold, text))
 
 
-def find_repeated(text: str, hidden: Sequence[Hidden], *, kept: Iterable[str] = ()) -> list[Hidden]:
-    """Return where a value that is masked stands unmasked in the text; `hidden` by start, without overlaps.
+def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
+    """Return where values stand in a text; each comes with the stretch where it was masked, for its category.
 
     The words of a person's name are looked for one by one too, where they begin with a capital. `kept` are values that
     are to stand: a question needs them of somebody else.
     """
-    return find_values(FoldedText(text, hidden), [(text[one.start : one.end], one) for one in hidden], kept=kept)
-
-
-def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
-    """Return where values stand in a text; each value with the stretch where it was masked, for its category."""
     needed = {fold_value(value) for value in kept}
     found: list[Hidden] = []
     seen: set[tuple[str, bool]] = set()
