@@ -12,8 +12,9 @@ from clinaudit.audit.pii.recognizers.rule import AFTER_LABEL, Rule, RuleTable, w
 _NUMBER_WORD = r"(?:\s{0,2}(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b\.?|#)){0,2}"
 #: A code: letters and digits in one piece or joined by marks, or digits in groups.
 _CODE = (
-    r"(?P<value>(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}|[A-Z]{1,4}\s\d{4,}"
-    r"|\d{2,5}(?:\s\d{2,5}){1,4})(?![A-Z0-9])"
+    r"(?P<value>\d{3,5}(?:\s\d{3,5}){1,4}|(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}"
+    r"|[A-Z]{1,4}\s\d{4,})(?![A-Z0-9]|\s?(?:mg|mcg|ml|units?|tabs?|tablets?|%|cm|mm|kg|lbs?|days?"
+    r"|weeks?|months?|years?)\b)"
 )
 _FEWEST_DIGITS: Final = 3
 _DIGIT = re.compile(r"\d")
@@ -126,7 +127,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "biometric_id",
-        r"biometrics?|finger\s?-?prints?|thumb\s?prints?|retina(?:l)? scan|iris (?:scan|code"
+        r"biometrics?|finger\s?-?prints?(?: (?:template|record|scan|code))?|thumb\s?prints?"
+        r"|retina(?:l)? scan|iris (?:scan|code"
         r"|template)|voice\s?-?prints?"
         r"|face (?:template|scan)|palm scan",
         ("biometric", "print", "retina", "iris", "face ", "palm"),
@@ -238,7 +240,7 @@ def labelled_codes() -> RuleTable:
             "biometric_id",
             words(
                 r"\b(?:finger\s?-?print|thumb\s?print|retinal? scan|iris scan|voice\s?-?print|face"
-                r" template)s?\s(?:on file|template|record)"
+                r" template)s?\s(?:on file|template|record)(?!\s(?:id|no|number)\b)"
             ),
             ("print", "scan", "template"),
         ),

@@ -38,12 +38,12 @@ def demographics() -> RuleTable:
             Rule(
                 "occupation",
                 words(
-                    r"\b(?:occupation|profession|job title|employment|works? as(?: an?)?|worked as(?:"
-                    r" an?)?|working as(?: an?)?|employed as(?: an?)?)\s?[:=]?\s{0,3}"
-                    r"(?P<value>[a-z][a-z/' -]{2,40}?)(?=\s?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who"
-                    r"|from|since|on|of)\b))"
+                    r"\b(?:(?:occupation|profession|job title|employment)[ \t]{0,2}[:=][ \t]{0,3}"
+                    r"|work(?:s|ed|ing) as (?:an? )?|employed as (?:an? )?)"
+                    r"(?P<value>[a-z][a-z/'-]+(?: [a-z/'-]+){0,3}?)"
+                    r"(?=[ \t]?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who|from|since|on|of)\b))"
                 ),
-                ("occupation", "profession", "job title", "employment", " as"),
+                ("occupation", "profession", "job title", "employment", " as "),
             ),
             Rule(
                 "occupation",

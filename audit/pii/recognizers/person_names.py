@@ -47,7 +47,8 @@ class NameRecognizer:
         """Yield the other places of names that were found, whole and by their longer parts."""
         wanted: dict[str, str] = {}
         for written, category in known.items():
-            wanted.setdefault(written, category)
+            if not is_allowed(written):
+                wanted.setdefault(written, category)
             words = _TOKEN.findall(written)
             if len(name_parts(written)) < 2:
                 continue
