@@ -191,7 +191,7 @@ def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
 
 
 def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
-    prompts = write_prompts(tmp_path, rows=3)
+    prompts, masker = write_prompts(tmp_path, rows=3), PromptMasker(PatternDetector())
     text, other = tmp_path / "text", tmp_path / "other.sqlite"
     text.write_text("mine")
     connection = sqlite3.connect(other)
@@ -201,8 +201,6 @@ def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
         before, mode = place.read_bytes(), place.stat().st_mode
         request = MaskRequest(prompts, tmp_path / "masked.jsonl", place)
         with pytest.raises(BadInputError, match="name a new file with --map"):
-            mask_file(
-                request, PromptMasker(PatternDetector()), rules_for_all, identity={}, progress=Progress(quiet=True)
-            )
+            mask_file(request, masker, rules_for_all, identity={}, progress=Progress(quiet=True))
         assert place == other or (place.read_bytes(), place.stat().st_mode) == (before, mode)
     assert not (tmp_path / "masked.jsonl").exists()
