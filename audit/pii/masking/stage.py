@@ -22,6 +22,7 @@ from clinaudit.audit.pii.masking.masked_file import (
     mask_file,
     rules_for_all,
 )
+from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
@@ -98,7 +99,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
-    detectors: list[Detector] = [RuleDetector()]
+    detectors: list[Detector] = [RuleDetector(), NamedPeople()]
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
