@@ -25,6 +25,8 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: A mask may uncover what a detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
+_EACH: Final = (" every", " each", " per")
+_LONG: Final = (" for", " in", " after", " about", " of", " within")
 _RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
 #: 164.514(b)(2)(i)(C).
 _OLDEST_AGE_TOLD: Final = 89
@@ -214,10 +216,12 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
 
 
 def _is_rate(text: str, span: EntitySpan) -> bool:
-    """Whether something found as a duration is a part of how often: "twice a day" is a dose, and identifies nobody."""
-    if span.category != "duration" or not _RATE.match(text, span.start, span.end):
+    """Whether something found as a duration says how often: "twice a day", "every 6 hours" are doses of nobody."""
+    if span.category != "duration":
         return False
-    return not text[: span.start].rstrip().lower().endswith(("for", "in", "after", "about", "of"))
+    before = text[: span.start].rstrip().lower()
+    is_each = _RATE.match(text, span.start, span.end) is not None and not before.endswith(_LONG)
+    return is_each or before.endswith(_EACH)
 
 
 def _is_direct(span: EntitySpan) -> bool:

@@ -19,6 +19,8 @@ _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 _LEAST_LETTERS: Final = 4
 _LEAST_LETTERS_OF_NAME: Final = 3
 _LEAST_DIGITS: Final = 5
+#: The words of these are everybody's: "a day" that something took stands in "twice a day" too.
+_EVERYDAY: Final = frozenset({"duration", "time"})
 #: Words of names that are no name by themselves.
 _PARTICLES: Final = frozenset(
     {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
@@ -88,7 +90,7 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     whole = fold_value(value)
     is_name = category is not None and categories()[category].type == "PER"
     least = _LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS
-    if category is None:
+    if category is None or category in _EVERYDAY:
         return
     if len(whole) >= least:
         # A name of one word may be a word as well ("Hope", "White").
