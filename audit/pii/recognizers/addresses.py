@@ -95,8 +95,8 @@ def places() -> RuleTable:
                 "street_address",
                 re.compile(
                     rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
-                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
-                    rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
+                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
+                    rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
                 ),
             ),
             Rule(
@@ -130,7 +130,7 @@ def places() -> RuleTable:
             ),
             Rule(
                 "zip_code",
-                words(rf"\b(?:zip|postal)(?:\s?code)?[\s:]{{1,3}}(?:is\s)?(?P<value>{_ZIP})"),
+                words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"),
                 ("zip", "postal"),
             ),
             Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
@@ -154,11 +154,12 @@ def places() -> RuleTable:
             Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]+)"), ("county of",)),
             Rule(
                 "ward",
-                words(
-                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?"
-                    r"(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                re.compile(
+                    r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
+                    r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
+                    r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
                 ),
-                ("ward", "room", "rm", "bed", "bay"),
+                ("ward", "room", "rm", "bed", "bay", "unit"),
             ),
             Rule(
                 "landmark",
