@@ -128,7 +128,8 @@ class DescribedSubjects:
             return fitting or self._with(people, lambda subject: subject.gender in genders)
         if "speaker" in cues:
             return self._with(people, lambda subject: subject.role == "speaker")
-        return None
+        # "Which dose is right?" of a letter about a patient.
+        return [subject for subject in people if subject.role == "patient"] or None
 
     def _with(self, people: Sequence[Subject], fits: _Fits) -> list[Subject]:
         found = [subject for subject in people if fits(subject)]
