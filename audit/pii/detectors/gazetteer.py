@@ -96,7 +96,12 @@ class Gazetteer:
                     yield EntitySpan(word.start, words[last - 1].end, category, self.name)
                     break
             else:
-                alone = word.text in self._alone and (in_small_letters or text[word.start].isupper())
+                alone = (
+                    word.text in self._alone
+                    and (in_small_letters or text[word.start].isupper())
+                    # "Smith-Magenis" is a syndrome.
+                    and "-" not in (text[word.start - 1 : word.start], text[word.end : word.end + 1])
+                )
                 if alone or (before in _TITLES and word.text in self._after_title):
                     yield EntitySpan(word.start, word.end, self._after_title[word.text], self.name)
             before = word.text

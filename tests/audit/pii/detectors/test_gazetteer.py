@@ -71,7 +71,7 @@ def test_each_wording_of_a_sites_names_is_found(gazetteer, text, expected):
     "text",
     [
         *("up the hill by grace", "Grace period", "Parkinson disease", "Cranecotts and Cranecottage", "he may come"),
-        *("12 November 1946", "mrn-100", "the square", "Orlando", "X. Hill"),
+        *("12 November 1946", "mrn-100", "the square", "Orlando", "X. Hill", "Lindqvist-Magenis syndrome", "a lindqvist of Oslo"),
     ],
 )
 def test_words_that_many_notes_hold_are_no_names_alone(gazetteer, text):
