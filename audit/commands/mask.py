@@ -63,8 +63,8 @@ def mask(quiet: bool, **options: Any) -> int:
     The map from tags to what they stand for is PHI, closed to others; clinaudit unmask needs it. A run that was
     stopped goes on when the same command is given again.
 
-    Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 5 refused as unsafe,
-    6 storage, 130 interrupted.
+    Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 4 a served model gave no
+    answer (run again to go on), 5 refused as unsafe, 6 storage, 130 interrupted.
 
     \b
     Example:
