@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from clinaudit.audit.pii.plain_text import read_plainly
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values import normalize
 
@@ -143,7 +144,7 @@ def _value_of(text: str, hidden: Hidden) -> tuple[str, str]:
     written = text[hidden.start : hidden.end]
     if hidden.category is None:
         return _OF_TAGS, written
-    value = normalize(hidden.category, written)
+    value = normalize(hidden.category, read_plainly(written).text)
     return ("as written", written) if value is None else (value.kind, value.text)
 
 

@@ -1,7 +1,7 @@
 """Who is spoken of in a text, and whom each stretch of it is about: pronouns, relatives, "the patient" and names.
 
-A rule-based reading, for English. It looks at words alone: a mention before a stretch in its sentence, else the first
-after it there, else the last one before. Knows nothing of what a question needs.
+A rule-based reading, for English. It looks at words alone: a mention before a stretch in its sentence, else the patient
+or the last one mentioned before, else the first after it there. Knows nothing of what a question needs.
 """
 
 import re
@@ -47,12 +47,16 @@ _APPOSED: Final = re.compile(
     rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
     re.IGNORECASE,
 )
-#: A sentence ends at a full stop before white space and a capital or a quotation mark, or at a line's end.
-_SENTENCE_END: Final = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)[.!?][\"”']?\s+(?=[A-Z\"“'<])|\n+")
+#: A sentence ends at a mark before white space, but after a title or an initial; and at a line's end.
+_SENTENCE_END: Final = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\b[A-Za-z])[.!?][\"”']?\s+|\n+", re.IGNORECASE
+)
 _TITLE_CHARS = 10
 _GENDERS: Final[dict[str, Gender]] = {
-    **{"female": "female", "female_relative": "female"},
-    **{"male": "male", "male_relative": "male"},
+    "female": "female",
+    "female_relative": "female",
+    "male": "male",
+    "male_relative": "male",
 }
 
 
@@ -93,9 +97,13 @@ class DescribedSubjects:
         end = self._sentences[sentence] if sentence < len(self._sentences) else len(self._text)
         if place and self._starts[place - 1] >= begin:
             return self._mentions[place - 1][1]
-        if place < len(self._starts) and self._starts[place] < end:
-            return self._mentions[place][1]
-        return self._mentions[place - 1][1] if place else []
+        if place:
+            # A sentence without a subject goes on about whom the text is about.
+            patients = [subject for subject in self.subjects if subject.role == "patient"]
+            return patients or self._mentions[place - 1][1]
+        if self._starts and self._starts[0] < end:
+            return self._mentions[0][1]
+        return []
 
     def asked_about(self, query: str) -> list[Subject] | None:
         """Return whom a question is about; None: about nobody in particular. Empty where it cannot be told."""
@@ -120,7 +128,8 @@ class DescribedSubjects:
             return fitting or self._with(people, lambda subject: subject.gender in genders)
         if "speaker" in cues:
             return self._with(people, lambda subject: subject.role == "speaker")
-        return None
+        # "Which dose is right?" of a letter about a patient.
+        return [subject for subject in people if subject.role == "patient"] or None
 
     def _with(self, people: Sequence[Subject], fits: _Fits) -> list[Subject]:
         found = [subject for subject in people if fits(subject)]

@@ -132,7 +132,7 @@ def test_an_id_that_says_what_is_masked_is_refused(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder"]
+    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder", "no folder"]
 )
 def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: Path) -> None:
     out, elsewhere, map_file = tmp_path / "masked.jsonl", tmp_path / "elsewhere", tmp_path / "map.sqlite"
@@ -143,6 +143,8 @@ def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: 
         out.symlink_to(elsewhere)
     elif taken == "out is folder":
         out.mkdir()
+    elif taken == "no folder":
+        out = tmp_path / "none" / "masked.jsonl"
     elif taken == "folder link":
         elsewhere.mkdir()
         (tmp_path / "masked.jsonl.evidence").symlink_to(elsewhere)
@@ -192,3 +194,22 @@ def test_unmask_refuses_what_is_no_map_or_not_of_these_prompts(
     assert "model" in printed
     assert "Ada" not in printed
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 2
+
+
+def test_names_of_the_corpus_are_found_wherever_they_stand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "patients.csv").write_text("patient_id,name,dob\np-4711,Quilla Vandermoor,1950-03-04\n")
+    (corpus / "notes.csv").write_text("patient_id,note_id,text\np-4711,n1,seen for asthma\n")
+    rows: list[dict[str, object]] = [{"id": 1, "text": "we told quilla vandermoor; V\u200bandermoor agreed, asthma"}]
+    prompts, out = write_rows(tmp_path / "prompts.jsonl", rows), tmp_path / "masked.jsonl"
+    assert run(["mask", str(prompts), "--out", str(out), "--corpus", str(corpus), "--quiet"]) == 0
+    assert read_rows(out)[0]["text"] == "we told <PATIENT_1>; <PATIENT_1> agreed, asthma"
+    assert "without --corpus" not in capsys.readouterr().out
+    other = ["mask", str(prompts), "--out", str(tmp_path / "other.jsonl"), "--quiet"]
+    assert run(other) == 0
+    assert "without --corpus" in capsys.readouterr().out
+    # Begun without the corpus, it is not continued with it.
+    assert run([*other, "--corpus", str(corpus)]) == 2
+    assert "--corpus" in capsys.readouterr().err
+    assert run([*other[:3], str(tmp_path / "third.jsonl"), "--corpus", str(tmp_path / "none")]) == 3
