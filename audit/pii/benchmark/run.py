@@ -28,7 +28,7 @@ from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.served.approved_addresses import require_approved
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench, SiteBench
+from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
 
 _LIBRARIES = (
@@ -113,14 +113,16 @@ def _assemble(
     request = plan.request
     progress.say("scoring")
     scored = ScoredSystems(samples, predictions, seed=request.seed)
+    results = list(scored.results())
     return PiiBench(
         clinaudit_version=clinaudit.__version__,
         libraries=_library_versions(),
         seed=request.seed,
+        conclusion=_conclude(shown, results),
         warnings=list(_warnings(request)),
         systems=shown,
         statistics=list(describe_samples(samples)),
-        results=list(scored.results()),
+        results=results,
         differences=list(scored.differences()),
         points=list(scored.points()),
         privacy=list(privacy_rows(samples, predictions, seed=request.seed)),
@@ -145,6 +147,26 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
                 found[row.id] = notes.found_by(detector, advance)
     notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
     return notes.publish(found, seed=request.seed)
+
+
+def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) -> str:
+    """Return which system does best at finding and at masking, among those that could be deployed."""
+    deployable = {system.id: system.name for system in systems if system.kind != "oracle"}
+    sentences = []
+    for domain in dict.fromkeys(result.domain for result in results):
+        best = []
+        for task, words in (("detection", "finds most"), ("masking", "masks best")):
+            scores = [
+                (result.metrics["strict_f1"].f1.value or 0.0, deployable[result.system])
+                for result in results
+                if (result.domain, result.subset, result.task) == (domain, "all", task) and result.system in deployable
+            ]
+            if scores:
+                score, name = max(scores)
+                best.append(f"{name} {words} (strict F1 {score:.2f})")
+        if best:
+            sentences.append(f"On {domain} samples {' and '.join(best)}.")
+    return " ".join(sentences)
 
 
 def _settings(request: BenchRequest) -> dict[str, object]:
