@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import clinaudit
 from clinaudit.audit.console.progress import Progress
@@ -30,6 +31,9 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.utility import Utilities
 
 _LIBRARIES = (
     "presidio-analyzer",
@@ -125,7 +129,7 @@ def _assemble(
         results=results,
         differences=list(scored.differences()),
         points=list(scored.points()),
-        privacy=list(privacy_rows(samples, predictions, seed=request.seed)),
+        privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=_utilities(plan, samples))),
         residual=list(residual_rows(samples, predictions, seed=request.seed)),
         groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
         paper=paper_scores(),
@@ -147,6 +151,17 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
                 found[row.id] = notes.found_by(detector, advance)
     notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
     return notes.publish(found, seed=request.seed)
+
+
+def _utilities(plan: Plan, samples: Sequence[Sample]) -> "Utilities":
+    options = plan.request.served
+    if options is None:
+        return {}
+    # Late: it loads the client of a served model.
+    from clinaudit.audit.pii.benchmark.utility import measure_utility
+
+    served = plan.served_system(options)
+    return measure_utility(samples, served, seed=plan.request.seed, announce=plan.announce)
 
 
 def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) -> str:
@@ -189,6 +204,10 @@ def _warnings(request: BenchRequest) -> list[str]:
         warnings.append(
             "Small models do badly at all three tasks: the paper finds about 0.00 for 0.5 billion parameters and about "
             "0.59 for 3 billion (strict F1 of detection, PII-single, Table 12)."
+        )
+        warnings.append(
+            "Utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has another "
+            "model rate, and adds how alike two answers are by their embeddings."
         )
     return warnings
 
