@@ -51,11 +51,12 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
     """
+    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
     from clinaudit.audit.pii.review.page import REVIEW_PAGE, write_review_page
     from clinaudit.audit.pii.review.review_file import read_reviews
-    from clinaudit.audit.pii.review.sample_file import check_places, read_sample_file
+    from clinaudit.audit.pii.review.sample_file import read_sample_file
     from clinaudit.audit.run.durable_files import require_writable
 
     if len(reviews) == 1:
@@ -76,7 +77,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
         write_agreement(report, out)
     _say_agreement(report)
     if not is_file:
-        outcome = write_outcome(file, given, report, out, check=check_places)
+        outcome = write_outcome(file, given, report, out, check=check_sample)
         say(f"samples: {outcome.as_they_were:,} as they were, {len(outcome.corrected):,} corrected by majority")
         say(f"unresolved: {len(outcome.unresolved):,}, kept apart as they were")
     say(f"written: {out}")

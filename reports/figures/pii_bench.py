@@ -31,6 +31,7 @@ from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,
     MASKINGS,
+    ORIGINS,
     deployable,
     find_result,
     measured_domains,
@@ -40,7 +41,7 @@ from clinaudit.reports.wording.pii_bench import (
 )
 
 _KEY = "Thin line: 95% interval."
-#: Who masks in Figure 1 (nobody's misses, then the best system), and categories of the residual guesses, before the table takes over.
+#: In Figure 1: who misses nothing, and the best system. Of the guesses: categories, before the table takes over.
 _DRAWN = 2
 _CATEGORIES_DRAWN = 12
 
@@ -136,12 +137,16 @@ def origins_figure(bench: PiiBench, domain: BenchDomain) -> BarFigure:
         if found:
             rows.append(BarRow(system.name, ()))
         rows += [
-            BarRow(each.group, (_bar(each.recall, "never", SHARES),), f"{each.entities:,} names")
+            BarRow(
+                ORIGINS.get(each.group, each.group), (_bar(each.recall, "never", SHARES),), f"{each.entities:,} names"
+            )
             for each in sorted(found, key=_found_least_first)
         ]
     title = f"Names found, by where they come from ({DOMAINS[domain]} texts)"
     caption = "" if rows else "Names were not told apart."
-    return BarFigure(f"origins-{domain}", title, caption, ("Names", "Share found"), tuple(rows), _KEY)
+    return BarFigure(
+        f"origins-{domain}", title, caption, ("Names, how many", "Share found"), tuple(rows), _KEY
+    )
 
 
 def _found_least_first(each: GroupRecall) -> tuple[float, str]:

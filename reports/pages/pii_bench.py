@@ -28,7 +28,7 @@ from clinaudit.reports.tables.pii_bench_privacy import (
 from clinaudit.reports.tables.pii_bench_samples import statistics_table, types_table
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.numbers import RANGE_NOTE
-from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains
+from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains, weakest_sentence
 
 
 def render_pii_bench(bench: PiiBench) -> str:
@@ -41,6 +41,7 @@ def render_pii_bench(bench: PiiBench) -> str:
         context={
             "bench": bench,
             "headline": headline(bench),
+            "weakest": weakest_sentence(bench),
             "missed": missed_figure(bench),
             "site": site_table(bench),
             "range_note": RANGE_NOTE,

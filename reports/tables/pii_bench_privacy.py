@@ -42,7 +42,7 @@ _GROUPINGS: Final = {
 
 def privacy_table(bench: PiiBench) -> Table:
     """Return privacy, utility and balance by what is masked (Table 8), with the paper's rows."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             MASKINGS[each.masking],
             system_name(bench, each.system),

@@ -7,6 +7,7 @@ identifiers a percentage; the paper's own figures always say that they are from 
 from collections.abc import Mapping
 from typing import Final
 
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.pii_bench import (
     BenchDomain,
@@ -19,7 +20,8 @@ from clinaudit.reports.schema.pii_bench import (
     MaskingStrategy,
     PiiBench,
 )
-from clinaudit.reports.wording.numbers import estimate_text
+from clinaudit.reports.wording.names import HIPAA_TITLES
+from clinaudit.reports.wording.numbers import estimate_text, percent_text
 
 TASKS: Final[Mapping[BenchTask, str]] = {
     "detection": "Finds identifiers",
@@ -50,6 +52,21 @@ STRATEGIES: Final[Mapping[str, str]] = {
     "with-choice": "Naive with choice (oracle)",
 }
 ORACLE: Final = "with-choice"
+#: Identifiers named in the sentence of what the best filter misses most.
+_WEAKEST: Final = 3
+#: Where names come from, by the locale that they are drawn from.
+ORIGINS: Final[Mapping[str, str]] = {
+    "en_US": "United States",
+    "en_IN": "India",
+    "es_MX": "Mexico",
+    "pl_PL": "Poland",
+    "pt_BR": "Brazil",
+    "tr_TR": "Turkey",
+    "vi_VN": "Vietnam",
+    "yo_NG": "Nigeria",
+    "zh_CN": "China",
+    "zu_ZA": "South Africa",
+}
 #: Above every figure of the paper.
 FROM_PAPER: Final = "from the paper"
 
@@ -123,14 +140,28 @@ def headline(bench: PiiBench) -> str:
     if domain is None or not ranked:
         return "No filter was run to the end: nothing is known of what it would miss."
     best, least = ranked[0]
-    first = (
-        f"“{best.name}” misses least: of the identifiers in {domain} texts that no question needs, it leaves "
-        f"{_plain(least)}."
-    )
+    what = f"of the identifiers in {domain} texts that no question needs, it leaves {_plain(least)}."
     if len(ranked) == 1:
-        return first
+        return f"“{best.name}” was measured: {what}"
     worst, most = ranked[-1]
-    return f"{first} “{worst.name}” leaves {_plain(most)}."
+    return f"“{best.name}” misses least: {what} “{worst.name}” leaves {_plain(most)}."
+
+
+def weakest_sentence(bench: PiiBench) -> str:
+    """Return which of HIPAA's identifiers the filter that misses least misses most; empty where that is not known."""
+    domain = next(iter(measured_domains(bench)), None)
+    for system in deployable(bench):
+        found = sorted(
+            (each.recall.value, f"({letter}) {HIPAA_TITLES[letter]}")
+            for each in bench.groups
+            for letter in HIPAA_IDENTIFIERS
+            if (each.grouping, each.domain, each.system, each.group) == ("hipaa", domain, system.id, letter)
+            and each.recall.value is not None
+        )
+        if found:
+            worst = "; ".join(f"{title}, {percent_text(1 - value)}" for value, title in found[:_WEAKEST])
+            return f"Of HIPAA’s identifiers “{system.name}” most often misses: {worst}."
+    return ""
 
 
 def _site_headline(bench: PiiBench) -> str | None:

@@ -1,141 +1,104 @@
-"""Means of scores over samples with their intervals, and paired differences between systems.
+"""Means of scores over samples with their intervals, and two systems on the same samples.
 
-Owns the shape of what `clinaudit pii score` writes (docs/pii-scores.md). Knows nothing of how one sample is scored.
-Intervals are two-sided 95%, by bootstrap over samples. What is written holds the ids of samples and the names of
-systems, and no text.
+Owns what is averaged and compared. Knows nothing of how one sample is scored, nor of what is written. Intervals are
+two-sided 95%, by bootstrap over samples.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from itertools import combinations
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 import numpy as np
 
 from clinaudit.audit.pii.benchmark.matching import Scores
-from clinaudit.audit.pii.benchmark.sample_means import Values, mean_over_samples
-from clinaudit.audit.pii.benchmark.scores import TASKS, SampleScores, Task
-from clinaudit.audit.statistics.intervals import holm
-from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
+from clinaudit.audit.pii.benchmark.sample_means import Values, difference_over_samples, mean_over_samples
+from clinaudit.audit.pii.benchmark.scores import Answer, SampleScores
+from clinaudit.audit.statistics.paired_differences import mcnemar_p_value
+from clinaudit.reports.exact.estimate import Estimate
 
 #: The metrics, as `TaskScores` names them.
-METRICS: Final = ("strict_f1", "ent_f1", "rouge_l_f")
-Json = dict[str, object]
+Metric = Literal["strict_f1", "ent_f1", "rouge_l_f"]
+METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
+ANSWERS: Final[tuple[Answer, ...]] = get_args(Answer)
 
 
-def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) -> Json:
-    """Return the document of all scores: systems, subsets, differences between systems, and each sample.
+@dataclass(frozen=True, slots=True)
+class MeanScores:
+    """Precision, recall and F1, each the mean of the samples' own."""
 
-    `rows` are those of `score_predictions`; `seed` is that of the bootstrap.
-    """
-    subsets = {row.subset: None for row in rows if row.subset is not None}
-    document: Json = {
-        "sample_count": samples,
-        "seed": seed,
-        "systems": _describe_systems(rows, seed=seed),
-        "differences": describe_differences(rows, seed=seed),
-    }
-    if len(subsets) > 1:
-        document["subsets"] = {
-            subset: {"systems": _describe_systems([row for row in rows if row.subset == subset], seed=seed)}
-            for subset in subsets
-        }
-    document["samples"] = _describe_samples(rows)
-    return document
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
 
 
-def _describe_systems(rows: Sequence[SampleScores], *, seed: int) -> Json:
-    by_system: dict[str, dict[Task, list[SampleScores]]] = {}
-    for row in rows:
-        by_system.setdefault(row.system, {}).setdefault(row.task, []).append(row)
-    return {
-        system: {task: describe_task(tasks[task], seed=seed) if task in tasks else None for task in TASKS}
-        for system, tasks in by_system.items()
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSummary:
+    """One system in one task."""
+
+    metrics: Mapping[Metric, MeanScores]
+    #: The share of samples with exactly the gold answer.
+    exact: Estimate
+    #: Samples by what there was of an answer; those without one score 0.
+    answers: Mapping[Answer, int]
+    #: Of masking alone; over the samples that have such a text.
+    over_masking: Estimate | None
+    leak: Estimate | None
 
 
-def describe_task(rows: Sequence[SampleScores], *, seed: int) -> Json:
-    """Return one system's means over samples in one task, their intervals, and how many answers there were."""
-    scores = np.array([[getattr(row.scores, metric) for metric in METRICS] for row in rows])
-    means: Json = {}
-    intervals: Json = {}
-    for place, metric in enumerate(METRICS):
-        estimates = [mean_over_samples(scores[:, place, part], seed=seed) for part in range(len(Scores._fields))]
-        means[metric] = dict(zip(Scores._fields, (estimate.value for estimate in estimates), strict=True))
-        intervals[metric] = dict(
-            zip(Scores._fields, ([estimate.low, estimate.high] for estimate in estimates), strict=True)
-        )
-    described: Json = {
-        **means,
-        "intervals": intervals,
-        "exact_share": float(np.mean([row.scores.is_exact for row in rows])),
-        "answers": {answer: sum(row.answer == answer for row in rows) for answer in ("given", "unparsed", "missing")},
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemComparison:
+    """Two systems in one task, on the same samples."""
+
+    #: Mean strict F1 of the first less that of the second.
+    strict_f1: Estimate
+    #: Samples on which one of them alone gave exactly the gold answer.
+    only_first_exact: int
+    only_second_exact: int
+    #: That either is exact as often: McNemar's test, exact, two-sided.
+    p_value: float
+
+
+def summarize_task(rows: Sequence[SampleScores], *, seed: int) -> TaskSummary:
+    """Return one system's means in one task; `rows` are its samples. Raises `ValueError` without any."""
+    if not rows:
+        raise ValueError("a mean needs at least one sample")
     errors = [row.errors for row in rows if row.errors is not None]
-    if errors:
-        described["over_masking"] = _describe_share([error.over_masking for error in errors], seed=seed)
-        described["leak"] = _describe_share([error.leak for error in errors], seed=seed)
-    return described
+    return TaskSummary(
+        metrics={metric: _means([getattr(row.scores, metric) for row in rows], seed=seed) for metric in METRICS},
+        exact=_mean((float(row.scores.is_exact) for row in rows), seed=seed),
+        answers={answer: sum(row.answer == answer for row in rows) for answer in ANSWERS},
+        over_masking=_mean((error.over_masking for error in errors), seed=seed) if errors else None,
+        leak=_mean((error.leak for error in errors), seed=seed) if errors else None,
+    )
 
 
-def _describe_share(shares: Iterable[float | None], *, seed: int) -> Json:
-    values = np.array([share for share in shares if share is not None], dtype=np.float64)
-    estimate = mean_over_samples(values, seed=seed)
-    return {"value": estimate.value, "interval": [estimate.low, estimate.high], "samples": int(values.size)}
+def _means(scores: Sequence[Scores], *, seed: int) -> MeanScores:
+    return MeanScores(
+        precision=_mean((score.precision for score in scores), seed=seed),
+        recall=_mean((score.recall for score in scores), seed=seed),
+        f1=_mean((score.f1 for score in scores), seed=seed),
+    )
 
 
-def describe_differences(rows: Sequence[SampleScores], *, seed: int) -> list[Json]:
-    """Return for each task and pair of systems the mean difference of strict F1, first minus second, and McNemar's.
-
-    The interval is over samples, both systems on the same ones. The test asks whether either is exactly right more
-    often; its p-values are adjusted over the pairs of a task (Holm).
-    """
-    by_task: dict[Task, dict[str, list[SampleScores]]] = {}
-    for row in rows:
-        by_task.setdefault(row.task, {}).setdefault(row.system, []).append(row)
-    return [difference for task in TASKS for difference in _differences_of(task, by_task.get(task, {}), seed=seed)]
+def _mean(values: Iterable[float | None], *, seed: int) -> Estimate:
+    return mean_over_samples(np.array([value for value in values if value is not None], dtype=np.float64), seed=seed)
 
 
-def _differences_of(task: Task, by_system: Mapping[str, Sequence[SampleScores]], *, seed: int) -> list[Json]:
-    pairs = list(combinations(by_system, 2))
-    counts = []
-    for first, second in pairs:
-        exact = [
-            (a.scores.is_exact, b.scores.is_exact) for a, b in zip(by_system[first], by_system[second], strict=True)
-        ]
-        counts.append((exact.count((True, False)), exact.count((False, True))))
-    p_values = [mcnemar_p_value(*count) for count in counts]
-    described: list[Json] = []
-    for (first, second), (only_first, only_second), p_value, adjusted in zip(
-        pairs, counts, p_values, holm(p_values), strict=True
-    ):
-        estimate = paired_difference(_strict_f1(by_system[second]), _strict_f1(by_system[first]), seed=seed)
-        described.append(
-            {
-                "task": task,
-                "first": first,
-                "second": second,
-                "strict_f1": estimate.value,
-                "interval": [estimate.low, estimate.high],
-                "exact_in_first_only": only_first,
-                "exact_in_second_only": only_second,
-                "p_value": p_value,
-                "p_value_adjusted": adjusted,
-            }
-        )
-    return described
+def compare_systems(first: Sequence[SampleScores], second: Sequence[SampleScores], *, seed: int) -> SystemComparison:
+    """Return how two systems differ in one task; both have the same samples, in one order (else `ValueError`)."""
+    if [row.sample for row in first] != [row.sample for row in second]:
+        raise ValueError("both systems are scored on the same samples, in one order")
+    exact = [(a.scores.is_exact, b.scores.is_exact) for a, b in zip(first, second, strict=True)]
+    only_first, only_second = exact.count((True, False)), exact.count((False, True))
+    return SystemComparison(
+        strict_f1=difference_over_samples(
+            _strict_f1(first), _strict_f1(second), np.ones(len(first), dtype=np.int64), seed=seed
+        ),
+        only_first_exact=only_first,
+        only_second_exact=only_second,
+        p_value=mcnemar_p_value(only_first, only_second),
+    )
 
 
 def _strict_f1(rows: Sequence[SampleScores]) -> Values:
     return np.array([row.scores.strict_f1.f1 for row in rows])
-
-
-def _describe_samples(rows: Sequence[SampleScores]) -> list[Json]:
-    """Return one row a sample and system, by system: each task's scores, and what there was of an answer."""
-    described: dict[tuple[str, str], Json] = {}
-    for row in rows:
-        of_sample = described.setdefault((row.system, row.sample), {"sample": row.sample, "system": row.system})
-        scores: Json = {metric: getattr(row.scores, metric)._asdict() for metric in METRICS}
-        errors: Json = {} if row.errors is None else asdict(row.errors)
-        of_sample[row.task] = {**scores, **errors, "answer": row.answer}
-    return list(described.values())

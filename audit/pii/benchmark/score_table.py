@@ -1,4 +1,4 @@
-"""What `clinaudit pii score` prints: one table of systems and tasks, and one of their differences. Computes nothing."""
+"""What `clinaudit pii score` prints: a table a task, and one of the systems' differences. Computes nothing."""
 
 import io
 from typing import Any, Final
@@ -12,44 +12,53 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 #: Columns.
 _WIDTH: Final = 100
 _TASKS: Final = {"detection": "detection", "query_related": "query-related", "masking": "masking"}
+_TITLES: Final = {
+    "detection": "Detection: which texts, of which type, of which subject",
+    "query_related": "Query-related: which texts the question needs",
+    "masking": "Masking: which texts the question does not need",
+}
+_COLUMNS: Final = {
+    "detection": ("strict F1", "interval", "precision", "recall", "entity F1", "Rouge-L F", "no answer"),
+    "query_related": ("F1", "interval", "precision", "recall", "Rouge-L F", "no answer"),
+    "masking": ("F1", "interval", "precision", "recall", "Rouge-L F", "needed, masked", "unneeded, left", "no answer"),
+}
 _NONE: Final = "–"
 
 
 def score_text(document: dict[str, Any]) -> str:
     """Return the tables of what `describe_scores` returned, in at most 100 columns."""
-    tables = [_score_table(document)]
+    tables = [_score_table(task, document["systems"]) for task in _TASKS]
     if document["differences"]:
         tables.append(_difference_table(document))
     # Not printed by rich: it would end with a status of its own where the reader has enough.
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
+    console.print(f"{document['sample_count']:,} samples; means over samples, 95% intervals\n")
     for table in tables:
-        console.print(table)
-    lines = (line.rstrip() for line in text.getvalue().splitlines())
-    return "\n".join(lines).rstrip("\n")
+        if table.row_count:
+            console.print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip("\n")
 
 
-def _score_table(document: dict[str, Any]) -> Table:
-    table = _table(
-        f"{document['sample_count']:,} samples; means over samples, and the 95% interval of strict F1",
-        ("system", "task"),
-        ("strict F1", "interval", "entity F1", "Rouge-L F", "needed, masked", "unneeded, left", "no answer"),
-    )
-    for system, tasks in document["systems"].items():
-        for task, name in _TASKS.items():
-            scores = tasks[task]
-            if scores is None:
-                continue
-            table.add_row(
-                harmless_text(system),
-                name,
-                f"{scores['strict_f1']['f1']:.3f}",
-                _interval(scores["intervals"]["strict_f1"]["f1"]),
-                f"{scores['ent_f1']['f1']:.3f}",
-                f"{scores['rouge_l_f']['f1']:.3f}",
-                *(_share(scores.get(error)) for error in ("over_masking", "leak")),
-                _lacking(scores["answers"]),
-            )
+def _score_table(task: str, systems: dict[str, Any]) -> Table:
+    is_detection = task == "detection"
+    table = _table(_TITLES[task], ("system",), _COLUMNS[task])
+    for system, tasks in systems.items():
+        scores = tasks[task]
+        if scores is None:
+            continue
+        strict = scores["strict_f1"]
+        table.add_row(
+            harmless_text(system),
+            f"{strict['f1']:.3f}",
+            _interval(scores["intervals"]["strict_f1"]["f1"]),
+            f"{strict['precision']:.3f}",
+            f"{strict['recall']:.3f}",
+            *((f"{scores['ent_f1']['f1']:.3f}",) if is_detection else ()),
+            f"{scores['rouge_l_f']['f1']:.3f}",
+            *((_share(scores["over_masking"]), _share(scores["leak"])) if task == "masking" else ()),
+            _lacking(scores["answers"]),
+        )
     return table
 
 
@@ -67,8 +76,8 @@ def _difference_table(document: dict[str, Any]) -> Table:
             harmless_text(row["second"]),
             f"{row['strict_f1']:+.3f}",
             _interval(row["interval"], sign="+"),
-            str(row["exact_in_first_only"]),
-            str(row["exact_in_second_only"]),
+            str(row["only_first_exact"]),
+            str(row["only_second_exact"]),
             _p_value(row["p_value_adjusted"]),
         )
     return table
@@ -87,11 +96,11 @@ def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Tabl
 
 def _interval(interval: list[float], *, sign: str = "") -> str:
     low, high = interval
-    return f"{low:{sign}.2f} to {high:{sign}.2f}"
+    return f"{low:{sign}.3f} to {high:{sign}.3f}"
 
 
-def _share(share: dict[str, Any] | None) -> str:
-    return _NONE if share is None or share["value"] is None else f"{share['value']:.0%}"
+def _share(share: dict[str, Any]) -> str:
+    return _NONE if share["value"] is None else f"{share['value']:.0%}"
 
 
 def _lacking(answers: dict[str, int]) -> str:

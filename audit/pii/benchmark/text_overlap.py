@@ -7,12 +7,14 @@ that "@ab_c" or "$4,200" would lose characters, and a number with one wrong digi
 compared by word, case folded. Unlike rouge-score's own words, ours may hold letters beyond a to z.
 """
 
+import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 
-from clinaudit.audit.pii.benchmark.matching import NOTHING_RIGHT, Scores, TypedText
+from clinaudit.audit.pii.benchmark.matching import Scores, TypedText, score_sets
 from clinaudit.audit.pii.taxonomy import PiiType
 
 Item = TypeVar("Item")
@@ -59,26 +61,22 @@ def typed_similarity(predicted: TypedText, gold: TypedText) -> float:
 
 
 def score_overlap(
-    predicted: Collection[Item], gold: Collection[Item], similarity: Callable[[Item, Item], float]
+    predicted: AbstractSet[Item], gold: AbstractSet[Item], similarity: Callable[[Item, Item], float]
 ) -> Scores:
     """Return the mean of each predicted item's best similarity, of each gold item's, and their harmonic mean.
 
-    Eqs. 14 to 16. Both empty: 1; one of them: 0 **[choice]**.
+    Eqs. 14 to 16. `similarity` is of a predicted and a gold item, and 1 for equal ones. Both sets empty: 1; one of
+    them: 0 **[choice]**.
     """
-    if not predicted and not gold:
-        return Scores(1.0, 1.0, 1.0)
     if not predicted or not gold:
-        return NOTHING_RIGHT
-    precision = sum(_best(similarity(item, other) for other in gold) for item in predicted) / len(predicted)
-    recall = sum(_best(similarity(other, item) for other in predicted) for item in gold) / len(gold)
+        return score_sets(predicted, gold)
+    # `fsum`: a set has no order, and the same answers must give the same bits in every run.
+    precision = math.fsum(_best(item, gold, similarity) for item in predicted) / len(predicted)
+    recall = math.fsum(_best(item, predicted, lambda g, p: similarity(p, g)) for item in gold) / len(gold)
     both = precision + recall
     return Scores(precision, recall, 2 * precision * recall / both if both else 0.0)
 
 
-def _best(similarities: Iterable[float]) -> float:
-    best = 0.0
-    for similarity in similarities:
-        best = max(best, similarity)
-        if best >= 1:
-            break
-    return best
+def _best(item: Item, others: AbstractSet[Item], similarity: Callable[[Item, Item], float]) -> float:
+    # Most items are found as they are, and then no pair is compared.
+    return 1.0 if item in others else max(similarity(item, other) for other in others)

@@ -1,6 +1,7 @@
 """`samples.jsonl` as the review reads it: every sample, and the digest of the file.
 
-Owns the checks without which no place can be shown. Problems name row and field, never content.
+Owns the checks without which no place can be shown, and no more: whatever else is wrong with a sample is for people to
+correct, and is checked once they have. Problems name row and field, never content.
 """
 
 import json

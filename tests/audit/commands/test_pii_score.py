@@ -82,7 +82,7 @@ def test_the_scores_of_each_system_and_sample(tmp_path: Path, capsys: pytest.Cap
     assert rows["right", "q2"]["masking"]["leak"] == 0
     (difference,) = document["differences"]
     assert (difference["task"], difference["first"], difference["strict_f1"]) == ("detection", "right", 1.0)
-    assert (difference["exact_in_first_only"], difference["p_value"]) == (2, 0.5)
+    assert (difference["only_first_exact"], difference["p_value"]) == (2, 0.5)
     printed = capsys.readouterr().out
     assert "2 samples" in printed
     assert max(map(len, printed.splitlines())) <= 100
@@ -105,6 +105,24 @@ def test_the_same_command_writes_the_same_bytes_and_its_interval_holds_the_mean(
         1,
     ]
     assert scored(tmp_path, samples, made) == document
+
+
+def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
+    samples = [SAMPLE | {"id": f"q{number}"} for number in range(8)]
+    answers = {"all": 8, "seven": 7, "none": 0}
+    made = [
+        {"sample": f"q{number}", "system": system, "masked": ["Ann Lee", "Oslo"] if number < right else ["41"]}
+        for system, right in answers.items()
+        for number in range(8)
+    ]
+    rows = {(row["first"], row["second"]): row for row in scored(tmp_path, samples, made)["differences"]}
+    # 1 of 1 and 8 of 8 and 7 of 7 changes in one direction: 1, 2/256, 2/128.
+    p_values = {pair: (row["p_value"], row["p_value_adjusted"]) for pair, row in rows.items()}
+    assert p_values["all", "none"] == pytest.approx((2 / 256, 6 / 256))
+    assert p_values["seven", "none"] == pytest.approx((2 / 128, 4 / 128))
+    assert p_values["all", "seven"] == (1, 1)
+    assert rows["all", "none"]["interval"][0] > 0.4  # one difference on all samples: no bootstrap has a width
+    assert rows["all", "none"]["interval"][1] == 1
 
 
 def test_subsets_are_scored_apart(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir(mode=0o755)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work").chmod(0o755)
     (tmp_path / "work" / "thesis.txt").write_text("")
     with pytest.raises(StorageError, match="holds other files"):
         write_review_page([sample_of("[A age|34]")], tmp_path / "work", digest="d")

@@ -85,6 +85,20 @@ def test_nothing_is_known_from_the_same_sample() -> None:
     assert not any(outcome.prior_in_five for outcome in infer_masked([twins], {"twins": ["Glim", "Eva"]}))
 
 
+def test_a_visible_value_of_the_same_category_is_no_guess() -> None:
+    # Everybody has two employers; the one that is seen tells what the other is not.
+    samples = [
+        sample_of("From Acme to Glim.", {"Acme": "company", "Glim": "company"}, sample=f"s{number}")
+        for number in range(7)
+    ] + [sample_of("At Moss.", {"Moss": "company"}, sample=f"m{number}") for number in range(9)]
+    (outcome,) = infer_masked(samples, {"s0": ["Glim"]})
+    assert (outcome.recovered, outcome.prior) == (False, False)
+    both = sample_of("Acme, Moss.", {"Acme": "company", "Moss": "company"})
+    (moss,) = infer_masked([*samples, both], {"q1": ["Moss"]})
+    # Narrowed by Acme he would say Acme, which is seen.
+    assert (moss.recovered, moss.prior) == (True, True)
+
+
 def test_whoever_shares_nothing_visible_is_unique() -> None:
     samples = [*town_samples(alta=6), *town_samples(moss=1)]
     found = infer_masked(samples, masking(samples, "clinic"))

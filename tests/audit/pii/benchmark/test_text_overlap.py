@@ -1,5 +1,8 @@
 """Rouge-L of texts and of sets of texts, worked by hand."""
 
+import random
+from itertools import combinations
+
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
@@ -72,4 +75,18 @@ def by_word(one: str, other: str) -> float:
     ],
 )
 def test_sets_of_texts(predicted: list[str], gold: list[str], expected: tuple[float, float, float]) -> None:
-    assert score_overlap(predicted, gold, by_word) == pytest.approx(expected)
+    assert score_overlap(set(predicted), set(gold), by_word) == pytest.approx(expected)
+
+
+def longest_common(one: str, other: str) -> int:
+    """The length of the longest common subsequence, by trying all of them."""
+    kept = {"".join(part) for size in range(len(one) + 1) for part in combinations(one, size)}
+    return max(size for size in range(len(other) + 1) for part in combinations(other, size) if "".join(part) in kept)
+
+
+def test_rouge_equals_a_brute_force_twin() -> None:
+    rng = random.Random(0)
+    for _ in range(60):
+        one, other = ("".join(rng.choices("ab1-", k=rng.randrange(1, 8))) for _ in range(2))
+        expected = 2 * longest_common(one, other) / (len(one) + len(other))
+        assert rouge_l(one, other, by_character=True) == pytest.approx(expected)

@@ -1,0 +1,90 @@
+"""`clinaudit pii review`: a page, then agreement and corrected samples; nothing dropped, nothing open to others."""
+
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from support.pii.marked_samples import review, review_of, sample_of
+
+from clinaudit.audit.commands.main import run
+
+ONE = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
+MORE = "[A full_name|Mae Ott] is [A age*|34], [A city|from Bern]."
+TWO = "[A nickname|Bud] earns [A monthly_income*|$4,200]."
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    path = tmp_path / "samples.jsonl"
+    made = [sample_of(ONE, key="s1"), sample_of(TWO, key="s2"), sample_of(TWO, key="s3")]
+    path.write_text("".join(f"{sample.model_dump_json()}\n" for sample in made), encoding="utf-8")
+    return path
+
+
+def write_reviews(samples: Path) -> list[str]:
+    digest = hashlib.sha256(samples.read_bytes()).hexdigest()
+    options = []
+    for name, first in (("Ann", MORE), ("Bo", MORE), ("Cy", ONE)):
+        given = review(name, review_of(first, key="s1", changed=first is MORE), review_of(TWO, key="s2"), digest=digest)
+        path = samples.with_name(f"review-{name}.json")
+        path.write_text(given.model_dump_json())
+        options += ["--reviews", str(path)]
+    return options
+
+
+def test_it_writes_the_page_to_a_private_folder(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = samples.with_name("page")
+    assert run(["pii", "review", str(samples), "--out", str(out), "--draw", "2"]) == 0
+    assert "2 of 3 samples" in capsys.readouterr().out
+    assert [path.name for path in out.iterdir()] == ["review.html"]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+
+
+def test_three_reviews_correct_one_sample_keep_one_and_leave_one_open(
+    samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = samples.with_name("checked")
+    assert run(["pii", "review", str(samples), "--out", str(out), *write_reviews(samples)]) == 0
+    shown = capsys.readouterr().out
+    assert "samples: 1 as they were, 1 corrected by majority" in shown
+    assert "unresolved: 1, kept apart as they were" in shown
+    # Six items: four on which all agree, and two on which one of three differs (1 pair of 3).
+    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples), Fleiss' kappa" in shown
+    assert not any(words in shown for words in ("Mae", "Ott", "Bern", "$4,200"))
+    rows = {name: (out / f"{name}.jsonl").read_text().splitlines() for name in ("samples", "unresolved")}
+    assert [json.loads(row)["id"] for row in rows["samples"]] == ["s1", "s2"]
+    assert json.loads(rows["samples"][0]) == sample_of(MORE, key="s1").model_dump(mode="json")
+    # Nobody did the third: it is there, as it was.
+    assert rows["unresolved"] == [json.dumps(sample_of(TWO, key="s3").model_dump(mode="json"))]
+    outcome = json.loads((out / "agreement.json").read_text())["outcome"]
+    assert outcome == {
+        "as_they_were": 1,
+        "corrected": ["s1"],
+        "unresolved": [{"id": "s3", "reasons": ["reviewed in full by 0, which makes no majority"]}],
+    }
+    assert {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()} == {0o600}
+
+
+def test_a_json_file_gets_the_agreement_alone(samples: Path) -> None:
+    out = samples.with_name("agreement.json")
+    assert run(["pii", "review", str(samples), "--out", str(out), *write_reviews(samples)]) == 0
+    assert list(json.loads(out.read_text())) == ["agreement"]
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (["--reviews", "a.json"], 2, "two reviews or more"),
+        (["--reviews", "a.json", "--reviews", "b.json", "--draw", "3"], 2, "leave it out"),
+        (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: is not there"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    samples: Path, options: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["pii", "review", str(samples), "--out", str(samples.with_name("out")), *options]) == status
+    assert words in capsys.readouterr().err
+    assert not samples.with_name("out").exists()
