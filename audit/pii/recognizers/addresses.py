@@ -6,7 +6,7 @@ from typing import Final
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
 from clinaudit.audit.pii.usps_abbreviations import STATES, STREET_SUFFIXES
 
-_CAPITAL = r"(?:[A-Z][\w'’.-]*|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
+_CAPITAL = r"(?:[A-Z][\w'’.-]{0,30}|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
 #: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
 _NOT_ALONE: Final = frozenset(
     {
@@ -72,9 +72,9 @@ _SAFE_STATE = "|".join(
     (*(code for code in STATES if code not in _WORDS_TOO), *sorted(STATES.values(), key=len, reverse=True))
 )
 _AFTER_STATE = re.compile(rf"(?<!\w)(?:{_STATE}),?[ ]{{1,2}}$")
-_TOWN = r"[A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
+_TOWN = r"[A-Z][\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
 #: The same at the start of a pattern, which a set of characters makes fast.
-_FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
+_FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
 _ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
 
 
@@ -95,8 +95,8 @@ def places() -> RuleTable:
                 "street_address",
                 re.compile(
                     rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
-                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
-                    rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
+                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
+                    rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
                 ),
             ),
             Rule(
@@ -130,7 +130,7 @@ def places() -> RuleTable:
             ),
             Rule(
                 "zip_code",
-                words(rf"\b(?:zip|postal)(?:\s?code)?[\s:]{{1,3}}(?:is\s)?(?P<value>{_ZIP})"),
+                words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"),
                 ("zip", "postal"),
             ),
             Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
@@ -148,17 +148,21 @@ def places() -> RuleTable:
             ),
             Rule(
                 "county",
-                re.compile(r"(?<!\w)(?P<value>[A-Z][a-z'’-]+(?:[ ][A-Z][a-z'’-]+)?[ ](?:County|Parish|Borough))(?!\w)"),
+                re.compile(
+                    r"(?<!\w)(?P<value>[A-Z][a-z'’-]{1,30}(?:[ ][A-Z][a-z'’-]{1,30})?[ ](?:County|Parish"
+                    r"|Borough))(?!\w)"
+                ),
                 ("county", "parish", "borough"),
             ),
-            Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]+)"), ("county of",)),
+            Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]{1,30})"), ("county of",)),
             Rule(
                 "ward",
-                words(
-                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?"
-                    r"(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                re.compile(
+                    r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
+                    r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
+                    r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
                 ),
-                ("ward", "room", "rm", "bed", "bay"),
+                ("ward", "room", "rm", "bed", "bay", "unit"),
             ),
             Rule(
                 "landmark",

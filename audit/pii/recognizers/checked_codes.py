@@ -13,7 +13,7 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
 
 if TYPE_CHECKING:
-    from presidio_analyzer import PatternRecognizer
+    from presidio_analyzer import Pattern, PatternRecognizer
 
 #: Category by presidio's recognizer; the first stands where two find the same place.
 _CATEGORIES: Final = {
@@ -79,7 +79,8 @@ class CheckedCodeRecognizer:
 
     def _of(self, recognizer: "PatternRecognizer", category: str, candidate: "_Candidate") -> Iterator[EntitySpan]:
         kind = type(recognizer).__name__
-        for pattern in recognizer.patterns:
+        patterns: list[Pattern] = recognizer.patterns  # type: ignore[has-type]  # presidio does not declare it
+        for pattern in patterns:
             for match in _compile(pattern.regex).finditer(candidate.text):
                 written = match[0]
                 valid = recognizer.validate_result(written)

@@ -41,7 +41,7 @@ _UNIT_TRIGGERS: Final = (
 _NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
 #: A figure with which a time begins; the rest follows as it reads.
 _DIGIT = r"[0-9](?<![\d:./].)"
-_HALF = r"(?:\s?(?i:[ap]\.?m\b\.?))"
+_HALF = r"(?:\s?(?i:[ap]\.\s?m\.|[ap]m\b))"
 
 
 class DateRecognizer:

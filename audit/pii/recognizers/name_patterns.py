@@ -7,23 +7,25 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from clinaudit.audit.pii.word_lists import read_words
+
 PARTICLE: Final = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
 _LETTER = r"[^\W\d_]"
 #: A word of a name: an initial, or a word that may hold apostrophes and hyphens.
 NAME_WORD: Final = rf"(?:{_LETTER}\.(?:{_LETTER}\.)*|{_LETTER}(?:{_LETTER}|['’‘ʼ-](?={_LETTER})){{0,24}})"
 _GAP = r"[ \t\u00a0]{1,2}"
 #: Capital letters, and some small ones of rare alphabets between them: a set of characters is searched fast.
-_CAPITAL = r"[A-ZÀ-ÖØ-Þ\u0100-\u017f\u0370-\u03ff\u0400-\u042f\u1e00-\u1eff]"
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ\u0100-\u024f\u0370-\u03ff\u0400-\u042f\u1e00-\u1eff]"
 _REST = rf"(?:\.(?:{_LETTER}\.)*|(?:{_LETTER}|['’‘ʼ-](?={_LETTER})){{0,24}})"
-_CAPITAL_WORD = rf"{_CAPITAL}{_REST}"
+CAPITAL_WORD: Final = rf"{_CAPITAL}{_REST}"
 #: The same at the start of a pattern: no word goes on into it.
 _FIRST_WORD = rf"{_CAPITAL}(?<![\w'’-].){_REST}"
-_MORE_WORDS = rf"(?:{_GAP}(?:{PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD})"
+_MORE_WORDS = rf"(?:{_GAP}(?:{PARTICLE}{_GAP}){{0,2}}{CAPITAL_WORD})"
 #: "Anna de la Cruz", "J. R. Smith".
-_SPEECH_ORDER = rf"{_CAPITAL_WORD}{_MORE_WORDS}{{0,3}}"
+_SPEECH_ORDER = rf"{CAPITAL_WORD}{_MORE_WORDS}{{0,3}}"
 _TWO_WORDS = rf"{_FIRST_WORD}{_MORE_WORDS}{{1,3}}"
 #: "De La Cruz, Anna M.": or several words in the order of speech.
-_EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?|{_MORE_WORDS}{{1,3}})"
+_EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{CAPITAL_WORD}(?:{_GAP}{CAPITAL_WORD})?|{_MORE_WORDS}{{1,3}})"
 #: In the place of a label, where a note may be written in one case throughout.
 _ANY_CASE = rf"{NAME_WORD}(?:,?{_GAP}{NAME_WORD}){{0,4}}"
 DEGREE: Final = (
@@ -61,8 +63,16 @@ _KIN_LABEL = (
 )
 
 
+#: A value ends with its line or cell, or where a label or a number begins; speech goes on after its speaker's name.
+_VALUE_ENDS = (
+    r"(?=[ \t]*(?:$|[\n\r|(;\t/]|[-–—,][ ]|,$|\.(?:\s|$)|\d)|[ \t]{2}|[ ][A-Za-z]+:|[ ](?i:dob"
+    r"|d\.o\.b|mrn|born|age|is|was"
+    r"|who|has|had|presents|presented|reports|denies|came|seen|on|at|and|with|m\.?d|d\.?o|r\.?n|n\.?p|p\.?a)\b)"
+)
+
+
 def _labelled(label: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w/])(?i:{label})[ \t]{{0,3}}[:=][ \t]{{0,4}}(?P<value>{_ANY_CASE})")
+    return re.compile(rf"(?<![\w/])(?i:{label})[ \t]{{0,3}}[:=][ \t]{{0,4}}(?P<value>{_ANY_CASE}){_VALUE_ENDS}")
 
 
 #: At the start of a sentence.
@@ -89,6 +99,15 @@ class NamePattern:
     triggers: tuple[str, ...] = ()
     #: Whether a word that is an eponym may be the name: "Dr. Foley" is a person, "by Doppler" names nobody.
     is_sure: bool = False
+    #: How many words must be left of it: of a shape of several words, one is no name.
+    fewest_words: int = 1
+
+
+def _after_given_name() -> re.Pattern[str]:
+    given = "|".join(sorted(read_words("given_names")))
+    return re.compile(
+        rf"(?P<value>[A-Z](?<![\w'’-].)(?<=(?=(?:{given})(?!\w)).)(?:{_LETTER}|-)*{_MORE_WORDS}{{1,2}})(?!\w)"
+    )
 
 
 NAME_PATTERNS: Final = (
@@ -116,11 +135,12 @@ NAME_PATTERNS: Final = (
             "therapist",
             "ologist",
         ),
+        fewest_words=2,
     ),
     NamePattern(
         "clinician_name",
         re.compile(
-            rf"(?<!\w)(?:Dr|DR|dr|Drs|Doctor|doctor|Prof|Professor|Nurse)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
+            rf"(?<!\w)(?:(?:Dr|DR|dr|Drs|Prof)\.?|Doctor|doctor|Professor|Nurse)[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
         ("dr", "doctor", "prof", "nurse"),
         is_sure=True,
@@ -131,7 +151,7 @@ NAME_PATTERNS: Final = (
         ("dr",),
         is_sure=True,
     ),
-    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), is_sure=True),
+    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), fewest_words=2),
     NamePattern(
         "full_name",
         re.compile(rf"(?<!\w)(?i:mr|mrs|ms|miss|mx)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"),
@@ -159,6 +179,7 @@ NAME_PATTERNS: Final = (
             r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:year|yr|month|y\.?o|y/o)"
         ),
         ("year", "yr", "month", "yo", "y.o", "y/o"),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
@@ -167,11 +188,13 @@ NAME_PATTERNS: Final = (
             rf"|date of birth|age[d:]|ssn|medical record)"
         ),
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
         re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),
         ("patient", "pt", "client", "resident"),
+        fewest_words=2,
     ),
     NamePattern(
         "full_name",
@@ -188,6 +211,7 @@ NAME_PATTERNS: Final = (
             rf"|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
@@ -202,8 +226,10 @@ NAME_PATTERNS: Final = (
         "nickname",
         re.compile(
             rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown"
-            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{_CAPITAL_WORD})"
+            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{CAPITAL_WORD})"
         ),
         ("nickname", "goes by", "aka", "a.k.a", "prefers", "known as"),
     ),
+    # A common first name before another word written as a name.
+    NamePattern("full_name", _after_given_name(), fewest_words=2),
 )

@@ -5,9 +5,9 @@ from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
 
-_WORD: Final = r"(?:St\.|[A-Z][\w'’&-]*)"
+_WORD: Final = r"(?:St\.|[A-Z][\w'’&-]{0,30})"
 #: The words of a name before the one that says what it is.
-_NAME: Final = rf"[A-Z](?<![\w.].)(?:(?<=S)t\.|[\w'’&-]*)(?:[ ](?:(?:of|the|and|for|&)[ ])?{_WORD}){{0,4}}?"
+_NAME: Final = rf"[A-Z](?<![\w.].)(?:(?<=S)t\.|[\w'’&-]{{0,30}})(?:[ ](?:(?:of|the|and|for|&)[ ])?{_WORD}){{0,4}}?"
 _OF: Final = rf"(?:[ ]of[ ](?:the[ ])?{_WORD}(?:[ ]{_WORD}){{0,2}})?"
 _NOT_A_NAME: Final = frozenset(
     {"the", "a", "an", "our", "this", "that", "her", "his", "at", "in", "to", "from", "she", "he", "they"}

@@ -10,15 +10,29 @@ from typing import Final
 
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.name_patterns import DEGREE, NAME_PATTERNS, NAME_WORD, PARTICLE
+from clinaudit.audit.pii.recognizers.name_patterns import (
+    CAPITAL_WORD,
+    DEGREE,
+    NAME_PATTERNS,
+    NAME_WORD,
+    PARTICLE,
+    NamePattern,
+)
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.values import name_parts
 from clinaudit.audit.pii.word_lists import read_words
 
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
 _NO_NAME: Final = read_words("no_names")
+#: Those of them that are first or last names as well.
+_NAMES_TOO: Final = frozenset(
+    {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
+)
 #: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
+#: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
+_FIRST_NAME = re.compile(rf"(?<=[^\s.!?:\n])[ ](?P<first>{CAPITAL_WORD})(?:[ ]{CAPITAL_WORD})?[ ]$")
+_FIRST_NAME_CHARS: Final = 40
 _TOKEN = re.compile(NAME_WORD)
 
 
@@ -34,10 +48,10 @@ class NameRecognizer:
         found: list[EntitySpan] = []
         for pattern in NAME_PATTERNS:
             for match in source.matches(pattern.regex, pattern.triggers):
-                span = _cut(source.text, *match.span("value"), is_sure=pattern.is_sure)
-                if span is not None:
-                    known.setdefault(source.text[slice(*span)], pattern.category)
-                    found.append(EntitySpan(*span, pattern.category, self.name))
+                place = _cut(source.text, match, pattern)
+                if place is not None:
+                    known.setdefault(source.text[slice(*place)], pattern.category)
+                    found.append(EntitySpan(*place, pattern.category, self.name))
         for span in found:
             # "Ms. Lund" is the patient where "Ada Lund" is.
             yield EntitySpan(span.start, span.end, _category(source.text[span.start : span.end], known), self.name)
@@ -61,14 +75,30 @@ class NameRecognizer:
             while start >= 0:
                 end = start + len(written)
                 if _is_whole(text, start, end):
-                    yield EntitySpan(start, end, category, self.name)
+                    yield EntitySpan(_with_first_name(text, start), end, category, self.name)
                 start = text.find(written, end)
+
+
+def _is_no_name(word: str, *, may_be_small: bool) -> bool:
+    """Whether a word ends a name; "May" and "Per" are names where they are written as one, or stand after a label."""
+    plain = word.lower().rstrip(".")
+    if plain in _NAMES_TOO and (may_be_small or word.istitle()):
+        return False
+    return plain in _NO_NAME
 
 
 def _is_degree(text: str, kept: list[re.Match[str]]) -> bool:
     """Whether the last of some words is a clinician's degree: "Ross, PA-C" is no last name with a first."""
     last = kept[-1]
     return len(kept) > 2 and text[: last.start()].rstrip().endswith(",") and bool(re.fullmatch(DEGREE, last[0]))
+
+
+def _with_first_name(text: str, start: int) -> int:
+    """Return where a last name begins with the first name or initials before it, if such stand there."""
+    before = _FIRST_NAME.search(text, max(0, start - _FIRST_NAME_CHARS), start)
+    if before is None or _is_no_name(before["first"], may_be_small=False) or is_allowed(before["first"]):
+        return start
+    return before.start("first")
 
 
 def _category(written: str, known: dict[str, str]) -> str:
@@ -88,18 +118,18 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return after[:1] not in tuple("'’") or not after[1:2].isalpha() or (after[1:2] == "s" and not after[2:].isalpha())
 
 
-def _cut(text: str, start: int, end: int, *, is_sure: bool) -> tuple[int, int] | None:
+def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, int] | None:
     """Return the part of a stretch that is a name: up to the first word that is none; None where nothing is left."""
     kept: list[re.Match[str]] = []
-    for word in _TOKEN.finditer(text, start, end):
-        if word[0].lower().rstrip(".") in _NO_NAME or text[word.end() : word.end() + 1] == ":":
+    for word in _TOKEN.finditer(text, *match.span("value")):
+        if _is_no_name(word[0], may_be_small=pattern.is_sure and not kept) or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
     while kept and (re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE) or _is_degree(text, kept)):
         kept.pop()
-    if not kept or sum(len(word[0].strip(".")) for word in kept) < 2:
+    if len(kept) < pattern.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
         return None
-    if not is_sure and all(is_allowed(word[0]) for word in kept):
+    if not pattern.is_sure and all(is_allowed(word[0]) for word in kept):
         return None
     last = kept[-1]
     # A full stop after an initial belongs to it; the last one may end the sentence.

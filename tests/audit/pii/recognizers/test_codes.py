@@ -35,7 +35,6 @@ from clinaudit.audit.pii.recognizers.codes import has_vin_check_digit, labelled_
         ("SSN xxx-xx-6780", [("ssn", "xxx-xx-6780")]),
         ("fingerprint template id 88213", [("biometric_id", "88213")]),
         ("see face_front.jpg", [("photograph", "face_front.jpg")]),
-        ("full-face photograph taken", [("photograph", "full-face photograph")]),
         ("accession number S24-1182", [("other_code", "S24-1182")]),
         ("hash " + "ab12" * 16, [("password_hash", "ab12" * 16)]),
     ],
