@@ -175,7 +175,7 @@ def render_evidence(page: EvidencePage) -> str:
     }
     return render_html(
         "evidence.html.j2",
-        style="evidence.css",
+        style=("phi_page.css", "evidence.css"),
         context={
             "script": script,
             "script_digest": script_digest,

@@ -57,7 +57,7 @@ class ReviewPage:
 
 def render_review(page: ReviewPage) -> str:
     """Return the HTML."""
-    script, script_digest = own_script("pii_review.js")
+    script, script_digest = own_script("pii_review_steps.js", "pii_review.js")
     data = {
         "samples": [asdict(sample) for sample in page.samples],
         "categories": [asdict(category) for category in page.categories],
@@ -65,7 +65,7 @@ def render_review(page: ReviewPage) -> str:
     }
     return render_html(
         "pii_review.html.j2",
-        style="pii_review.css",
+        style=("phi_page.css", "pii_review.css"),
         context={
             "script": script,
             "script_digest": script_digest,

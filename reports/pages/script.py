@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-def own_script(name: str) -> "tuple[Markup, str]":
-    """Return the script `name` of this folder, and the SHA-256 by which the page lets it run, and no other."""
+def own_script(*names: str) -> "tuple[Markup, str]":
+    """Return scripts of this folder as one, and the SHA-256 by which the page lets it run, and no other."""
     from markupsafe import Markup
 
-    script = read_part(name)
+    script = "\n".join(map(read_part, names))
     return Markup(script), base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 

@@ -4,7 +4,8 @@ Owns their shape. Knows nothing of how a system works nor of how a score is comp
 samples, so it is exact; those of a site's own notes stand in `site`, as they may be published.
 """
 
-from typing import Final, Literal, get_args
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -12,6 +13,8 @@ from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
+#: The JSON Schema that ships with the package.
+PII_BENCH_SCHEMA_PATH: Final = Path(__file__).with_name("pii_bench.schema.json")
 #: The three tasks (PII-Bench, 3.1).
 BenchTask = Literal["detection", "query_related", "masking"]
 BENCH_TASKS: Final[tuple[BenchTask, ...]] = get_args(BenchTask)
@@ -242,3 +245,9 @@ class PiiBench(Record):
     groups: list[GroupRecall] = Field(default_factory=list)
     paper: list[PaperScore] = Field(default_factory=list)
     site: SiteBench | None = None
+
+
+def pii_bench_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of `bench.json`."""
+    schema = PiiBench.model_json_schema(mode="serialization")
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema"}
