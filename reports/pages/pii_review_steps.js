@@ -3,7 +3,15 @@
 // holds the sample, what was made of it, and what draws text.
 
 // Step 1: the identifiers.
+// Made once: a text of many persons shows a hundred of it.
+let allCategories;
 const categoryChoice = (value) => {
+  allCategories ??= makeCategories();
+  const node = allCategories.cloneNode(true);
+  if (value) node.value = value;
+  return node;
+};
+const makeCategories = () => {
   const node = make("select");
   for (const type of new Set(data.categories.map((category) => category.type))) {
     const group = make("optgroup");
@@ -15,7 +23,6 @@ const categoryChoice = (value) => {
     }
     node.append(group);
   }
-  if (value) node.value = value;
   return node;
 };
 const subjectChoice = (value) => {
