@@ -1,6 +1,6 @@
 """`clinaudit mask` (docs/mask.md). Owns its options and what it prints; masks nothing itself."""
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -78,20 +78,22 @@ def mask(quiet: bool, **options: Any) -> int:
 
     with ends_in_order():
         masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
-    say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options["out"]))))
+    say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
     return _WITHHELD if masked.counts.withheld else 0
 
 
-def _summary(masked: "MaskedFile", out: Path) -> list[str]:
+def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     counts = masked.counts
-    withheld = sum(counts.withheld.values())
+    given_out = counts.records - sum(counts.withheld.values())
     lines = [
-        f"{counts.records - withheld:,} of {counts.records:,} prompts are in {out}, with {counts.tags:,} tags",
+        f"{given_out:,} of {counts.records:,} prompts are in {options['out']}, with {counts.tags:,} tags",
         *(f"withheld: {number:,}, {why}" for why, number in counts.withheld.items()),
         f"the map is {masked.map_path} (PHI)",
     ]
     if masked.with_query < counts.records:
         lines.append(f"{counts.records - masked.with_query:,} prompts ask nothing: all their identifiers are masked")
+    if options["corpus"] is None:
+        lines.append("without --corpus, names are found by rules alone: give the site's own patients")
     if counts.clinical_terms:
         lines.append(f"{counts.clinical_terms:,} clinical terms stood in what was masked, and are lost to the answer")
     if masked.other_keys:

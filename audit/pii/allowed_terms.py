@@ -3,7 +3,7 @@
 Owns the reading of `allowed_terms.txt`. Knows nothing of how names are found.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 from clinaudit.audit.pii.values import fold_words
 from clinaudit.audit.pii.word_lists import read_lines
@@ -15,6 +15,7 @@ def allowed_terms() -> frozenset[str]:
     return frozenset(fold_words(term) for term in read_lines("allowed_terms"))
 
 
+@lru_cache(maxsize=100_000)
 def is_allowed(text: str) -> bool:
     """Whether a text is one of the terms; "Parkinson's" is, as "Parkinson" is."""
     folded = fold_words(text)

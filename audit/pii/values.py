@@ -56,6 +56,8 @@ _AFTER_NAMES: Final = frozenset(
 #: Degrees that are names as well: dropped only where they are written as degrees are.
 _NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
 _CREDENTIAL_DOTS: Final = re.compile(r"\b(?:[A-Za-z]\.){2,}")
+#: What certified nurses and assistants add to their degree: "PA-C", "FNP-BC".
+_CERTIFIED: Final = re.compile(r"(?<=PA|NP)-B?C\b")
 _EXTENSION: Final = re.compile(r"\s*(?:;|,|x|ext\.?|extension)\s*\d{1,6}\s*$", re.IGNORECASE)
 _TIME: Final = re.compile(r"(\d{1,2})(?::?(\d{2})(?::\d{2})?)?\s*(?:([ap])\.?\s?m\.?|h(?:ou)?rs?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -103,7 +105,7 @@ def name_parts(text: str) -> tuple[str, ...]:
 
     "Smith-Jones, John A., MD" is `john a smith jones`: after a comma stand the first names.
     """
-    dotted = _CREDENTIAL_DOTS.sub(_join_credential, text)
+    dotted = _CERTIFIED.sub("", _CREDENTIAL_DOTS.sub(_join_credential, text))
     parts: list[list[str]] = []
     for part in dotted.split(","):
         words = _words_of_name(part, known=sum(map(len, parts)))

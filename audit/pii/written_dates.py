@@ -108,10 +108,10 @@ def _numeric_dates(text: str) -> Iterator[WrittenDate]:
             yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
     for match in _MONTH_AND_DAY.finditer(text):
         if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
-            first, second = map(int, re.split("[/-]", match[0]))
-            readings = _yearless(list(dict.fromkeys(((first, second), (second, first)))))
-            if readings:
-                yield WrittenDate(*match.span(), readings)
+            month, day = (int(number) for number in re.split("[/-]", match[0]))
+            yearless = _yearless(list(dict.fromkeys(((month, day), (day, month)))))
+            if yearless:
+                yield WrittenDate(match.start(), match.end(), yearless)
 
 
 def _may_be_short(written: str, mark: str) -> bool:

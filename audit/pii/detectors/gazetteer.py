@@ -42,7 +42,9 @@ class Gazetteer:
     ) -> None:
         """Read every patient of a corpus under a note template; calls `advance(1)` for each."""
         self._terms: dict[str, str] = {}
-        #: First and last names that count after a title alone.
+        #: First and last names that count alone, where the text writes them as names.
+        self._alone: dict[str, str] = {}
+        #: First and last names that count after a title.
         self._after_title: dict[str, str] = {}
         self._births: set[str] = set()
         #: The most words of a term, by its first word.
@@ -69,20 +71,23 @@ class Gazetteer:
             for form in _forms(parts):
                 self._add(form, category)
             for word in (parts[0], parts[-1]):
-                if len(word) < _FEWEST_LETTERS_ALONE or is_allowed(word):
+                if len(word) < _FEWEST_LETTERS_ALONE:
                     continue
                 self._after_title.setdefault(word, category)
+                if is_allowed(word):
+                    continue
                 # A clinician's name stands in the notes of every patient whom they see: those are the bearers.
                 known = bearers[category][word]
                 if holders[word] <= _HOLDERS_A_BEARER * known + _MORE_HOLDERS:
-                    self._add(word, category)
+                    self._alone.setdefault(word, category)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        return resolve_overlaps([*self._named(folded_words(text)), *self._born(text)])
+        return resolve_overlaps([*self._named(text, folded_words(text)), *self._born(text)])
 
-    def _named(self, words: list[FoldedWord]) -> Iterator[EntitySpan]:
+    def _named(self, text: str, words: list[FoldedWord]) -> Iterator[EntitySpan]:
         before = ""
+        in_small_letters = text.islower()
         for place, word in enumerate(words):
             for count in range(self._longest.get(word.text, 0), 0, -1):
                 last = place + count
@@ -91,7 +96,8 @@ class Gazetteer:
                     yield EntitySpan(word.start, words[last - 1].end, category, self.name)
                     break
             else:
-                if before in _TITLES and word.text in self._after_title:
+                alone = word.text in self._alone and (in_small_letters or text[word.start].isupper())
+                if alone or (before in _TITLES and word.text in self._after_title):
                     yield EntitySpan(word.start, word.end, self._after_title[word.text], self.name)
             before = word.text
 

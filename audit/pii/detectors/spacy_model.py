@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.word_lists import read_words
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -74,8 +75,11 @@ def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a name can be written so: without digits, and no word of it an eponym that stands for a disease."""
-    return not any(character.isdigit() for character in text) and not any(is_allowed(word) for word in text.split())
+    """Whether a name can be written so: without figures, and not of eponyms and words of notes alone."""
+    words = text.split()
+    return not any(character.isdigit() for character in text) and not all(
+        is_allowed(word) or word.lower().strip(".,") in read_words("no_names") for word in words
+    )
 
 
 @cache

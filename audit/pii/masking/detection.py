@@ -1,21 +1,77 @@
-"""All that some detectors find in a text, as it stands and plainly read: nothing that any of them saw is dropped.
+"""All that some detectors find in a text, as it stands and read in other ways: nothing that any of them saw is dropped.
 
-Knows nothing of what is done with it.
+Owns readings beside the plain one: words that are spelled out with blanks, sentences and words that run on over lines.
+Knows nothing of what is done with what is found.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.plain_text import PlainText, read_plainly
+
+#: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
+_SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
+_BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[ ](?=\S)|(?<=\S[ ])[ ](?=\S)")
+#: A line that ends within a sentence: no label, no heading and no item begins the next one.
+_LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
+#: A line end that may stand within a word; where it does not, the words that it parts are read as one that nobody has.
+_BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
 
 
 class EverySpan:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
     def __init__(self, detectors: Iterable[Detector]) -> None:
-        self._detectors = tuple(map(PlainReadingDetector, detectors))
+        self._detectors = tuple(detectors)
         self.name = " + ".join(detector.name for detector in self._detectors)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        return sorted({span for detector in self._detectors for span in detector.detect(text)})
+        plain = read_plainly(text)
+        found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
+        for reading in _other_readings(plain):
+            found.update(self._found_in(reading))
+        broken = list(_BROKEN_WORD.finditer(plain.text))
+        if broken:
+            # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
+            found.update(
+                span
+                for span in self._found_in(plain.without(broken))
+                if not any(span.start < other.end and other.start < span.end for other in found)
+            )
+        return sorted(found)
+
+    def _found_in(self, reading: PlainText) -> list[EntitySpan]:
+        return [reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)]
+
+
+def _other_readings(plain: PlainText) -> Iterator[PlainText]:
+    """Yield readings that differ from the plain one."""
+    spelled = [
+        blank
+        for found in _SPELLED_OUT.finditer(plain.text)
+        for blank in _BLANKS.finditer(plain.text, found.start(), found.end())
+    ]
+    if spelled:
+        yield plain.without(spelled)
+    if _LINE_END.search(plain.text):
+        yield _run_on(plain)
+
+
+def _run_on(plain: PlainText) -> PlainText:
+    """Return a text with a blank for each line end within a sentence."""
+    kept: list[int] = []
+    characters: list[str] = []
+    place = 0
+    for found in _LINE_END.finditer(plain.text):
+        kept += range(place, found.start() + 1)
+        characters += [*plain.text[place : found.start()], " "]
+        place = found.end()
+    kept += range(place, len(plain.text))
+    characters.append(plain.text[place:])
+    return PlainText(
+        "".join(characters), tuple(plain.starts[one] for one in kept), tuple(plain.ends[one] for one in kept)
+    )

@@ -73,8 +73,18 @@ class MaskedFile:
     other_keys: tuple[str, ...]
 
 
+def check_request(request: MaskRequest) -> CheckedRows:
+    """Read all prompts, before anything else is opened; raises for rows that cannot be used and places that are taken.
+
+    `mask_file` takes what this returns.
+    """
+    _require_places(request)
+    return check_rows(request.prompts, role="the prompts", query_field=request.query_field, null_text=False)
+
+
 def mask_file(
     request: MaskRequest,
+    rows: CheckedRows,
     masker: PromptMasker,
     relevance: BatchRelevance,
     *,
@@ -86,8 +96,6 @@ def mask_file(
     `identity` is what the result depends on beside the request: detectors, policy, corpus. Raises `UsageError` where
     a place is taken, or where the run was begun with other settings or another input.
     """
-    _require_places(request)
-    rows = check_rows(request.prompts, role="the prompts", query_field=request.query_field, null_text=False)
     settings = {
         **identity,
         "prompts": digest_file(rows.file),

@@ -5,13 +5,14 @@ direct identifier is always masked, a quasi-identifier unless the question is sh
 rescan still finds something is withheld. Knows nothing of files, nor of how identifiers are found.
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.repeated import FoldedText, find_repeated, find_values
+from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Forms, Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
@@ -24,6 +25,9 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: A mask may uncover what a detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
+_EACH: Final = (" every", " each", " per")
+_LONG: Final = (" for", " in", " after", " about", " of", " within")
+_RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
 #: 164.514(b)(2)(i)(C).
 _OLDEST_AGE_TOLD: Final = 89
 #: (text, everything found, question) -> what the question needs of it.
@@ -95,10 +99,13 @@ class PromptMasker:
             texts.append(_Masking(found.query, found.query_spans, query_kept))
         for _ in range(_ROUNDS):
             for one in texts:
-                one.hide_repeated(texts)
+                one.hide(one.repeated(texts))
             book = TagBook([(one.text, one.hidden) for one in texts])
             written = [book.write(one.text, one.hidden) for one in texts]
-            left = [self._left_in(tagged, one, self._detector) for tagged, one in zip(written, texts, strict=True)]
+            left = [
+                self._left_in(tagged, one, self._detector) + one.repeated(texts)
+                for tagged, one in zip(written, texts, strict=True)
+            ]
             if not any(left):
                 break
             for one, spans in zip(texts, left, strict=True):
@@ -148,12 +155,11 @@ class _Masking:
         """Mask more."""
         self.hidden = merge_hidden([*self.hidden, *found])
 
-    def hide_repeated(self, texts: Sequence["_Masking"]) -> None:
-        """Mask wherever a value stands once more that is masked in any text of the record."""
+    def repeated(self, texts: Sequence["_Masking"]) -> list[Hidden]:
+        """Return wherever a value stands once more, unmasked, that is masked in any text of the record."""
         kept = [self.text[span.start : span.end] for span in self._kept]
-        self.hide(find_repeated(self.text, self.hidden, kept=kept))
-        others = [(one.text[each.start : each.end], each) for one in texts if one is not self for each in one.hidden]
-        self.hide(find_values(FoldedText(self.text, self.hidden), others, kept=kept))
+        values = [(one.text[each.start : each.end], each) for one in texts for each in one.hidden]
+        return find_values(FoldedText(self.text, self.hidden), values, kept=kept)
 
     def keeps(self, start: int, end: int, category: str) -> bool:
         """Whether what was found is what is kept: a part of it, or the same within other bounds ("34", "34 years")."""
@@ -202,7 +208,20 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
         found = detector.detect(text)
     except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
         raise DetectionError(detector.name) from None
-    return [span for span in found if span.category not in CLINICAL_CONTENT and span.start < span.end]
+    return [
+        span
+        for span in found
+        if span.start < span.end and span.category not in CLINICAL_CONTENT and not _is_rate(text, span)
+    ]
+
+
+def _is_rate(text: str, span: EntitySpan) -> bool:
+    """Whether something found as a duration says how often: "twice a day", "every 6 hours" are doses of nobody."""
+    if span.category != "duration":
+        return False
+    before = text[: span.start].rstrip().lower()
+    is_each = _RATE.match(text, span.start, span.end) is not None and not before.endswith(_LONG)
+    return is_each or before.endswith(_EACH)
 
 
 def _is_direct(span: EntitySpan) -> bool:

@@ -3,8 +3,10 @@
 Owns the comparison: letters and digits alone, folded, one after the other. Knows nothing of how identifiers are found.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -12,10 +14,13 @@ from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values import name_parts
 
+_NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
 _LEAST_LETTERS: Final = 4
 _LEAST_LETTERS_OF_NAME: Final = 3
 _LEAST_DIGITS: Final = 5
+#: The words of these are everybody's: "a day" that something took stands in "twice a day" too.
+_EVERYDAY: Final = frozenset({"duration", "time"})
 #: Words of names that are no name by themselves.
 _PARTICLES: Final = frozenset(
     {"van", "von", "der", "den", "del", "della", "las", "los", "san", "saint", "bin", "ibn", "the"}
@@ -23,22 +28,23 @@ _PARTICLES: Final = frozenset(
 
 
 class FoldedText:
-    """The letters and digits of a text, folded (Unicode NFKC, case, accents), and where each of them stood."""
+    """The letters and digits of a text, folded (Unicode NFKD, case, accents), and where each of them stood."""
 
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""
         self._text = text
-        characters: list[str] = []
-        self._places: list[int] = []
-        for start, end in _between(hidden, len(text)):
-            for place in range(start, end):
-                folded = _fold(text[place])
-                characters.append(folded)
-                self._places.extend([place] * len(folded))
-            # No value holds it, so that none is found across it.
-            characters.append("\0")
-            self._places.append(end)
-        self.letters = "".join(characters)
+        self._stretches = tuple(_between(hidden, len(text)))
+        # No value holds a NUL, so that none is found across one.
+        self.letters = "\0".join(fold_value(text[start:end]) for start, end in self._stretches)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where each of the letters stood; few texts hold a value once more, so that it is seldom asked."""
+        places: list[int] = []
+        for start, end in self._stretches:
+            places += [place for place in range(start, end) for _ in fold_value(self._text[place])]
+            places.append(end)
+        return places
 
     def find(self, value: str, *, capital: bool = False) -> Iterator[tuple[int, int]]:
         """Yield where a folded value stands as whole words; `capital`: only where its first letter is one."""
@@ -56,20 +62,18 @@ class FoldedText:
 
 def fold_value(text: str) -> str:
     """Return the letters and digits of a text, folded as in `FoldedText`."""
-    return "".join(map(_fold, text))
+    if text.isascii():
+        return _NEITHER.sub("", text).lower()
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(letter.casefold() for letter in decomposed if letter.isalnum())
 
 
-def find_repeated(text: str, hidden: Sequence[Hidden], *, kept: Iterable[str] = ()) -> list[Hidden]:
-    """Return where a value that is masked stands unmasked in the text; `hidden` by start, without overlaps.
+def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
+    """Return where values stand in a text; each comes with the stretch where it was masked, for its category.
 
     The words of a person's name are looked for one by one too, where they begin with a capital. `kept` are values that
     are to stand: a question needs them of somebody else.
     """
-    return find_values(FoldedText(text, hidden), [(text[one.start : one.end], one) for one in hidden], kept=kept)
-
-
-def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
-    """Return where values stand in a text; each value with the stretch where it was masked, for its category."""
     needed = {fold_value(value) for value in kept}
     found: list[Hidden] = []
     seen: set[tuple[str, bool]] = set()
@@ -86,7 +90,7 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     whole = fold_value(value)
     is_name = category is not None and categories()[category].type == "PER"
     least = _LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS
-    if category is None:
+    if category is None or category in _EVERYDAY:
         return
     if len(whole) >= least:
         # A name of one word may be a word as well ("Hope", "White").
@@ -99,13 +103,6 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
             folded = fold_value(word)
             if len(folded) >= _LEAST_LETTERS_OF_NAME and folded not in _PARTICLES and folded != whole:
                 yield folded, True
-
-
-def _fold(character: str) -> str:
-    if character.isascii():
-        return character.lower() if character.isalnum() else ""
-    decomposed = unicodedata.normalize("NFKD", character)
-    return "".join(letter.casefold() for letter in decomposed if letter.isalnum())
 
 
 def _between(hidden: Sequence[Hidden], length: int) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,15 @@ from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.detection import EverySpan
-from clinaudit.audit.pii.masking.masked_file import BatchRelevance, MaskedFile, MaskRequest, mask_file, rules_for_all
+from clinaudit.audit.pii.masking.masked_file import (
+    BatchRelevance,
+    MaskedFile,
+    MaskRequest,
+    check_request,
+    mask_file,
+    rules_for_all,
+)
+from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
@@ -67,41 +75,45 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     if options.query_field in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
     model = options.served_model
-    detector, second, identity = _open_detectors(options)
+    rows = check_request(options.request)
+    detector, second, identity = _open_detectors(options, progress)
     masker = PromptMasker(detector, second=second, policy=options.policy)
     if model is None:
-        return mask_file(options.request, masker, rules_for_all, identity=identity, progress=progress)
+        return mask_file(options.request, rows, masker, rules_for_all, identity=identity, progress=progress)
     from clinaudit.audit.pii.relevance.served import relevance_identity
 
     identity["--judge-model"] = json.dumps(relevance_identity(model), sort_keys=True)
     map_path = options.request.map_path
     answers = map_path.with_name(f".{map_path.name}.answers")
     with _served(options, model, masker, answers, progress) as relevance:
-        masked = mask_file(options.request, masker, relevance, identity=identity, progress=progress)
+        masked = mask_file(options.request, rows, masker, relevance, identity=identity, progress=progress)
     # They are in the result.
     remove_sqlite(answers)
     return masked
 
 
-def _open_detectors(options: MaskOptions) -> tuple[Detector, Detector, dict[str, str]]:
+def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
+    from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
-    detectors: list[Detector] = [RuleDetector()]
+    detectors: list[Detector] = [RuleDetector(), NamedPeople()]
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
         corpus = read_corpus(options.corpus, scratch=options.out.absolute().parent)
         profile = load_profile(options.template)
-        detectors.append(Gazetteer(corpus, profile))
+        patients = len(corpus.patients) + len(corpus.validation)
+        with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
+            detectors.append(Gazetteer(corpus, profile, advance=advance))
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     if options.ner:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())
-    detector, second = EverySpan(detectors), EverySpan([PresidioDetector()])
+    detector, second = EverySpan(detectors), PlainReadingDetector(PresidioDetector())
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

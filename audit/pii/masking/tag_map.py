@@ -16,6 +16,7 @@ from clinaudit.audit.pii.masking.tags import Forms
 from clinaudit.audit.run.sqlite_file import is_damage, open_sqlite
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
+_SQLITE: Final = b"SQLite format 3\0"
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS records (
@@ -120,12 +121,15 @@ class TagMap:
 @contextmanager
 def open_map(path: Path) -> Iterator[TagMap]:
     """Open a map to write, and make it where there is none; raises `StorageError` where another process holds it."""
-    _require_no_link(path)
+    _require_map_or_none(path)
     with _told(path), closing(open_sqlite(path, "", synchronous="FULL")) as connection:
         # Held until it is closed: a second run of the command would write between the lines of this one.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("COMMIT")
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if tables and tables != {"run", "records"}:
+            raise BadInputError(f"{path.name} is a database of something else; name a new file with --map")
         connection.executescript(_SCHEMA)
         yield TagMap(connection)
 
@@ -162,6 +166,13 @@ def _told(path: Path) -> Iterator[None]:
         raise StorageError(f"the map {path.name} cannot be read or written; mend its disk, then run again") from None
 
 
-def _require_no_link(path: Path) -> None:
+def _require_map_or_none(path: Path) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise UsageError(f"the map {path.name} is a link or no regular file; name another place with --map")
+    if path.exists():
+        # Before anything is done to it: opening it would close it to others.
+        with path.open("rb") as file:
+            begin = file.read(len(_SQLITE))
+        # Empty: a run that was killed as it began.
+        if begin and begin != _SQLITE:
+            raise BadInputError(f"{path.name} is no map; name a new file with --map")

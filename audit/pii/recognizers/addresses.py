@@ -71,8 +71,19 @@ _WORDS_TOO: Final = (
 _SAFE_STATE = "|".join(
     (*(code for code in STATES if code not in _WORDS_TOO), *sorted(STATES.values(), key=len, reverse=True))
 )
+_AFTER_STATE = re.compile(rf"(?<!\w)(?:{_STATE}),?[ ]{{1,2}}$")
 _TOWN = r"[A-Z][\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
+#: The same at the start of a pattern, which a set of characters makes fast.
+_FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]*(?:[ ][A-Z][\w'’-]*){0,2}"
 _ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
+
+
+#: The longest name of a state, and what stands around it.
+_STATE_CHARS: Final = 26
+
+
+def _is_after_state(match: re.Match[str]) -> bool:
+    return bool(_AFTER_STATE.search(match.string[max(0, match.start() - _STATE_CHARS) : match.start()]))
 
 
 def places() -> RuleTable:
@@ -83,22 +94,22 @@ def places() -> RuleTable:
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
-                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}?"
-                    rf"(?i:{_suffixes(alone=True)})\b\.?(?:[ ]{_DIRECTION}(?![\w]))?{_UNIT}?)"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
+                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
+                    rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
                     rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
                 ),
             ),
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.,/-])(?P<value>\d{{1,6}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
+                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
                     rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
                 ),
             ),
@@ -119,13 +130,13 @@ def places() -> RuleTable:
             ),
             Rule(
                 "zip_code",
-                words(rf"\b(?:zip|postal)(?:\s?code)?[\s:]{{1,3}}(?:is\s)?(?P<value>{_ZIP})"),
+                words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"),
                 ("zip", "postal"),
             ),
-            Rule("zip_code", re.compile(rf"(?<![\w])(?:{_STATE}),?[ ]{{1,2}}(?P<value>{_ZIP})")),
+            Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
             Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
-            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
-            Rule("city", re.compile(rf"(?<!\w)(?P<value>{_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
+            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
+            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
             Rule(
                 "city",
                 re.compile(
@@ -143,11 +154,12 @@ def places() -> RuleTable:
             Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]+)"), ("county of",)),
             Rule(
                 "ward",
-                words(
-                    r"\b(?:ward|room|rm|bed|bay)\b\.?\s?(?:no\.?|number|#)?\s?:?\s?"
-                    r"(?P<value>[A-Z]?-?\d{1,4}-?[A-Z]?)\b(?![./]\d)"
+                re.compile(
+                    r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
+                    r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
+                    r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
                 ),
-                ("ward", "room", "rm", "bed", "bay"),
+                ("ward", "room", "rm", "bed", "bay", "unit"),
             ),
             Rule(
                 "landmark",

@@ -14,12 +14,15 @@ _OLDEST: Final = 125
 _NUMBER = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
 #: A pattern, and what a text must hold for it to be tried.
 _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
+    (words(rf"(?<![\w.])(?P<value>{_NUMBER}-(?:years?|yrs?)[-\s]old)"), ("old",)),
+    (words(r"(?<![\w.])(?P<value>\d{1,3}-(?:months?|weeks?|days?)[-\s]old)"), ("old",)),
+    # The number alone where it is a word of its own: the least that tells the age.
     (
-        words(rf"(?<![\w.])(?P<value>{_NUMBER}[\s-]{{0,2}}(?:years?|yrs?|y\.?)[\s-]{{0,2}}(?:old|o\b\.?|of age))"),
+        words(rf"(?<![\w.])(?P<value>{_NUMBER})(?:\s|(?<=\d))(?:years?|yrs?|y\.?)[\s-]{{0,2}}(?:old|o\b|of age)"),
         ("old", "yo", "y o", "of age", "y.o", "y-o"),
     ),
-    (words(r"(?<![\w.])(?P<value>\d{1,3}\s?(?:y/o|yo\b|y\.o\.|yrs?/o))"), ("y/o", "yo", "y.o.", "/o")),
-    (words(r"(?<![\w.])(?P<value>\d{1,3}[\s-]{0,2}(?:months?|weeks?|days?|mo|wk)[\s-]{0,2}old)"), ("old",)),
+    (words(r"(?<![\w.])(?P<value>\d{1,3})\s?(?:y/o|yrs?/o)"), ("/o",)),
+    (words(r"(?<![\w.])(?P<value>\d{1,3}\s(?:months?|weeks?|days?|mo|wk)) old"), (" old",)),
     (re.compile(r"(?P<value>[1-9](?<![\w./-].)\d)(?=\s?[MF]\b(?![/-]))"), ()),
     (
         words(rf"\bage[ds]?(?:\s?\(years\)|\s(?:is|of|was))?\s?[:=]?\s{{0,2}}(?P<value>{_NUMBER})\b(?!\s?[/%.]\d)"),

@@ -13,12 +13,12 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
 
 if TYPE_CHECKING:
-    from presidio_analyzer import PatternRecognizer
+    from presidio_analyzer import Pattern, PatternRecognizer
 
 #: Category by presidio's recognizer; the first stands where two find the same place.
 _CATEGORIES: Final = {
-    "UsSsnRecognizer": "ssn",
     "UsItinRecognizer": "tax_id",
+    "UsSsnRecognizer": "ssn",
     "UsMbiRecognizer": "health_plan_number",
     "UsNpiRecognizer": "licence_number",
     "MedicalLicenseRecognizer": "licence_number",
@@ -45,7 +45,7 @@ _TOO_COMMON: Final = frozenset(
     {"us", "united", "states", "save", "check", "number", "provider", "medical", "individual"}
 )
 #: Runs of characters that any of these codes stands in: most of a text is never shown to the patterns.
-_CANDIDATE = re.compile(r"[0-9:][0-9A-Za-z:./-]*(?:[ ][0-9A-Za-z-]*[0-9][0-9A-Za-z-]*)*")
+_CANDIDATE = re.compile(r"[0-9:][0-9A-Za-z:./-]*(?:[ ](?:[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*|[A-Z]{4}))*")
 _BEFORE_CANDIDATE = re.compile(r"[0-9A-Za-z:./-]*$")
 #: The most letters before the first figure of a code: of a bitcoin address ("bc1"), of a licence, of an IBAN.
 _MOST_LETTERS_FIRST: Final = 8
@@ -79,7 +79,8 @@ class CheckedCodeRecognizer:
 
     def _of(self, recognizer: "PatternRecognizer", category: str, candidate: "_Candidate") -> Iterator[EntitySpan]:
         kind = type(recognizer).__name__
-        for pattern in recognizer.patterns:
+        patterns: list[Pattern] = recognizer.patterns  # type: ignore[has-type]  # presidio does not declare it
+        for pattern in patterns:
             for match in _compile(pattern.regex).finditer(candidate.text):
                 written = match[0]
                 valid = recognizer.validate_result(written)

@@ -12,9 +12,11 @@ from clinaudit.audit.pii.recognizers.rule import AFTER_LABEL, Rule, RuleTable, w
 _NUMBER_WORD = r"(?:\s{0,2}(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b\.?|#)){0,2}"
 #: A code: letters and digits in one piece or joined by marks, or digits in groups.
 _CODE = (
-    r"(?P<value>(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}|[A-Z]{1,4}\s\d{4,}"
-    r"|\d{2,5}(?:\s\d{2,5}){1,4})(?![A-Z0-9])"
+    r"(?P<value>\d{3,5}(?:\s\d{3,5}){1,4}|(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}"
+    r"|[A-Z]{1,4}\s\d{4,})(?![A-Z0-9]|\s?(?:mg|mcg|ml|units?|tabs?|tablets?|%|cm|mm|kg|lbs?|days?"
+    r"|weeks?|months?|years?)\b)"
 )
+_NO_UNIT = r"(?!\s?(?:mg|mcg|ml|units?|iu|copies|cells|/|%))"
 _FEWEST_DIGITS: Final = 3
 _DIGIT = re.compile(r"\d")
 _LOOKS_LIKE_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1\d{2,4}|\d{4}-\d{2}-\d{2}")
@@ -126,7 +128,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         "biometric_id",
-        r"biometrics?|finger\s?-?prints?|thumb\s?prints?|retina(?:l)? scan|iris (?:scan|code"
+        r"biometrics?|finger\s?-?prints?(?: (?:template|record|scan|code))?|thumb\s?prints?"
+        r"|retina(?:l)? scan|iris (?:scan|code"
         r"|template)|voice\s?-?prints?"
         r"|face (?:template|scan)|palm scan",
         ("biometric", "print", "retina", "iris", "face ", "palm"),
@@ -161,7 +164,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
 _SPEAKS_FOR_ITSELF: Final = frozenset({"passport", "biometric_id", "driver_licence"})
 _SAYS_NUMBER = (
     r"(?:(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b|#)\.?\s{0,3}(?:(?:is"
-    r"|was)\b)?\s{0,3}[:=#]{0,2}|[:=#]{1,2})\s{0,3}"
+    r"|was)\b)?\s{0,3}[:=#]{0,2}|[:=#]{1,2}"
+    r"|(?:is|was|says|said|reads|shows|(?:is )?stored as|on file (?:is|reads)),?\s(?=[A-Z-]{1,6}\d|\d[\d-]{5}))\s{0,3}"
 )
 
 
@@ -189,7 +193,7 @@ def labelled_codes() -> RuleTable:
         joined = (
             rf"{_NUMBER_WORD}{AFTER_LABEL}"
             if category in _SPEAKS_FOR_ITSELF
-            else rf"(?:\s{{0,2}}{_SAYS_NUMBER}|\s(?=[A-Z]*\d{{5}}))"
+            else rf"(?:\s{{0,2}}{_SAYS_NUMBER}|\s(?=[A-Z-]{{0,6}}\d{{5}}))"
         )
         rules.append(Rule(category, words(rf"(?<![\w]){'(?:' + label + ')'}{joined}{_CODE}"), triggers, _is_code))
     rules += [
@@ -200,7 +204,7 @@ def labelled_codes() -> RuleTable:
         ),
         Rule(
             "vehicle_id",
-            words(r"(?<!\w)(?P<value>[A-HJ-NPR-Z0-9]{17})(?!\w)"),
+            re.compile(r"(?P<value>[A-HJ-NPR-Z0-9](?<!\w.)[A-HJ-NPR-Z0-9]{16})(?!\w)"),
             (),
             lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
         ),
@@ -227,20 +231,28 @@ def labelled_codes() -> RuleTable:
             words(r"(?<![\w/])(?P<value>[\w-]{1,60}\.(?:jpe?g|png|heic|gif|bmp|tiff?|webp))(?!\w)"),
             (".jp", ".png", ".heic", ".gif", ".bmp", ".tif", ".webp"),
         ),
-        Rule(
-            "photograph",
-            words(
-                r"\b(?:full[- ]face|facial|patient|identification|clinical)\s(?:photo(?:graph)?s?|images?|pictures?)\b"
-            ),
-            ("photo", "image", "picture"),
-        ),
-        Rule(
-            "biometric_id",
-            words(
-                r"\b(?:finger\s?-?print|thumb\s?print|retinal? scan|iris scan|voice\s?-?print|face"
-                r" template)s?\s(?:on file|template|record)"
-            ),
-            ("print", "scan", "template"),
-        ),
     ]
     return RuleTable("labelled codes", rules)
+
+
+def unlabelled_codes() -> RuleTable:
+    """Return the recognizer of codes that only a register has: tried last, they say least of what they are.
+
+    A number of seven figures is longer than any value of a laboratory; letters before five figures are no diagnosis.
+    """
+    return RuleTable(
+        "unlabelled codes",
+        (
+            Rule("tax_id", re.compile(r"(?P<value>[0-9](?<![\w.-].)\d-\d{7})(?![\w-])"), ("-",)),
+            Rule("other_code", re.compile(rf"(?P<value>[0-9](?<![\w.,/$-].)\d{{6,18}})(?!\w|[.,/-]\d){_NO_UNIT}")),
+            Rule(
+                "other_code",
+                re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{0,4}-?\d{5,12}(?:-[A-Z0-9]{2,8}){0,3})(?![\w-])"),
+            ),
+            Rule(
+                "other_code",
+                re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{1,4}-?\d{3,6}-[A-Z0-9]{3,8})(?![\w-])"),
+                ("-",),
+            ),
+        ),
+    )

@@ -23,10 +23,25 @@ _OF_VISIT = words(
     rf"|expired|died|deceased|death)(?:\s(?:dates?|time|day|again|back|here|today))?(?:\s/\s?time)?{_BETWEEN}"
 )
 _UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?|months?|mos?|years?|yrs?|decades?)"
-_COUNT = (
-    r"(?:\d{1,3}(?:\.\d)?(?:\s?(?:-|–|to|or)\s?\d{1,3})?|a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
-    r"|twelve|several|few)"
+_COUNT = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|few)"
+_UNIT_TRIGGERS: Final = (
+    " sec",
+    " min",
+    " hour",
+    " hr",
+    " day",
+    " week",
+    " wk",
+    " month",
+    " mo",
+    " year",
+    " yr",
+    " decade",
 )
+_NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
+#: A figure with which a time begins; the rest follows as it reads.
+_DIGIT = r"[0-9](?<![\d:./].)"
+_HALF = r"(?:\s?(?i:[ap]\.\s?m\.|[ap]m\b))"
 
 
 class DateRecognizer:
@@ -53,14 +68,16 @@ def times() -> RuleTable:
     return RuleTable(
         "times",
         (
-            Rule(
-                "time",
-                words(r"(?<![\d:.])(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?!\d|:\d)(?:\s?[ap]\.?m\b\.?)?"),
-                (":",),
-            ),
-            Rule("time", words(r"(?<![\d:./])(?:1[0-2]|0?[1-9])\s?[ap]\.?m\b\.?"), ("am", "a.m", "pm", "p.m")),
-            Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours|h)\b"), ("h",)),
+            Rule("time", re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?")),
+            Rule("time", re.compile(rf"{_DIGIT}(?:(?<=1)[0-2]|(?<=0)[1-9])?{_HALF}")),
+            Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours)\b"), ("hrs", "hours")),
             Rule("time", words(r"\b(?:noon|midnight|\d{1,2} o'clock)\b"), ("noon", "midnight", "o'clock")),
-            Rule("duration", re.compile(rf"\b{_COUNT}[\s-]{_UNIT}\b(?![\s-]old|[\s-]of[\s-]age)", re.IGNORECASE)),
+            Rule(
+                "duration",
+                re.compile(
+                    rf"[0-9](?<![\w.].)\d{{0,2}}(?:\.\d)?(?:\s?(?:-|–|to|or)\s?\d{{1,3}})?[\s-](?i:{_UNIT})\b{_NO_AGE}"
+                ),
+            ),
+            Rule("duration", words(rf"\b{_COUNT}[\s-]{_UNIT}\b{_NO_AGE}"), _UNIT_TRIGGERS),
         ),
     )

@@ -38,12 +38,12 @@ def demographics() -> RuleTable:
             Rule(
                 "occupation",
                 words(
-                    r"\b(?:occupation|profession|job title|employment|works? as(?: an?)?|worked as(?:"
-                    r" an?)?|working as(?: an?)?|employed as(?: an?)?)\s?[:=]?\s{0,3}"
-                    r"(?P<value>[a-z][a-z/' -]{2,40}?)(?=\s?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who"
-                    r"|from|since|on|of)\b))"
+                    r"\b(?:(?:occupation|profession|job title|employment)[ \t]{0,2}(?:[:=][ \t]{0,3}|is (?:an? )?)"
+                    r"|work(?:s|ed|ing) as (?:an? )?|employed as (?:an? )?)"
+                    r"(?P<value>[a-z][a-z/'-]+(?: [a-z/'-]+){0,3}?)"
+                    r"(?=[ \t]?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who|from|since|on|of)\b))"
                 ),
-                ("occupation", "profession", "job title", "employment", " as"),
+                ("occupation", "profession", "job title", "employment", " as "),
             ),
             Rule(
                 "occupation",
@@ -152,9 +152,10 @@ def demographics() -> RuleTable:
             Rule(
                 "degree",
                 words(
-                    r"\b(?:bachelor|master|doctor|associate)(?:'s|s)?(?: degree)?(?: of [A-Z][a-z]+(?:"
-                    r" [A-Z][a-z]+)?| in [a-z]+(?: [a-z]+)?)?(?<!doctor)(?<!master)(?<!associate)\b|\b"
-                    r"(?:Ph\.?D|M\.?B\.?A|B\.?S\.?c|M\.?S\.?c)\b\.?(?= in| from| degree)"
+                    r"\b(?:bachelor|master|doctor|associate)(?:['’]?s)?(?: degree(?: in [a-z]+(?:"
+                    r" [a-z]+)?)?| of [a-z]+(?: in [a-z]+)?"
+                    r"| in [a-z]+)|\b(?:bachelor|master|associate)['’]s\b|\b(?:Ph\.?D|MBA|B\.?Sc"
+                    r"|M\.?Sc)\b\.?(?= in| from| degree)"
                 ),
                 ("bachelor", "master", "doctor", "associate", "ph", "mba", "sc"),
             ),

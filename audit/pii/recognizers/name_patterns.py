@@ -4,7 +4,10 @@ Owns the shapes of names and the words beside them. Knows nothing of which words
 """
 
 import re
+from dataclasses import dataclass
 from typing import Final
+
+from clinaudit.audit.pii.word_lists import read_words
 
 PARTICLE: Final = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
 _LETTER = r"[^\W\d_]"
@@ -12,20 +15,20 @@ _LETTER = r"[^\W\d_]"
 NAME_WORD: Final = rf"(?:{_LETTER}\.(?:{_LETTER}\.)*|{_LETTER}(?:{_LETTER}|['’‘ʼ-](?={_LETTER})){{0,24}})"
 _GAP = r"[ \t\u00a0]{1,2}"
 #: Capital letters, and some small ones of rare alphabets between them: a set of characters is searched fast.
-_CAPITAL = r"[A-ZÀ-ÖØ-Þ\u0100-\u017f\u0370-\u03ff\u0400-\u042f\u1e00-\u1eff]"
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ\u0100-\u024f\u0370-\u03ff\u0400-\u042f\u1e00-\u1eff]"
 _REST = rf"(?:\.(?:{_LETTER}\.)*|(?:{_LETTER}|['’‘ʼ-](?={_LETTER})){{0,24}})"
-_CAPITAL_WORD = rf"{_CAPITAL}{_REST}"
+CAPITAL_WORD: Final = rf"{_CAPITAL}{_REST}"
 #: The same at the start of a pattern: no word goes on into it.
 _FIRST_WORD = rf"{_CAPITAL}(?<![\w'’-].){_REST}"
-_MORE_WORDS = rf"(?:{_GAP}(?:{PARTICLE}{_GAP}){{0,2}}{_CAPITAL_WORD})"
+_MORE_WORDS = rf"(?:{_GAP}(?:{PARTICLE}{_GAP}){{0,2}}{CAPITAL_WORD})"
 #: "Anna de la Cruz", "J. R. Smith".
-_SPEECH_ORDER = rf"{_CAPITAL_WORD}{_MORE_WORDS}{{0,3}}"
+_SPEECH_ORDER = rf"{CAPITAL_WORD}{_MORE_WORDS}{{0,3}}"
 _TWO_WORDS = rf"{_FIRST_WORD}{_MORE_WORDS}{{1,3}}"
 #: "De La Cruz, Anna M.": or several words in the order of speech.
-_EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{_CAPITAL_WORD}(?:{_GAP}{_CAPITAL_WORD})?|{_MORE_WORDS}{{1,3}})"
+_EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{CAPITAL_WORD}(?:{_GAP}{CAPITAL_WORD})?|{_MORE_WORDS}{{1,3}})"
 #: In the place of a label, where a note may be written in one case throughout.
 _ANY_CASE = rf"{NAME_WORD}(?:,?{_GAP}{NAME_WORD}){{0,4}}"
-_DEGREE = (
+DEGREE: Final = (
     r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP"
     r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
     r"|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
@@ -60,23 +63,61 @@ _KIN_LABEL = (
 )
 
 
+#: A value ends with its line or cell, or where a label or a number begins; speech goes on after its speaker's name.
+_VALUE_ENDS = (
+    r"(?=[ \t]*(?:$|[\n\r|(;\t/]|[-–—,][ ]|,$|\.(?:\s|$)|\d)|[ \t]{2}|[ ][A-Za-z]+:|[ ](?i:dob"
+    r"|d\.o\.b|mrn|born|age|is|was"
+    r"|who|has|had|presents|presented|reports|denies|came|seen|on|at|and|with|m\.?d|d\.?o|r\.?n|n\.?p|p\.?a)\b)"
+)
+
+
 def _labelled(label: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w/])(?i:{label})[ \t]{{0,3}}[:=][ \t]{{0,4}}(?P<value>{_ANY_CASE})")
+    return re.compile(rf"(?<![\w/])(?i:{label})[ \t]{{0,3}}[:=][ \t]{{0,4}}(?P<value>{_ANY_CASE}){_VALUE_ENDS}")
 
 
 #: At the start of a sentence.
 _SUBJECT = rf"{_CAPITAL}(?:(?<![^\n].)|(?<=[.!?\n][ ].)|(?<=[.!?][ ][ ].)){_REST}{_MORE_WORDS}{{1,3}}"
+_CLINICIAN_TRIGGERS: Final = (
+    *("provider", "physician", "attending", "surgeon", "doctor", "clinician", "pcp", "nurse", "consultant", "resident"),
+    *("fellow", "author", " by", "signed", "ologist", "pharmacist", "therapist", "manager", "worker", "referring"),
+    *("ordering", "scribe", "midwife", "dietitian"),
+)
 _RELATIVE_TRIGGERS: Final = (
     *("wife", "husband", "spouse", "partner", "mother", "father", "mom", "mum", "dad", "parent", "sister", "brother"),
     *("son", "daughter", "aunt", "uncle", "cousin", "grand", "niece", "nephew", "guardian", "caregiver", "carer"),
     *("neighb", "friend", "roommate", "fianc", "kin", "contact", "twin", "proxy", "attorney"),
 )
-#: Category, pattern, what a text must hold for it to be tried; the value is cut where words are no name.
-NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] = (
-    ("patient_name", _labelled(_PATIENT_LABEL), ("name", "patient", "pt", "client")),
-    ("clinician_name", _labelled(_CLINICIAN_LABEL), (":", "=")),
-    ("relative_name", _labelled(_KIN_LABEL), ("kin", "nok", "contact", "spouse", "guardian", "proxy", "attorney")),
-    (
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """One way of telling a name: it stands in the group `value`, up to the first word that is none."""
+
+    category: str
+    regex: re.Pattern[str]
+    #: Texts in lower case without which the pattern matches nothing.
+    triggers: tuple[str, ...] = ()
+    #: Whether a word that is an eponym may be the name: "Dr. Foley" is a person, "by Doppler" names nobody.
+    is_sure: bool = False
+
+
+def _after_given_name() -> re.Pattern[str]:
+    given = "|".join(sorted(read_words("given_names")))
+    return re.compile(
+        rf"(?P<value>[A-Z](?<![\w'’-].)(?<=(?=(?:{given})(?!\w)).)(?:{_LETTER}|-)*{_MORE_WORDS}{{1,2}})(?!\w)"
+    )
+
+
+NAME_PATTERNS: Final = (
+    NamePattern("patient_name", _labelled(_PATIENT_LABEL), ("name", "patient", "pt", "client"), is_sure=True),
+    NamePattern("clinician_name", _labelled(_CLINICIAN_LABEL), _CLINICIAN_TRIGGERS, is_sure=True),
+    NamePattern(
+        "relative_name",
+        _labelled(_KIN_LABEL),
+        ("kin", "nok", "contact", "spouse", "guardian", "proxy", "attorney"),
+        is_sure=True,
+    ),
+    NamePattern(
         "clinician_name",
         re.compile(rf"(?<![\w/])(?i:{_CLINICIAN_LABEL}|by)[ \t]{{1,3}}(?P<value>{_EITHER_ORDER})"),
         (
@@ -93,26 +134,34 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
             "ologist",
         ),
     ),
-    (
+    NamePattern(
         "clinician_name",
         re.compile(
-            rf"(?<!\w)(?:Dr|DR|dr|Drs|Doctor|doctor|Prof|Professor|Nurse)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
+            rf"(?<!\w)(?:(?:Dr|DR|dr|Drs|Prof)\.?|Doctor|doctor|Professor|Nurse)[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
         ("dr", "doctor", "prof", "nurse"),
+        is_sure=True,
     ),
-    (
+    NamePattern(
         "clinician_name",
         re.compile(rf"(?<!\w)(?i:dr)\.?[ \t](?P<value>{_LETTER}{{3,}}(?:-{_LETTER}+)?)(?=[ ,.;:\n)]|$)"),
         ("dr",),
+        is_sure=True,
     ),
-    ("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{_DEGREE}"), ()),
-    (
+    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), is_sure=True),
+    NamePattern(
         "full_name",
         re.compile(rf"(?<!\w)(?i:mr|mrs|ms|miss|mx)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"),
         ("mr", "ms", "miss", "mx"),
+        is_sure=True,
     ),
-    ("full_name", re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"), ("mr.", "mrs.", "ms.")),
-    (
+    NamePattern(
+        "full_name",
+        re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"),
+        ("mr.", "mrs.", "ms."),
+        is_sure=True,
+    ),
+    NamePattern(
         "relative_name",
         re.compile(
             rf"(?<!\w)(?i:{_RELATIVE})(?:'s name is|,? (?:is )?(?:named|called)|,| is)?[ ]?[ (]"
@@ -120,7 +169,7 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         _RELATIVE_TRIGGERS,
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             rf"(?P<value>{_TWO_WORDS}),?(?: is| was)?(?: an?)?,?[ ](?:\w+[ ])?"
@@ -128,7 +177,7 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         ("year", "yr", "month", "yo", "y.o", "y/o"),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             rf"(?P<value>{_EITHER_ORDER})[ ]?[,(;|]?[ ]?(?i:dob|d\.o\.b|born|mrn"
@@ -136,42 +185,44 @@ NAME_PATTERNS: Final[tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]] =
         ),
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),
         ("patient", "pt", "client", "resident"),
     ),
-    (
+    NamePattern(
         "full_name",
         re.compile(
             rf"(?i:\bmy name is|\bname is|\bnamed|\bcalled|\bi am|\bi'm|\bthis is|\bdear|\bhi"
             rf"|\bhello|\bregards,|\bsincerely,)\s{{1,2}}(?P<value>{_SPEECH_ORDER})"
         ),
-        ("name", "called", "i am", "i'm", "this is", "dear", "hi", "hello", "regards", "sincerely"),
+        ("name", "called", "i am", "i'm", "this is", "dear", " hi", "hello", "regards", "sincerely"),
     ),
-    (
+    NamePattern(
         "full_name",
         re.compile(
             rf"(?P<value>{_SUBJECT})[ ](?:is|was|has|had|presents|presented"
             rf"|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
-        (),
     ),
-    (
+    NamePattern(
         "patient_name",
         re.compile(
             r"(?i:\b(?:patient|pt|client)(?:'s)? initials|\binitials)[ \t]{0,2}[:=]?[ \t]{0,2}"
             r"(?P<value>(?:[A-Z]\.?){2,4})(?!\w)"
         ),
         ("initials",),
+        is_sure=True,
     ),
-    (
+    NamePattern(
         "nickname",
         re.compile(
             rf"(?i:\bnickname(?:d| is)?|\bgoes by|\ba\.?k\.?a\.?|\bprefers to be called|\bknown"
-            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{_CAPITAL_WORD})"
+            rf" as)[ :]{{1,2}}[\"“']?(?P<value>{CAPITAL_WORD})"
         ),
         ("nickname", "goes by", "aka", "a.k.a", "prefers", "known as"),
     ),
+    # A common first name before another word written as a name.
+    NamePattern("full_name", _after_given_name()),
 )

@@ -7,7 +7,7 @@ from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
 
 _WORD: Final = r"(?:St\.|[A-Z][\w'’&-]*)"
 #: The words of a name before the one that says what it is.
-_NAME: Final = rf"{_WORD}(?:[ ](?:(?:of|the|and|for|&)[ ])?{_WORD}){{0,4}}?"
+_NAME: Final = rf"[A-Z](?<![\w.].)(?:(?<=S)t\.|[\w'’&-]*)(?:[ ](?:(?:of|the|and|for|&)[ ])?{_WORD}){{0,4}}?"
 _OF: Final = rf"(?:[ ]of[ ](?:the[ ])?{_WORD}(?:[ ]{_WORD}){{0,2}})?"
 _NOT_A_NAME: Final = frozenset(
     {"the", "a", "an", "our", "this", "that", "her", "his", "at", "in", "to", "from", "she", "he", "they"}
@@ -20,9 +20,7 @@ def _has_own_name(match: re.Match[str]) -> bool:
 
 
 def _of_kind(category: str, kinds: str, triggers: tuple[str, ...]) -> Rule:
-    return Rule(
-        category, re.compile(rf"(?<![\w.])(?P<value>{_NAME}[ ](?:{kinds}){_OF})(?!\w)"), triggers, _has_own_name
-    )
+    return Rule(category, re.compile(rf"(?P<value>{_NAME}[ ](?:{kinds}){_OF})(?!\w)"), triggers, _has_own_name)
 
 
 def organizations() -> RuleTable:

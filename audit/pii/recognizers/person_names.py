@@ -10,15 +10,20 @@ from typing import Final
 
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.name_patterns import NAME_PATTERNS, NAME_WORD, PARTICLE
+from clinaudit.audit.pii.recognizers.name_patterns import CAPITAL_WORD, DEGREE, NAME_PATTERNS, NAME_WORD, PARTICLE
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.values import name_parts
 from clinaudit.audit.pii.word_lists import read_words
 
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
 _NO_NAME: Final = read_words("no_names")
+#: Those of them that are first or last names as well.
+_NAMES_TOO: Final = frozenset({"per", "may", "will", "april", "june", "august", "an", "long"})
 #: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
+#: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
+_FIRST_NAME = re.compile(rf"(?<=[^\s.!?:\n])[ ](?P<first>{CAPITAL_WORD})(?:[ ]{CAPITAL_WORD})?[ ]$")
+_FIRST_NAME_CHARS: Final = 40
 _TOKEN = re.compile(NAME_WORD)
 
 
@@ -31,20 +36,24 @@ class NameRecognizer:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield the names that stand beside something, then their other places."""
         known: dict[str, str] = {}
-        for category, regex, triggers in NAME_PATTERNS:
-            for match in source.matches(regex, triggers):
-                span = _cut(source.text, *match.span("value"))
-                if span is None:
-                    continue
-                yield EntitySpan(*span, category, self.name)
-                known.setdefault(source.text[slice(*span)], category)
+        found: list[EntitySpan] = []
+        for pattern in NAME_PATTERNS:
+            for match in source.matches(pattern.regex, pattern.triggers):
+                place = _cut(source.text, *match.span("value"), is_sure=pattern.is_sure)
+                if place is not None:
+                    known.setdefault(source.text[slice(*place)], pattern.category)
+                    found.append(EntitySpan(*place, pattern.category, self.name))
+        for span in found:
+            # "Ms. Lund" is the patient where "Ada Lund" is.
+            yield EntitySpan(span.start, span.end, _category(source.text[span.start : span.end], known), self.name)
         yield from self._elsewhere(source.text, known)
 
     def _elsewhere(self, text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
         """Yield the other places of names that were found, whole and by their longer parts."""
         wanted: dict[str, str] = {}
         for written, category in known.items():
-            wanted.setdefault(written, category)
+            if not is_allowed(written):
+                wanted.setdefault(written, category)
             words = _TOKEN.findall(written)
             if len(name_parts(written)) < 2:
                 continue
@@ -52,26 +61,66 @@ class NameRecognizer:
                 alone = len(word) >= _FEWEST_LETTERS_ALONE and not is_allowed(word) and word.lower() not in _NO_NAME
                 if alone and word[0].isupper():
                     wanted.setdefault(word, category)
-        if not wanted:
-            return
-        longest = sorted(wanted, key=lambda written: (-len(written), written))
-        regex = re.compile(rf"(?<![\w'’-])(?:{'|'.join(map(re.escape, longest))})(?![\w-]|['’](?!s\b)\w)")
-        for match in regex.finditer(text):
-            yield EntitySpan(*match.span(), wanted[match[0]], self.name)
+        for written, category in wanted.items():
+            start = text.find(written)
+            while start >= 0:
+                end = start + len(written)
+                if _is_whole(text, start, end):
+                    yield EntitySpan(_with_first_name(text, start), end, category, self.name)
+                start = text.find(written, end)
 
 
-def _cut(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _is_no_name(word: str, *, may_be_small: bool) -> bool:
+    """Whether a word ends a name; "May" and "Per" are names where they are written as one, or stand after a label."""
+    plain = word.lower().rstrip(".")
+    if plain in _NAMES_TOO and (may_be_small or word.istitle()):
+        return False
+    return plain in _NO_NAME
+
+
+def _is_degree(text: str, kept: list[re.Match[str]]) -> bool:
+    """Whether the last of some words is a clinician's degree: "Ross, PA-C" is no last name with a first."""
+    last = kept[-1]
+    return len(kept) > 2 and text[: last.start()].rstrip().endswith(",") and bool(re.fullmatch(DEGREE, last[0]))
+
+
+def _with_first_name(text: str, start: int) -> int:
+    """Return where a last name begins with the first name or initials before it, if such stand there."""
+    before = _FIRST_NAME.search(text, max(0, start - _FIRST_NAME_CHARS), start)
+    if before is None or _is_no_name(before["first"], may_be_small=False) or is_allowed(before["first"]):
+        return start
+    return before.start("first")
+
+
+def _category(written: str, known: dict[str, str]) -> str:
+    """Return the category of a name; of one word, that of the first longer name which ends with it."""
+    if " " not in written:
+        for longer, category in known.items():
+            if longer.endswith(f" {written}"):
+                return category
+    return known[written]
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """Whether no word goes on before or after a stretch; a genitive does not count."""
+    before, after = text[start - 1 : start], text[end : end + 3]
+    if before.isalnum() or before in tuple("_-'’") or after[:1].isalnum() or after[:1] in tuple("_-"):
+        return False
+    return after[:1] not in tuple("'’") or not after[1:2].isalpha() or (after[1:2] == "s" and not after[2:].isalpha())
+
+
+def _cut(text: str, start: int, end: int, *, is_sure: bool) -> tuple[int, int] | None:
     """Return the part of a stretch that is a name: up to the first word that is none; None where nothing is left."""
     kept: list[re.Match[str]] = []
     for word in _TOKEN.finditer(text, start, end):
-        if word[0].lower().rstrip(".") in _NO_NAME or text[word.end() : word.end() + 1] == ":":
+        if _is_no_name(word[0], may_be_small=is_sure and not kept) or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
-    while kept and re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE):
+    while kept and (re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE) or _is_degree(text, kept)):
         kept.pop()
     if not kept or sum(len(word[0].strip(".")) for word in kept) < 2:
         return None
-    if any(is_allowed(text[kept[0].start() : word.end()]) for word in kept) or is_allowed(kept[-1][0]):
+    if not is_sure and all(is_allowed(word[0]) for word in kept):
         return None
     last = kept[-1]
     # A full stop after an initial belongs to it; the last one may end the sentence.

@@ -5,7 +5,8 @@ from typing import Final
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
 
 _MONEY: Final = (
-    r"(?P<value>(?:US)?[$€£]\s?\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|(?:US)?[$€£]\s?\d+(?:\.\d{1,2})?\s?(?:k|million|m)?\b"
+    r"(?P<value>(?:USD|EUR|GBP)\s?\d[\d,]*(?:\.\d{1,2})?|(?:US)?[$€£]\s?\d{1,3}(?:,\d{3})+"
+    r"(?:\.\d{1,2})?|(?:US)?[$€£]\s?\d+(?:\.\d{1,2})?\s?(?:k|million|m)?\b"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d{2})?(?:\s(?:dollars|USD))?|\d{3,9}(?:\.\d{2})?(?:\s(?:dollars|USD))?\b)"
 )
 _PERCENT: Final = r"(?P<value>\d{1,3}(?:\.\d{1,2})?\s?(?:%|percent))"

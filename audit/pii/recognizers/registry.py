@@ -10,7 +10,7 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
     from clinaudit.audit.pii.recognizers.addresses import places
     from clinaudit.audit.pii.recognizers.ages import AgeRecognizer
     from clinaudit.audit.pii.recognizers.checked_codes import CheckedCodeRecognizer
-    from clinaudit.audit.pii.recognizers.codes import labelled_codes
+    from clinaudit.audit.pii.recognizers.codes import labelled_codes, unlabelled_codes
     from clinaudit.audit.pii.recognizers.dates import DateRecognizer, times
     from clinaudit.audit.pii.recognizers.demographics import demographics
     from clinaudit.audit.pii.recognizers.measures import body_measures
@@ -34,5 +34,6 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
         body_measures(),
         amounts(),
         demographics(),
+        unlabelled_codes(),
     )
     return tuple(item for item in found if kinds is None or not item.categories.isdisjoint(kinds))

@@ -1,7 +1,7 @@
 """Who is spoken of in a text, and whom each stretch of it is about: pronouns, relatives, "the patient" and names.
 
-A rule-based reading, for English. It looks at words alone: a mention before a stretch in its sentence, else the first
-after it there, else the last one before. Knows nothing of what a question needs.
+A rule-based reading, for English. It looks at words alone: a mention before a stretch in its sentence, else the patient
+or the last one mentioned before, else the first after it there. Knows nothing of what a question needs.
 """
 
 import re
@@ -47,10 +47,17 @@ _APPOSED: Final = re.compile(
     rf"(?:patient|pt|client|{_FEMALE_RELATIVES}|{_MALE_RELATIVES}|{_OTHER_RELATIVES})(?:[,:]?\s+|,?\s+(?:named|called)\s+)",
     re.IGNORECASE,
 )
-#: A sentence ends at a full stop before white space and a capital or a quotation mark, or at a line's end.
-_SENTENCE_END: Final = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)[.!?][\"”']?\s+(?=[A-Z\"“'<])|\n+")
+#: A sentence ends at a mark before white space, but after a title or an initial; and at a line's end.
+_SENTENCE_END: Final = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\b[A-Za-z])[.!?][\"”']?\s+|\n+", re.IGNORECASE
+)
 _TITLE_CHARS = 10
-_GENDERS: Final[dict[str, Gender]] = {"female_relative": "female", "male_relative": "male"}
+_GENDERS: Final[dict[str, Gender]] = {
+    "female": "female",
+    "female_relative": "female",
+    "male": "male",
+    "male_relative": "male",
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -90,9 +97,13 @@ class DescribedSubjects:
         end = self._sentences[sentence] if sentence < len(self._sentences) else len(self._text)
         if place and self._starts[place - 1] >= begin:
             return self._mentions[place - 1][1]
-        if place < len(self._starts) and self._starts[place] < end:
-            return self._mentions[place][1]
-        return self._mentions[place - 1][1] if place else []
+        if place:
+            # A sentence without a subject goes on about whom the text is about.
+            patients = [subject for subject in self.subjects if subject.role == "patient"]
+            return patients or self._mentions[place - 1][1]
+        if self._starts and self._starts[0] < end:
+            return self._mentions[0][1]
+        return []
 
     def asked_about(self, query: str) -> list[Subject] | None:
         """Return whom a question is about; None: about nobody in particular. Empty where it cannot be told."""
@@ -117,7 +128,8 @@ class DescribedSubjects:
             return fitting or self._with(people, lambda subject: subject.gender in genders)
         if "speaker" in cues:
             return self._with(people, lambda subject: subject.role == "speaker")
-        return None
+        # "Which dose is right?" of a letter about a patient.
+        return [subject for subject in people if subject.role == "patient"] or None
 
     def _with(self, people: Sequence[Subject], fits: _Fits) -> list[Subject]:
         found = [subject for subject in people if fits(subject)]
@@ -165,10 +177,11 @@ class DescribedSubjects:
             patient = known or called or self._add(Subject("patient"))
             patient.role = "patient"
             return [patient]
-        if kind == "female" or kind == "male":
-            return [self._of_gender(people, kind)]
+        gender = _GENDERS.get(kind or "")
+        if gender is not None and kind == gender:
+            return [self._of_gender(people, gender)]
         known = self._first(people, lambda subject: subject.role == "relative" and word in subject.words)
-        return [known or self._add(Subject("relative", _GENDERS.get(kind or ""), {word}))]
+        return [known or self._add(Subject("relative", gender, {word}))]
 
     def _of_gender(self, people: Sequence[Subject], gender: Gender) -> Subject:
         latest = [subject for _, found in reversed(self._mentions) for subject in reversed(found) if subject in people]

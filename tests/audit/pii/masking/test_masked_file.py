@@ -14,7 +14,7 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskRequest, mask_file, rules_for_all
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskRequest, check_request, mask_file, rules_for_all
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 ROWS = 200
@@ -45,7 +45,9 @@ def write_prompts(folder: Path, *, rows: int = ROWS) -> Path:
 def mask(folder: Path, prompts: Path, detector: Detector, **identity: str) -> MaskedFile:
     masker = PromptMasker(detector, second=PatternDetector())
     request = MaskRequest(prompts, folder / "masked.jsonl")
-    return mask_file(request, masker, rules_for_all, identity=identity, progress=Progress(quiet=True))
+    return mask_file(
+        request, check_request(request), masker, rules_for_all, identity=identity, progress=Progress(quiet=True)
+    )
 
 
 def content_of(folder: Path) -> list[tuple[object, ...]]:
@@ -114,7 +116,7 @@ def test_a_run_killed_before_its_last_step_is_finished_by_the_next(
 def test_a_terminated_command_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = write_prompts(tmp_path)
     detectors = [InterruptedDetector(100, lambda: os.kill(os.getpid(), signal.SIGTERM)), PatternDetector()]
-    monkeypatch.setattr(stage, "_open_detectors", lambda _options: (detectors.pop(0), PatternDetector(), {}))
+    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (detectors.pop(0), PatternDetector(), {}))
     arguments = ["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--quiet"]
     assert run(arguments) == 130
     assert len(content_of(tmp_path)) == 64
@@ -163,7 +165,7 @@ def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
     prompts = write_prompts(tmp_path, rows=70)
     failing = PatternDetector(fails_on="Row 3.")
     second = PatternDetector({"other_code": r"Row 5\."})
-    monkeypatch.setattr(stage, "_open_detectors", lambda _options: (failing, second, {}))
+    monkeypatch.setattr(stage, "_open_detectors", lambda *_given: (failing, second, {}))
     out = tmp_path / "masked.jsonl"
     assert run(["mask", str(prompts), "--out", str(out)]) == 1
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -187,4 +189,22 @@ def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="ids are passed on") as error:
         mask(tmp_path, prompts, PatternDetector())
     assert "6789" not in error.value.render()
+    assert not (tmp_path / "masked.jsonl").exists()
+
+
+def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
+    prompts, masker = write_prompts(tmp_path, rows=3), PromptMasker(PatternDetector())
+    text, other = tmp_path / "text", tmp_path / "other.sqlite"
+    text.write_text("mine")
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    for place in (text, other):
+        before, mode = place.read_bytes(), place.stat().st_mode
+        request = MaskRequest(prompts, tmp_path / "masked.jsonl", place)
+        with pytest.raises(BadInputError, match="name a new file with --map"):
+            mask_file(
+                request, check_request(request), masker, rules_for_all, identity={}, progress=Progress(quiet=True)
+            )
+        assert place == other or (place.read_bytes(), place.stat().st_mode) == (before, mode)
     assert not (tmp_path / "masked.jsonl").exists()

@@ -77,6 +77,14 @@ def test_clinical_content_stays() -> None:
     assert mask_prompt(text, None, PatternDetector(patterns)).text == text
 
 
+def test_how_often_is_no_duration() -> None:
+    patterns = {"duration": r"(?:a|an|\d) (?:day|week|hours)"}
+    text = "twice a day every 6 hours, for a week, in a day, after 3 hours"
+    assert mask_prompt(text, None, PatternDetector(patterns)).text == (
+        "twice a day every 6 hours, for <DURATION_1>, in <DURATION_2>, after <DURATION_3>"
+    )
+
+
 class _Uncovered:
     """Finds a name only once what stood before it is a tag."""
 

@@ -81,6 +81,7 @@ def test_the_table_needs_no_name_and_every_quasi_identifier_is_needed_by_some_in
         (COUPLE, IN_COUPLE, "How old is my daughter?", []),
         (REFERRAL, IN_REFERRAL, "How old is the patient?", ["34"]),
         (REFERRAL, IN_REFERRAL, "How old is she?", ["34"]),
+        (REFERRAL, IN_REFERRAL, "Which dose is right?", ["34"]),
         (REFERRAL, IN_REFERRAL, "How old is her mother?", ["71"]),
         (FIRST_PERSON, IN_FIRST_PERSON, "What job should I look for?", ["teacher"]),
         (FIRST_PERSON, IN_FIRST_PERSON, "What job should my son look for?", ["student"]),

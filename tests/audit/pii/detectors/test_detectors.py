@@ -1,0 +1,199 @@
+"""The detectors: what each maps to, that none of them fails open, and that none opens a socket."""
+
+import itertools
+import logging
+import socket
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.identifier_spans import found_by
+
+from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+from clinaudit.audit.pii.detectors.union import UnionDetector
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.recognizers.registry import all_recognizers
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
+
+NOTE = (
+    "Patient: Ada Lund\nDOB: 03/14/1950  MRN: 00482913\nSeen by Orla Estermont, MD in Springfield, IL 62704.\n"
+    "Phone 617-555-0142, ada@example.org. SSN 123-45-6780. A 94-year-old woman with Parkinson's disease.\n"
+)
+
+
+class Fixed:
+    """A detector that finds what it is told."""
+
+    def __init__(self, name, spans):
+        self.name, self.spans = name, spans
+
+    def detect(self, _text):
+        return self.spans
+
+
+class Broken:
+    name = "broken"
+
+    def detect(self, _text):
+        raise RuntimeError("no")
+
+
+def test_rules_find_all_kinds_in_one_note():
+    assert found_by(RuleDetector(), NOTE) == [
+        ("patient_name", "Ada Lund"),
+        ("birth_date", "03/14/1950"),
+        ("mrn", "00482913"),
+        ("clinician_name", "Orla Estermont"),
+        ("city", "Springfield, IL"),
+        ("zip_code", "62704"),
+        ("phone", "617-555-0142"),
+        ("email", "ada@example.org"),
+        ("ssn", "123-45-6780"),
+        ("age_over_89", "94-year-old"),
+        ("gender", "woman"),
+    ]
+
+
+def test_rules_may_be_asked_for_some_categories_alone():
+    assert found_by(RuleDetector(kinds={"mrn", "ssn"}), NOTE) == [("mrn", "00482913"), ("ssn", "123-45-6780")]
+    with pytest.raises(ValueError, match="shoe_size"):
+        RuleDetector(kinds={"shoe_size"})
+
+
+def test_a_label_says_more_than_a_shape():
+    assert found_by(RuleDetector(), "MRN: 20240314") == [("mrn", "20240314")]
+
+
+def test_each_of_hipaas_identifiers_has_a_recognizer():
+    found = {category for recognizer in all_recognizers() for category in recognizer.categories}
+    assert found <= set(categories())
+    assert {categories()[category].hipaa for category in found} >= set(HIPAA_IDENTIFIERS)
+
+
+def test_presidio_finds_what_its_recognizers_do_and_no_names():
+    found = dict(found_by(PresidioDetector(), NOTE))
+    assert found == {"date": "03/14/1950", "phone": "617-555-0142", "email": "ada@example.org", "ssn": "123-45-6780"}
+
+
+def test_presidio_that_skips_a_pattern_raises(monkeypatch):
+    detector = PresidioDetector()
+
+    class Skipping:
+        def analyze(self, _text, **_):
+            logging.getLogger("presidio-analyzer").warning(
+                "Regex pattern '%s' timed out after %s seconds, skipping.", "x", 60
+            )
+            return []
+
+    monkeypatch.setattr(detector, "_engine", Skipping())
+    with pytest.raises(TimeoutError, match="not looked through"):
+        detector.detect("text")
+
+
+def test_spacy_adds_names_that_nothing_stands_beside():
+    found = found_by(
+        SpacyDetector(), "Yesterday I met Martha Collins in Chicago. Metoprolol was stopped. Foley catheter."
+    )
+    assert ("full_name", "Martha Collins") in found
+    assert ("city", "Chicago") in found
+    assert not {"Metoprolol", "Foley", "Foley catheter"} & {text for _, text in found}
+
+
+def test_spacy_without_its_model_says_what_to_install(monkeypatch):
+    from clinaudit.audit.pii.detectors import spacy_model
+
+    monkeypatch.setattr(spacy_model, "_PACKAGES", ("no_such_model",))
+    monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)
+    with pytest.raises(BadInputError, match=r"clinaudit\[pii\]"):
+        SpacyDetector()
+
+
+def test_a_union_finds_what_any_does_and_the_first_says_what_it_is():
+    first = Fixed("a", [EntitySpan(0, 4, "patient_name", "a")])
+    second = Fixed("b", [EntitySpan(0, 4, "city", "b"), EntitySpan(5, 9, "mrn", "b")])
+    union = UnionDetector([first, second])
+    assert union.name == "a + b"
+    assert union.detect("Lund 1234") == [EntitySpan(0, 4, "patient_name", "a"), EntitySpan(5, 9, "mrn", "b")]
+
+
+def test_a_union_fails_where_one_of_it_does():
+    with pytest.raises(RuntimeError):
+        UnionDetector([Fixed("a", []), Broken()]).detect("text")
+    with pytest.raises(RuntimeError):
+        PlainReadingDetector(Broken()).detect("text")
+    with pytest.raises(ValueError, match="no detectors"):
+        UnionDetector([])
+
+
+def test_a_recognizer_that_errs_is_not_skipped(monkeypatch):
+    detector = RuleDetector(kinds={"phone"})
+
+    def fail(_):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(detector._recognizers[0], "find", fail)
+    with pytest.raises(RuntimeError):
+        detector.detect("617-555-0142")
+
+
+def test_no_detector_opens_a_socket(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a detector opened a socket")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    text = NOTE + "see https://new.example.co.uk/x and ada@some.new.museum"
+    for detector in (PlainReadingDetector(RuleDetector()), PresidioDetector(), SpacyDetector()):
+        assert ("email", "ada@example.org") in found_by(detector, text)
+
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "Patient: ",
+            "Ada Lund",
+            "DOB: ",
+            "03/14/1950",
+            "\n",
+            " ",
+            ", ",
+            "MRN ",
+            "00482913",
+            "617-555-0142",
+            "Dr. ",
+            "é",
+        ),
+        *(
+            "94-year-old",
+            "@",
+            "example.org",
+            "12 Main Street",
+            "IL 62704",
+            "ß",
+            "\u200b",
+            "&#49;",
+            "1",
+            "-",
+            "(",
+            "İ",
+            "ﬁ",
+        ),
+    ]
+)
+RULES = RuleDetector()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_spans_lie_in_the_text_and_apart(text):
+    for detector in (RULES, PlainReadingDetector(RULES)):
+        spans = detector.detect(text)
+        assert all(0 <= span.start < span.end <= len(text) for span in spans)
+        assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
+        assert {span.category for span in spans} <= set(categories())

@@ -1,0 +1,83 @@
+"""The site's own names: which wordings of them count, and which words of the language do not."""
+
+import csv
+import json
+
+import pytest
+from support.identifier_spans import found_by
+
+from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.templates.profile import load_profile
+
+PATIENTS = [
+    ("mrn-1001", "train", "Birgit B. Cranecott", "1946-11-11"),
+    ("mrn-1002", "train", "José O'Neil-Vargas", "1950-03-14"),
+    ("mrn-1003", "nontrain", "Grace Hill", "1960-01-02"),
+    ("mrn-1004", "train", "John Parkinson", "1961-02-03"),
+    ("mrn-1005", "train", "May Ann Lindqvist", "1962-02-03"),
+    ("mrn-1006", "nontrain", "Ida Berg", "1963-02-03"),
+    ("mrn-1007", "nontrain", "Ola Nordmann", "1964-02-03"),
+]
+
+
+@pytest.fixture(scope="module")
+def gazetteer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    with (folder / "patients.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["patient_id", "split", "name", "dob"])
+        rows.writerows(PATIENTS)
+    with (folder / "notes.jsonl").open("w", encoding="utf-8") as file:
+        for patient_id, _, name, _ in PATIENTS:
+            text = (
+                f"patient: {name}\nprovider: Orla Estermont, MD\nlocation: Silverton Square Clinic\n"
+                "cc: cough\nhpi: lives on a hill. may return. saving grace. ida came."
+            )
+            file.write(json.dumps({"patient_id": patient_id, "note_id": f"{patient_id}-1", "text": text}) + "\n")
+    return Gazetteer(read_corpus(folder), load_profile())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Birgit B. Cranecott came", [("patient_name", "Birgit B. Cranecott")]),
+        ("birgit cranecott came", [("patient_name", "birgit cranecott")]),
+        ("CRANECOTT, BIRGIT B.", [("patient_name", "CRANECOTT, BIRGIT B")]),
+        ("B. Cranecott", [("patient_name", "B. Cranecott")]),
+        ("Cranecott's wound", [("patient_name", "Cranecott")]),
+        ("jose oneil vargas", [("patient_name", "jose oneil vargas")]),
+        ("Jose O’Neil Vargas", [("patient_name", "Jose O’Neil Vargas")]),
+        ("Vargas, José", [("patient_name", "Vargas, José")]),
+        ("JOSE\u0301  O'NEIL-\nVARGAS", [("patient_name", "JOSE\u0301  O'NEIL-\nVARGAS")]),
+        ("Grace Hill", [("patient_name", "Grace Hill")]),
+        ("John Parkinson", [("patient_name", "John Parkinson")]),
+        ("Mr. Parkinson", [("patient_name", "Parkinson")]),
+        ("Lindqvist", [("patient_name", "Lindqvist")]),
+        ("Estermont, Orla", [("clinician_name", "Estermont, Orla")]),
+        ("Dr. Estermont", [("clinician_name", "Estermont")]),
+        ("the Silverton Square clinic", [("clinic", "Silverton Square clinic")]),
+        ("id MRN-1001.", [("mrn", "MRN-1001")]),
+        ("born 11 November 1946", [("birth_date", "11 November 1946")]),
+        ("11/11/46", [("birth_date", "11/11/46")]),
+        ("14.03.1950", [("birth_date", "14.03.1950")]),
+    ],
+)
+def test_each_wording_of_a_sites_names_is_found(gazetteer, text, expected):
+    assert found_by(gazetteer, text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("up the hill by grace", "Grace period", "Parkinson disease", "Cranecotts and Cranecottage", "he may come"),
+        *("12 November 1946", "mrn-100", "the square", "Orlando", "X. Hill"),
+    ],
+)
+def test_words_that_many_notes_hold_are_no_names_alone(gazetteer, text):
+    assert found_by(gazetteer, text) == []
+
+
+def test_every_patient_of_the_corpus_is_found_in_the_notes_of_it(gazetteer):
+    missed = [name for _, _, name, _ in PATIENTS if found_by(gazetteer, f"seen: {name}.") != [("patient_name", name)]]
+    assert missed == []

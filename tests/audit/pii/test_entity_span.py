@@ -1,0 +1,57 @@
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+
+SPANS = st.lists(
+    st.builds(
+        lambda start, length, category: EntitySpan(start, start + length, category, "x"),
+        st.integers(0, 30),
+        st.integers(0, 8),
+        st.sampled_from(["date", "age", "mrn", "city"]),
+    ),
+    max_size=12,
+)
+
+
+def test_the_longer_of_two_stands():
+    name, part = EntitySpan(0, 10, "full_name", "a"), EntitySpan(4, 10, "city", "b")
+    assert resolve_overlaps([part, name]) == [name]
+
+
+def test_the_earlier_of_two_as_long_stands():
+    first, second = EntitySpan(0, 5, "city", "a"), EntitySpan(3, 8, "mrn", "b")
+    assert resolve_overlaps([second, first]) == [first]
+
+
+def test_a_direct_identifier_stands_before_a_quasi_identifier_in_one_place():
+    city, street = EntitySpan(0, 5, "city", "a"), EntitySpan(0, 5, "street_address", "b")
+    assert resolve_overlaps([city, street]) == [street]
+
+
+def test_neighbours_both_stand():
+    spans = [EntitySpan(0, 5, "city", "a"), EntitySpan(5, 10, "zip_code", "a")]
+    assert resolve_overlaps(reversed(spans)) == spans
+
+
+def test_an_empty_span_is_none():
+    assert resolve_overlaps([EntitySpan(3, 3, "city", "a")]) == []
+
+
+@given(SPANS, st.randoms())
+def test_nothing_overlaps_whatever_the_order(spans, random):
+    shuffled = list(spans)
+    random.shuffle(shuffled)
+    kept = resolve_overlaps(spans)
+    assert resolve_overlaps(shuffled) == kept
+    assert all(one.end <= other.start for one, other in pairwise(kept))
+
+
+@given(SPANS)
+def test_what_is_dropped_overlaps_something_as_long_that_stands(spans):
+    kept = resolve_overlaps(spans)
+    for span in set(spans) - set(kept):
+        beaten = [one for one in kept if one.start < span.end and span.start < one.end]
+        assert span.start >= span.end or any(one.end - one.start >= span.end - span.start for one in beaten)

@@ -1,0 +1,104 @@
+"""What hides in a text is found at the place where it hides."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.identifier_spans import found_by
+
+from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_plainly
+
+DETECTOR = PlainReadingDetector(RuleDetector())
+ENCODED = base64.b64encode(b"Patient: John Smith DOB 03/14/1950").decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("１２３", "123"),
+        ("١٢٣", "123"),
+        ("①②", "12"),
+        ("Ѕmіth", "Smith"),
+        ("Ροτρος", "Potpoς"),
+        ("a\u200bb\u00adc\u202ed\ufeff", "abcd"),
+        ("1\u03362\u0336", "12"),
+        ("12\u201345", "12-45"),
+        ("a\u00a0b", "a b"),
+        ("&#49;&#x32;3&amp;", "123&"),
+        ("%31%32", "12"),
+        ("98%", "98%"),
+        ("\\u0041", "A"),
+        ("ﬁn", "fin"),
+        ("l23-45-678O", "123-45-6780"),
+        ("José", "José"),
+    ],
+)
+def test_a_text_is_read_as_it_looks(text, plain):
+    assert read_plainly(text).text == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("123-45-\n6780", "123-45-6780"),
+        ("617-555\n-0142", "617-555-0142"),
+        ("03/14/\r\n1950", "03/14/1950"),
+        ("Cra-\nnecott", "Cranecott"),
+        ("1 2 3 - 4", "123-4"),
+        ("J o h n Smith", "John Smith"),
+        ("12 mg\nof x", "12 mg\nof x"),
+        ("a b", "ab"),
+        ("at 3 pm", "at 3 pm"),
+    ],
+)
+def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
+    assert read_joined(read_plainly(text)).text == joined
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SSN 123\u200b-45-\u200b6780", [("ssn", "123\u200b-45-\u200b6780")]),
+        ("SSN １２３-４５-６７８０", [("ssn", "１２３-４５-６７８０")]),
+        ("SSN 123-45-\n6780", [("ssn", "123-45-\n6780")]),
+        ("SSN &#49;&#50;&#51;-45-6780", [("ssn", "&#49;&#50;&#51;-45-6780")]),
+        ("SSN %31%32%33-45-6780", [("ssn", "%31%32%33-45-6780")]),
+        ("SSN 1 2 3 - 4 5 - 6 7 8 0", [("ssn", "1 2 3 - 4 5 - 6 7 8 0")]),
+        ("SSN l23-45-678O", [("ssn", "l23-45-678O")]),
+        ("Dr. Ѕmіth", [("clinician_name", "Ѕmіth")]),
+        ("Dr. \u202eSmith\u202c", [("clinician_name", "Smith")]),
+        ("Patient: J\u00adohn Sm\u00adith", [("patient_name", "J\u00adohn Sm\u00adith")]),
+        ("ada.lund@\nexample.com", [("email", "ada.lund@\nexample.com")]),
+        ("DOB: 03/14/\n1950", [("birth_date", "03/14/\n1950")]),
+        (f"blob {ENCODED} end", [("patient_name", ENCODED)]),
+        ("HR 72\n120\n98", []),
+        ("blob " + base64.b64encode(b"nothing to see in here").decode(), []),
+    ],
+)
+def test_what_hides_is_found_where_it_hides(text, expected):
+    assert found_by(DETECTOR, text) == expected
+
+
+def test_hexadecimal_text_is_read():
+    (stretch,) = decoded_stretches("x " + b"call 617-555-0142".hex())
+    assert (stretch.text, stretch.start) == ("call 617-555-0142", 2)
+
+
+@given(st.text(max_size=60))
+def test_every_plain_character_stands_for_characters_of_the_original(text):
+    for plain in (read_plainly(text), read_joined(read_plainly(text))):
+        assert len(plain.text) == len(plain.starts) == len(plain.ends)
+        assert list(plain.starts) == sorted(plain.starts)
+        assert all(0 <= start < end <= len(text) for start, end in zip(plain.starts, plain.ends, strict=True))
+
+
+@given(st.text(alphabet="abc 123-\u200b\n", min_size=1, max_size=30))
+def test_a_span_of_the_whole_reading_covers_all_that_is_read(text):
+    plain = read_plainly(text)
+    if plain.text:
+        span = plain.original_span(EntitySpan(0, len(plain.text), "mrn", "x"))
+        assert text[span.start : span.end].replace("\u200b", "") == text.replace("\u200b", "")
