@@ -26,7 +26,7 @@ class _SubsetSize(click.ParamType[tuple[Subset, int]]):
         for subset in get_args(Subset):
             if name == subset and number.isascii() and number.isdigit():
                 return subset, int(number)
-        self.fail(f"give {', '.join(get_args(Subset))}, with =N", param, ctx)
+        return self.fail(f"give {', '.join(get_args(Subset))}, with =N", param, ctx)
 
 
 @click.command()
@@ -65,7 +65,8 @@ def samples(
     """Make samples to test filters of identifiers on: descriptions of invented people, each with a question.
 
     Everybody and everything in them is invented. FILE tells of each sample where every entity stands, whose it is, and
-    which entities the question needs. The same seed gives the same bytes. Prints what the samples hold, beside the paper's.
+    which entities the question needs. The same seed gives the same bytes. Prints what the samples hold, beside what
+    the paper's hold.
 
     \b
     Example:
@@ -80,6 +81,9 @@ def samples(
 
     if samples is not None and subsets:
         raise UsageError("--samples and --subset were both given; give one of them")
+    if len(dict(subsets)) < len(subsets):
+        twice = next(name for at, (name, _) in enumerate(subsets) if name in dict(subsets[:at]))
+        raise UsageError(f"--subset {twice} was given twice; give each once")
     counts = dict(subsets) if subsets else _shared_out(samples, PAPER_COUNTS)
     if not sum(counts.values()):
         raise UsageError("no sample was asked for; give a number above 0")
@@ -115,8 +119,10 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     from clinaudit.reports.terminal.layout import align_columns
     from clinaudit.reports.wording.escaped_text import harmless_text
 
-    sizes = [("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")]
-    types = [("share of entities", *PII_TYPES)]
+    sizes: list[tuple[str, ...]] = [
+        ("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")
+    ]
+    types: list[tuple[str, ...]] = [("share of entities", *PII_TYPES)]
     for subset, row in counter.statistics().items():
         sizes += [(subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[subset]))]
         types += [(subset, *_shares(row)), ("  in the paper", *_shares(PAPER_STATISTICS[subset]))]

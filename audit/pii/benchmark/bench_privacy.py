@@ -32,15 +32,23 @@ Masks = Mapping[str, Collection[str]]
 
 
 def privacy_rows(
-    samples: Sequence[Sample], predictions: Iterable[Prediction], *, seed: int
+    samples: Sequence[Sample],
+    predictions: Iterable[Prediction],
+    *,
+    seed: int,
+    utilities: Mapping[tuple[Domain, MaskingStrategy], Sequence[float]] | None = None,
 ) -> Iterator[PrivacyUtility]:
-    """Yield P and B of the gold masks and of each system's, by domain and strategy."""
+    """Yield P, U and B of the gold masks, and P of each system's, by domain and strategy.
+
+    `utilities` hold U of each sample that was rated.
+    """
     answers = list(predictions)
     for domain, chosen in _by_domain(samples).items():
         for system, masks in _masks(chosen, answers):
             for strategy, texts in masks.items():
                 if system is None or strategy != "none":
-                    yield _row(system, domain, strategy, chosen, texts, seed=seed)
+                    measured = (utilities or {}).get((domain, strategy), ()) if system is None else ()
+                    yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
 
 
 def residual_rows(
@@ -65,14 +73,14 @@ def residual_rows(
 
 
 def _row(
-    system: str | None,
-    domain: Domain,
-    strategy: MaskingStrategy,
+    of: tuple[str | None, Domain, MaskingStrategy],
     samples: Sequence[Sample],
     masks: Masks,
+    utilities: Sequence[float],
     *,
     seed: int,
 ) -> PrivacyUtility:
+    system, domain, strategy = of
     scores = []
     for sample in samples:
         masked = mask_texts(sample.description, dict.fromkeys(masks[sample.id], _TAG))
@@ -81,7 +89,12 @@ def _row(
             scores.append(score)
     privacy = bench_estimate(mean_over_samples(np.array(scores, dtype=np.float64), seed=seed))
     # Nothing masked: the answers are the same by definition (PII-Bench, F.2.2).
-    utility = BenchEstimate(value=1.0) if strategy == "none" else BenchEstimate(reason=NO_UTILITY)
+    if strategy == "none":
+        utility = BenchEstimate(value=1.0)
+    elif utilities:
+        utility = bench_estimate(mean_over_samples(np.array(utilities, dtype=np.float64), seed=seed))
+    else:
+        utility = BenchEstimate(reason=NO_UTILITY)
     if privacy.value is None or utility.value is None:
         balance, curve = BenchEstimate(reason=utility.reason or privacy.reason), []
     else:

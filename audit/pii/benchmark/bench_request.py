@@ -8,7 +8,7 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.bench_samples import DOMAINS, SUBSETS, TRAINING_SAMPLES
 from clinaudit.audit.pii.benchmark.samples import Domain, Subset
 from clinaudit.audit.pii.systems.served_wording import STRATEGIES, Strategy
-from clinaudit.audit.pii.systems.table import ROWS, SystemOptions
+from clinaudit.audit.pii.systems.table import ROWS, SystemName, SystemOptions
 from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import UsageError
@@ -70,6 +70,6 @@ class BenchRequest:
         if self.options.gliner is not None and "gliner" not in self.systems:
             raise UsageError("--gliner names weights of a system that --systems leaves out; add gliner to it")
 
-    def epochs(self, system: str) -> int:
+    def epochs(self, system: SystemName) -> int:
         """Return how many passes a trained system makes."""
-        return {**DEFAULT_EPOCHS, **self.options.epochs}[system]  # type: ignore[dict-item, index]
+        return {**DEFAULT_EPOCHS, **self.options.epochs}[system]

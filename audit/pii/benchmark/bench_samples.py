@@ -7,7 +7,7 @@ both; which ones do is told (`seen_texts`), and figures are given apart for them
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, get_args
 
-from clinaudit.audit.pii.benchmark.generator.generation import generate_samples
+from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
 from clinaudit.audit.pii.benchmark.matching import comparable_text
 from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.system_answers import gold_spans
@@ -16,8 +16,6 @@ from clinaudit.audit.pii.systems.labelled_text import LabelledText
 
 SUBSETS: Final[tuple[Subset, ...]] = get_args(Subset)
 DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
-#: PII-Bench, Table 3: 2,842 samples.
-FULL: Final[Mapping[Subset, int]] = {"single": 1214, "multi": 1228, "hard": 200, "distract": 200}
 #: Samples to train on, of both domains together.
 TRAINING_SAMPLES: Final = 2000
 #: Of the training samples: long ones teach as much as several short ones, and take as long.
@@ -29,7 +27,7 @@ _TRAINING_SEED: Final = 7_919_000_003
 def draw_samples(*, each: int | None, subsets: Iterable[Subset], domains: Iterable[Domain], seed: int) -> list[Sample]:
     """Return `each` samples of each subset and domain; None: as many as the paper has."""
     wanted = [subset for subset in SUBSETS if subset in set(subsets)]
-    counts = {subset: FULL[subset] if each is None else each for subset in wanted}
+    counts = {subset: PAPER_COUNTS[subset] if each is None else each for subset in wanted}
     return [
         sample
         for domain in DOMAINS

@@ -1,7 +1,7 @@
 """What `clinaudit pii bench` prints: all systems on all tasks, the paper's rows beside. Computes nothing."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
@@ -18,6 +18,7 @@ from clinaudit.reports.schema.pii_bench import (
     BenchTask,
     PaperScore,
     PiiBench,
+    SiteBench,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -36,6 +37,10 @@ def bench_text(bench: PiiBench) -> str:
     console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
     for domain in dict.fromkeys(result.domain for result in bench.results):
         console.print(_table(bench, domain))
+    if bench.site is not None:
+        console.print(_site_table(bench.site, {system.id: system.name for system in bench.systems}))
+        for line in bench.site.limits:
+            console.print(harmless_text(line))
     for line in (bench.conclusion, *bench.warnings):
         if line:
             console.print(harmless_text(line))
@@ -77,6 +82,27 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
             table.add_row(f"{subset.upper()} ({_samples(bench, domain, subset):,} samples)")
         for place, row in enumerate(rows):
             table.add_row(*row, end_section=place == len(rows) - 1)
+    return table
+
+
+def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
+    table = Table(
+        title="Your own notes: the share of known identifiers that is missed (counts as classes, shares to two digits)",
+        title_justify="left",
+        title_style="",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("system", "identifier", "patients", "missed"):
+        table.add_column(heading, justify="right" if heading in ("patients", "missed") else "left", overflow="fold")
+    for row in site.recall:
+        missed = row.missed
+        shown = missed.reason if missed.value is None else f"{missed.value:.0%}"
+        if missed.value is not None and missed.confidence_low is not None and missed.confidence_high is not None:
+            shown = f"{shown} ({missed.confidence_low:.0%}–{missed.confidence_high:.0%})"
+        identifier = "all" if row.identifier is None else f"164.514(b)(2)(i)({row.identifier})"
+        patients = f"{row.patients.low}–{row.patients.high}" if row.patients.high else "0"
+        table.add_row(harmless_text(names.get(row.system, row.system)), identifier, patients, shown)
     return table
 
 

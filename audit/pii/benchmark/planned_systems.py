@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.bench_request import GOLD, SERVED, BenchRequest, ServedOptions
@@ -26,9 +26,14 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.systems.served_wording import Strategy
 from clinaudit.audit.pii.systems.table import ROWS, TRAINED, SystemName, SystemRow, make_detector
 from clinaudit.audit.pii.systems.training import TrainingFolder
+from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache
+from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.systems.served_model import ServedSystem
 
 Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
 
@@ -85,6 +90,21 @@ class Plan:
 
         return make_detector(system, self.request.options, train)
 
+    def served_system(self, options: ServedOptions) -> "ServedSystem":
+        """Return the served model, ready to be asked; sends nothing."""
+        # Late: it loads the client of a served model.
+        from clinaudit.audit.pii.systems.served_model import ServedSystem
+        from clinaudit.audit.served.client import read_key_file
+
+        key = None if options.key_file is None else read_key_file(options.key_file)
+        access = Access(options.approved_hosts, key)
+        return ServedSystem(ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache)
+
+    def announce(self, estimate: AskingEstimate) -> None:
+        """Say how much a served model is about to be asked."""
+        price = None if self.request.served is None else self.request.served.price
+        self._progress.say(f"served model: {estimate.describe(price)}")
+
     def _detecting(self, row: SystemRow) -> PlannedSystem:
         settings: dict[str, str] = {}
         if row.id in TRAINED:
@@ -116,25 +136,19 @@ class Plan:
     def _served(self, options: ServedOptions, strategy: Strategy) -> PlannedSystem:
         name = f"{SERVED}-{strategy}"
 
-        def announce(estimate: AskingEstimate) -> None:
-            self._progress.say(f"{name}: {estimate.describe(options.price)}")
-
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
-            # Late: both load the client of a served model.
+            # Late: it loads the client of a served model.
             from clinaudit.audit.pii.benchmark.served_answers import answer_by_model, draw_shots
-            from clinaudit.audit.pii.systems.served_model import ServedSystem
-            from clinaudit.audit.served.access import Access
-            from clinaudit.audit.served.approved_addresses import ServedModel
-            from clinaudit.audit.served.client import read_key_file
 
-            key = None if options.key_file is None else read_key_file(options.key_file)
-            access = Access(options.approved_hosts, key)
-            served = ServedSystem(
-                ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache
-            )
             shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
             return answer_by_model(
-                name, served, samples, strategy=strategy, shots=shots, announce=announce, advance=advance
+                name,
+                self.served_system(options),
+                samples,
+                strategy=strategy,
+                shots=shots,
+                announce=self.announce,
+                advance=advance,
             )
 
         shown = BenchSystem(

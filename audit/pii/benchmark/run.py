@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import clinaudit
 from clinaudit.audit.console.progress import Progress
@@ -28,8 +29,11 @@ from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.served.approved_addresses import require_approved
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.pii_bench import BenchSystem, PiiBench, SiteBench
+from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.utility import Utilities
 
 _LIBRARIES = (
     "presidio-analyzer",
@@ -113,17 +117,19 @@ def _assemble(
     request = plan.request
     progress.say("scoring")
     scored = ScoredSystems(samples, predictions, seed=request.seed)
+    results = list(scored.results())
     return PiiBench(
         clinaudit_version=clinaudit.__version__,
         libraries=_library_versions(),
         seed=request.seed,
+        conclusion=_conclude(shown, results),
         warnings=list(_warnings(request)),
         systems=shown,
         statistics=list(describe_samples(samples)),
-        results=list(scored.results()),
+        results=results,
         differences=list(scored.differences()),
         points=list(scored.points()),
-        privacy=list(privacy_rows(samples, predictions, seed=request.seed)),
+        privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=_utilities(plan, samples))),
         residual=list(residual_rows(samples, predictions, seed=request.seed)),
         groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
         paper=paper_scores(),
@@ -137,7 +143,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     corpus = read_corpus(corpus_path, scratch=run.work)
     with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
         notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
-    found = {}
+    found: dict[str, list[bool]] = {}
     for row in ROWS:
         if row.id in request.systems:
             detector = plan.detector(row.id, {})
@@ -145,6 +151,37 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
                 found[row.id] = notes.found_by(detector, advance)
     notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
     return notes.publish(found, seed=request.seed)
+
+
+def _utilities(plan: Plan, samples: Sequence[Sample]) -> "Utilities":
+    options = plan.request.served
+    if options is None:
+        return {}
+    # Late: it loads the client of a served model.
+    from clinaudit.audit.pii.benchmark.utility import measure_utility
+
+    served = plan.served_system(options)
+    return measure_utility(samples, served, seed=plan.request.seed, announce=plan.announce)
+
+
+def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) -> str:
+    """Return which system does best at finding and at masking, among those that could be deployed."""
+    deployable = {system.id: system.name for system in systems if system.kind != "oracle"}
+    sentences = []
+    for domain in dict.fromkeys(result.domain for result in results):
+        best = []
+        for task, words in (("detection", "finds most"), ("masking", "masks best")):
+            scores = [
+                (result.metrics["strict_f1"].f1.value or 0.0, deployable[result.system])
+                for result in results
+                if (result.domain, result.subset, result.task) == (domain, "all", task) and result.system in deployable
+            ]
+            if scores:
+                score, name = max(scores)
+                best.append(f"{name} {words} (strict F1 {score:.2f})")
+        if best:
+            sentences.append(f"On {domain} samples {' and '.join(best)}.")
+    return " ".join(sentences)
 
 
 def _settings(request: BenchRequest) -> dict[str, object]:
@@ -167,6 +204,10 @@ def _warnings(request: BenchRequest) -> list[str]:
         warnings.append(
             "Small models do badly at all three tasks: the paper finds about 0.00 for 0.5 billion parameters and about "
             "0.59 for 3 billion (strict F1 of detection, PII-single, Table 12)."
+        )
+        warnings.append(
+            "Utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has another "
+            "model rate, and adds how alike two answers are by their embeddings."
         )
     return warnings
 

@@ -13,6 +13,14 @@ from importlib.metadata import version
 from typing import Generic, TypeVar
 
 from clinaudit.audit.pii.systems.served_answers import NamedSubject, read_entities, read_needed
+from clinaudit.audit.pii.systems.served_utility import (
+    Comparison,
+    GivenAnswer,
+    ask_for_ratings,
+    ask_prompt,
+    read_prompt,
+    read_ratings,
+)
 from clinaudit.audit.pii.systems.served_wording import Shot, Strategy, ask_for_entities, ask_what_is_needed
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache
@@ -99,6 +107,23 @@ class ServedSystem:
                 for task in tasks
             ],
             announce,
+        )
+
+    def answer_prompts(
+        self, prompts: Sequence[tuple[str, str]], *, announce: Callable[[AskingEstimate], None]
+    ) -> Iterator[ModelAnswer[GivenAnswer]]:
+        """Yield the answer to each text and question, in order; errors as `find_entities`."""
+        return self._ask(
+            [(ask_prompt(text, query), partial(read_prompt, text=text, query=query)) for text, query in prompts],
+            announce,
+        )
+
+    def rate(
+        self, comparisons: Sequence[Comparison], *, announce: Callable[[AskingEstimate], None]
+    ) -> Iterator[ModelAnswer[tuple[int, int]]]:
+        """Yield the ratings of the two answers of each comparison, in order; errors as `find_entities`."""
+        return self._ask(
+            [(ask_for_ratings(one), partial(read_ratings, comparison=one)) for one in comparisons], announce
         )
 
     def _ask(

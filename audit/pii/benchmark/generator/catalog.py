@@ -1,4 +1,4 @@
-"""What the generator composes from: the tables of facts, scenes, encounters, scenarios and words, read from their files.
+"""What the generator composes from: tables of facts, scenes, encounters, scenarios and words, read from their files.
 
 Owns their records. Knows nothing of drawing.
 """
@@ -32,6 +32,8 @@ class Fact:
     said: tuple[str, ...]
     formal: tuple[str, ...]
     casual: tuple[str, ...]
+    #: Clauses that a clinician says instead; empty where the others suit.
+    clinician: tuple[str, ...]
     #: How a question speaks of it; empty where none may.
     asked: tuple[str, ...]
 
@@ -78,6 +80,7 @@ class Scenario:
     """What a question is about, and which facts it can need."""
 
     id: str
+    domains: tuple[str, ...]
     facts: frozenset[str]
     wordings: tuple[str, ...]
 
@@ -102,7 +105,7 @@ def facts() -> Mapping[str, Fact]:
                 category=row["category"],
                 clinical=row.get("clinical", row["category"]),
                 domains=tuple(row.get("domains", _BOTH)),
-                **{name: tuple(row.get(name, ())) for name in ("said", "formal", "casual", "asked")},
+                **{name: tuple(row.get(name, ())) for name in ("said", "formal", "casual", "clinician", "asked")},
             )
             for key, row in _read("keys").items()
         }
@@ -123,12 +126,13 @@ def encounters(domain: Domain, relation: Relation) -> tuple[Encounter, ...]:
 
 
 @cache
-def scenarios() -> tuple[Scenario, ...]:
-    """Return what questions are about."""
-    return tuple(
-        Scenario(id=row["id"], facts=frozenset(row["facts"]), wordings=row["wordings"])
+def scenarios(domain: Domain) -> tuple[Scenario, ...]:
+    """Return what questions are about in a domain."""
+    found = (
+        Scenario(row["id"], row.get("domains", _BOTH), frozenset(row["facts"]), row["wordings"])
         for row in _rows("scenarios", "scenario")
     )
+    return tuple(scenario for scenario in found if domain in scenario.domains)
 
 
 @cache

@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
+from clinaudit.audit.pii.benchmark.generator.invented_names import draw_organization
 from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person
 
 #: A parent is at least this much older than the child, in years (C.2).
@@ -22,6 +23,7 @@ _OLDEST_CHILD: Final = 58
 _LEAST_WORKING_AGE: Final = 18
 #: Rounds of repairs before a draw is given up.
 _ROUNDS: Final = 40
+_BACHELOR: Final = 2
 _TEACHING: Final = "university professor"
 
 
@@ -48,10 +50,15 @@ def occupation_group(occupation: str) -> Mapping[str, Any]:
     raise KeyError(occupation)
 
 
+def gives_no_degree(school: str) -> bool:
+    """Return whether a school is of a kind that gives no bachelor's degree."""
+    return any(school.endswith(ending) for ending in vocabulary()["school"]["lower"])
+
+
 def _least_age(person: Person) -> int:
     """The least age that the person's education and occupation allow."""
-    education: int = vocabulary()["education"][person.schooling]["least_age"]
-    return max(education, occupation_group(person.occupation)["least_age"])
+    education = int(vocabulary()["education"][person.schooling]["least_age"])
+    return max(education, int(occupation_group(person.occupation)["least_age"]))
 
 
 def _born_at_age(person: Person, rng: random.Random) -> Person:
@@ -80,6 +87,13 @@ def _educated(person: Person, _rng: random.Random) -> Person:
     return replace(person, schooling=occupation_group(person.occupation)["needs"])
 
 
+def _schooled(person: Person, rng: random.Random) -> Person:
+    school = draw_organization(rng, "school")
+    while gives_no_degree(school):
+        school = draw_organization(rng, "school")
+    return replace(person, school=school)
+
+
 def _paid(person: Person, rng: random.Random) -> Person:
     low, high = occupation_group(person.occupation)["income"]
     return replace(person, income=10 * rng.randint(low // 10, high // 10))
@@ -97,6 +111,12 @@ CONSTRAINTS: Final = (
         "profession",
         lambda p: p.schooling >= occupation_group(p.occupation)["needs"],
         _educated,
+    ),
+    Constraint(
+        "school gives the education",
+        "profession",
+        lambda p: p.schooling < _BACHELOR or not gives_no_degree(p.school),
+        _schooled,
     ),
     Constraint(
         "education and occupation need their age",
@@ -148,13 +168,11 @@ CONSTRAINTS: Final = (
 
 def settle(person: Person, rng: random.Random) -> tuple[Person, int] | None:
     """Repair a person until every constraint holds; return it and the number of repairs, None where they do not end."""
-    repairs = 0
-    for _ in range(_ROUNDS):
-        broken = [constraint for constraint in CONSTRAINTS if not constraint.holds(person)]
-        if not broken:
+    for repairs in range(_ROUNDS):
+        broken = next((constraint for constraint in CONSTRAINTS if not constraint.holds(person)), None)
+        if broken is None:
             return person, repairs
-        person = broken[0].mend(person, rng)
-        repairs += 1
+        person = broken.mend(person, rng)
     return None
 
 
@@ -165,10 +183,10 @@ def settle_pair(
     repairs = 0
     second = replace(second, today=first.today)
     for _ in range(_ROUNDS):
-        settled = settle(first, rng), settle(second, rng)
-        if settled[0] is None or settled[1] is None:
+        settled_first, settled_second = settle(first, rng), settle(second, rng)
+        if settled_first is None or settled_second is None:
             return None
-        (first, of_first), (second, of_second) = settled
+        (first, of_first), (second, of_second) = settled_first, settled_second
         repairs += of_first + of_second
         if agrees(first, second, rule=rule, shares=shares):
             return first, second, repairs
@@ -200,7 +218,10 @@ def _mend_pair(
     first: Person, second: Person, *, rule: str, shares: str | None, rng: random.Random
 ) -> tuple[Person, Person]:
     if shares:
-        second = replace(second, **{shares: getattr(first, shares)})
+        # A school must suit the one who has learned more.
+        giver = second if shares == "school" and rule == "shared" and second.schooling > first.schooling else first
+        first = replace(first, **{shares: getattr(giver, shares)})
+        second = replace(second, **{shares: getattr(giver, shares)})
         if shares != "school":
             second = replace(second, state=first.state, work_state=first.state)
     if rule == "parent":

@@ -53,14 +53,15 @@ _NAMINGS: Final[Mapping[str, float]] = MappingProxyType({"full_name": 0.74, "nic
 _OF_CLINICIANS: Final = frozenset(
     {
         "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
-        "healthcare_facility", "clinic", "school", "company", "ngo", "occupation", "age", "gender", "degree",
-        "education_level", "nationality", "work_years", "time", "appointment_date", "ward", "landmark",
+        "healthcare_facility", "clinic", "school", "ngo", "occupation", "age", "gender", "degree",
+        "education_level", "nationality", "work_years", "time", "appointment_date",
     }
 )  # fmt: skip
 _NAME_CATEGORIES: Final[Mapping[Kind, str]] = MappingProxyType(
     {"person": "full_name", "patient": "patient_name", "relative": "relative_name", "clinician": "clinician_name"}
 )
 _REPEATED_NAME_SHARE: Final = 0.3
+_REPLY_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,14 @@ class Describer:
     def describe_one(self, rng: random.Random) -> Description | None:
         """Draw a description of one subject; None where its facts conflict for good."""
         scene = rng.choice(scenes(self.domain))
-        settled = settle(draw_person(rng, self._names), rng)
+        kind: Kind = "patient" if self.domain == "clinical" else "person"
+        settled = settle(draw_person(rng, self._names, kind=kind), rng)
         if settled is None:
             return None
         person, repairs = settled
-        kind: Kind = "patient" if self.domain == "clinical" else "person"
         keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._types(_TYPES_SINGLE))
-        subject = self._described(
-            rng, person, kind, keys, owner=0, noun=f"{scene.noun}'s", own="my" if scene.person == "first" else ""
-        )
+        called = f"{scene.noun}'s", "my" if scene.person == "first" else ""
+        subject = self._described(rng, person, kind, keys, called=called)
         return Description(_tell(scene, subject, rng), (subject,), scene.id, None, repairs)
 
     def describe_two(self, rng: random.Random) -> Description | None:
@@ -116,8 +116,8 @@ class Describer:
         relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
         encounter = rng.choice(encounters(self.domain, relation))
         settled = settle_pair(
-            draw_person(rng, self._names),
-            draw_person(rng, self._names),
+            draw_person(rng, self._names, kind=encounter.kinds[0]),
+            draw_person(rng, self._names, kind=encounter.kinds[1]),
             rule=encounter.rule,
             shares=encounter.shares,
             rng=rng,
@@ -130,18 +130,8 @@ class Describer:
         subjects = []
         for owner, (person, kind) in enumerate(zip(persons, encounter.kinds, strict=True)):
             keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._types(_TYPES_MULTI), shared)
-            subjects.append(
-                self._described(
-                    rng,
-                    person,
-                    kind,
-                    keys,
-                    owner=owner,
-                    noun=f"{encounter.nouns[owner]}'s",
-                    own=("my", f"{encounter.asker}'s")[owner],
-                    shared=texts,
-                )
-            )
+            called = f"{encounter.nouns[owner]}'s", ("my", f"{encounter.asker}'s")[owner]
+            subjects.append(self._described(rng, person, kind, keys, called=called, owner=owner, shared=texts))
         passage = _converse(encounter, subjects, rng)
         return Description(passage, tuple(subjects), encounter.id, relation, repairs)
 
@@ -184,11 +174,11 @@ class Describer:
         kind: Kind,
         keys: Sequence[str],
         *,
-        owner: int,
-        noun: str,
-        own: str,
+        called: tuple[str, str],
+        owner: int = 0,
         shared: Mapping[str, str] = MappingProxyType({}),
     ) -> Described:
+        """Write the values of a person's facts; `called` are its noun and its own possessive."""
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
         values = {"per": Value((owner,), "per", self._writer.name_of(person, form, rng))}
         for key in keys:
@@ -197,7 +187,7 @@ class Describer:
             else:
                 values[key] = Value((owner,), key, self._writer.write(person, key, rng))
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
-        return Described(person, kind, values, naming, noun, own)
+        return Described(person, kind, values, naming, *called)
 
 
 _FIRST_PERSON: Final = MappingProxyType(
@@ -229,8 +219,13 @@ def _words(person: Person, noun: str, rng: random.Random) -> dict[str, str]:
     return {"I": "they", "my": "their", "me": "them", **plural}
 
 
-def _clause(fact: Fact, register: Register, words: Mapping[str, str], value: Value, rng: random.Random) -> Passage:
+def _clause(
+    fact: Fact, subject: Described, register: Register, words: Mapping[str, str], rng: random.Random
+) -> Passage:
+    value = subject.values[fact.key]
     said = fact.said + (fact.formal if register == "formal" else fact.casual)
+    if subject.kind == "clinician" and fact.clinician:
+        said = fact.clinician
     article = "an" if value.text[0] in "aeiouAEIO" else "a"
     return fill(rng.choice(said), {**words, "a": article}, {"x": value})
 
@@ -246,7 +241,7 @@ def _tell(scene: Scene, subject: Described, rng: random.Random) -> Passage:
         clauses = []
         for key in keys[:count]:
             words = _FIRST_PERSON if scene.person == "first" else _words(subject.person, scene.noun, rng)
-            clauses.append(_clause(facts()[key], scene.register, words, subject.values[key], rng))
+            clauses.append(_clause(facts()[key], subject, scene.register, words, rng))
         keys = keys[count:]
         parts.append(_sentence(join(clauses, rng.choice((", and ", "; ", ", and "))), rng.choice(frames)))
     closing = fill(rng.choice(scene.closings), {}, named)
@@ -273,7 +268,7 @@ def _converse(encounter: Encounter, subjects: Sequence[Described], rng: random.R
         clauses = [fill(rng.choice(turns()["named"]), {}, {"per": subject.values["per"]})]
         for key, value in subject.values.items():
             if key != "per" and len(value.owners) == 1:
-                clauses.append(_clause(facts()[key], "casual", _FIRST_PERSON, value, rng))
+                clauses.append(_clause(facts()[key], subject, "casual", _FIRST_PERSON, rng))
         said.append(clauses)
     if encounter.shares:
         value = subjects[0].values[encounter.shares]
@@ -294,6 +289,8 @@ def _converse(encounter: Encounter, subjects: Sequence[Described], rng: random.R
             tag = fill("{per}", {}, {"per": subjects[speaker].values["per"]})
         lines.append(join([tag, turn], ": "))
         speaker = 1 - speaker
+        if rng.random() < _REPLY_SHARE:
+            lines.append(Passage(f"{encounter.tags[speaker]}: {rng.choice(turns()['replies'])}"))
     return join(lines, "\n")
 
 

@@ -18,7 +18,7 @@ from clinaudit.audit.pii.benchmark.generator.passage import Mark, Passage
 from clinaudit.audit.pii.benchmark.generator.questions import Question, ask
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.samples import Domain, Entity, NeededEntity, Sample, Subject, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.validation import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
 
 _DRAWS: Final = 60
@@ -44,10 +44,11 @@ class Draft:
 
 
 class Drafter:
-    """Draws the samples of one seed, each by its number; keeps those it has drawn."""
+    """Draws the samples of one seed, each by its number; keeps those below `kept`, which others are made of."""
 
-    def __init__(self, *, domain: Domain, seed: int, tally: Tally) -> None:
+    def __init__(self, *, domain: Domain, seed: int, tally: Tally, kept: int = 0) -> None:
         self.domain = domain
+        self._kept = kept
         self.seed = seed
         self.tally = tally
         self._describer = Describer(domain)
@@ -59,6 +60,8 @@ class Drafter:
 
     def draft(self, subset: Subset, number: int) -> Draft:
         """Return a sample of one or two subjects by its number from 0."""
+        if number >= self._kept:
+            return self._draw(subset, number)
         if (subset, number) not in self._drafts:
             self._drafts[subset, number] = self._draw(subset, number)
         return self._drafts[subset, number]
@@ -68,10 +71,10 @@ class Drafter:
             rng = self.rng(subset, number, draw)
             describe = self._describer.describe_one if subset == "single" else self._describer.describe_two
             description = describe(rng)
-            question = description and ask(description.subjects, rng)
+            question = description and ask(description.subjects, rng, domain=self.domain)
             if description and question:
                 sample = self.sample(subset, number, description, question)
-                if not check_sample(sample):
+                if is_sound(sample):
                     self.tally.repairs += description.repairs
                     return Draft(description, question, sample)
             self.tally.redrawn += 1
@@ -126,6 +129,13 @@ def subjects_of(passage: Passage, descriptions: list[Description], domain: Domai
             seen[text] += 1
         subjects.append(Subject(id=f"s{number + 1}", entities=entities))
     return subjects
+
+
+def is_sound(sample: Sample) -> bool:
+    """Return whether a sample passes the validator, and its question names nothing at all that is told."""
+    texts = {entity.text for subject in sample.subjects for entity in subject.entities}
+    named = any(occurrences(text, sample.query, ignore_case=True) for text in texts)
+    return not named and not check_sample(sample)
 
 
 def category_of(key: str, text: str, domain: Domain) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
-from clinaudit.audit.pii.benchmark.generator.subsets import select_hard, weave_distract
+from clinaudit.audit.pii.benchmark.generator.subsets import pool_size, select_hard, weave_distract
 from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS
 
@@ -25,10 +25,12 @@ def generate_samples(
 
     `hard` and `distract` are made of single and multi samples of the same seed, whether or not those are asked for.
     """
-    drafter = Drafter(domain=domain, seed=seed, tally=tally or Tally())
+    hard, distract = counts.get("hard", 0), counts.get("distract", 0)
+    kept = pool_size(hard=hard, distract=distract)
+    drafter = Drafter(domain=domain, seed=seed, tally=tally or Tally(), kept=kept)
     plain: tuple[Subset, ...] = ("single", "multi")
     for subset in plain:
         for number in range(counts.get(subset, 0)):
             yield drafter.draft(subset, number).sample
-    yield from select_hard(drafter, number=counts.get("hard", 0))
-    yield from weave_distract(drafter, number=counts.get("distract", 0))
+    yield from select_hard(drafter, number=hard)
+    yield from weave_distract(drafter, number=distract)

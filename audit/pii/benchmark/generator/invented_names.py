@@ -42,7 +42,7 @@ class Names:
 
             self._fakers[locale] = Faker(locale)
         faker = self._fakers[locale]
-        faker.random = rng
+        faker.random = rng  # type: ignore[attr-defined]  # a property of the proxy, which its stubs leave out
         return faker
 
     def draw_name(self, rng: random.Random, gender: str) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator import invented_names
-from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
+from clinaudit.audit.pii.benchmark.generator.catalog import Kind, vocabulary
 
 Gender = Literal["female", "male", "other"]
 #: Descriptions are written on some day of these years.
@@ -17,6 +17,8 @@ _FIRST_DAY: Final = date(2024, 1, 1)
 _DAYS: Final = 700
 YOUNGEST: Final = 18
 OLDEST: Final = 84
+#: In clinical descriptions, where ages over 89 have their own category.
+OLDEST_PATIENT: Final = 96
 DAYS_A_YEAR: Final = 365.2425
 _OTHER_GENDER_SHARE: Final = 0.06
 
@@ -37,6 +39,8 @@ class Person:
     #: Rank of education: 0 high school to 4 doctorate.
     schooling: int
     occupation: str
+    #: Whether the occupation is one of care, and so are the degrees.
+    is_clinician: bool
     work_years: int
     hired: date
     #: Numbers of states, of the home and of the work.
@@ -61,14 +65,16 @@ class Person:
     race: str
 
 
-def draw_person(rng: random.Random, names: invented_names.Names) -> Person:
+def draw_person(rng: random.Random, names: invented_names.Names, *, kind: Kind = "person") -> Person:
     """Draw every fact by itself, as the entities of the paper are sampled; what conflicts is repaired afterwards."""
+    oldest = OLDEST_PATIENT if kind == "patient" else OLDEST
+    jobs = "clinicians" if kind == "clinician" else "names"
     words = vocabulary()
     gender: Gender = "other" if rng.random() < _OTHER_GENDER_SHARE else rng.choice(("female", "male"))
     origin, given_name, surname = names.draw_name(rng, gender)
     today = _FIRST_DAY + timedelta(days=rng.randrange(_DAYS))
     states = len(words["place"]["states"])
-    group = rng.choice(words["occupation"])
+    group = rng.choice([group for group in words["occupation"] if jobs in group])
     demographics = words["demographics"]
     return Person(
         gender=gender,
@@ -76,10 +82,11 @@ def draw_person(rng: random.Random, names: invented_names.Names) -> Person:
         given_name=given_name,
         surname=surname,
         today=today,
-        age=rng.randint(YOUNGEST, OLDEST),
-        birth=today - timedelta(days=rng.randrange(int(YOUNGEST * DAYS_A_YEAR) + 1, int(OLDEST * DAYS_A_YEAR))),
+        age=rng.randint(YOUNGEST, oldest),
+        birth=today - timedelta(days=rng.randrange(int(YOUNGEST * DAYS_A_YEAR) + 1, int(oldest * DAYS_A_YEAR))),
         schooling=rng.randrange(len(words["education"])),
-        occupation=rng.choice(group["names"]),
+        occupation=rng.choice(group[jobs]),
+        is_clinician=kind == "clinician",
         work_years=rng.randint(0, 40),
         hired=today - timedelta(days=rng.randrange(30, 9_000)),
         state=rng.randrange(states),

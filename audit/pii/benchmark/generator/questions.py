@@ -1,4 +1,4 @@
-"""Questions: one to three entities are drawn, a scenario that needs all of them, and words that name none (PII-Bench, D).
+"""Questions: one to three entities, a scenario that needs all of them, and words that name none (PII-Bench, D).
 
 Owns the draw of what is needed. Names of persons are never needed: the paper's rules exclude them from answers.
 """
@@ -13,6 +13,7 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.generator.catalog import facts, scenarios
 from clinaudit.audit.pii.benchmark.generator.descriptions import Described
 from clinaudit.audit.pii.benchmark.generator.passage import Value
+from clinaudit.audit.pii.benchmark.samples import Domain
 
 #: Shares of questions that need one, two, three entities: the means of Table 3, for one subject and for two.
 _NEEDED_SINGLE: Final[Mapping[int, float]] = MappingProxyType({1: 0.36, 2: 0.33, 3: 0.31})
@@ -29,7 +30,12 @@ class Question:
 
 
 def ask(
-    subjects: Sequence[Described], rng: random.Random, *, taken: Collection[str] = (), by_speaker: bool = True
+    subjects: Sequence[Described],
+    rng: random.Random,
+    *,
+    domain: Domain,
+    taken: Collection[str] = (),
+    by_speaker: bool = True,
 ) -> Question | None:
     """Draw a question; None where no scenario needs as many of these facts as were drawn.
 
@@ -47,7 +53,7 @@ def ask(
     ]
     fitting = [
         (scenario, fit)
-        for scenario in scenarios()
+        for scenario in scenarios(domain)
         if len(fit := [pair for pair in eligible if pair[1] in scenario.facts]) >= number
     ]
     if not fitting:

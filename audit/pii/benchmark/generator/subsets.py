@@ -1,4 +1,4 @@
-"""The two special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving (PII-Bench, 3.3).
+"""The special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving (PII-Bench, 3.3).
 
 Owns the paper's criteria and the thread into which five descriptions are woven.
 """
@@ -12,11 +12,10 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import Thread, question_frames, threads
-from clinaudit.audit.pii.benchmark.generator.drafts import Draft, Drafter, generator_name, subjects_of
+from clinaudit.audit.pii.benchmark.generator.drafts import Draft, Drafter, generator_name, is_sound, subjects_of
 from clinaudit.audit.pii.benchmark.generator.passage import Passage, join
 from clinaudit.audit.pii.benchmark.generator.questions import ask
 from clinaudit.audit.pii.benchmark.samples import NeededEntity, Sample, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample
 
 #: Samples of single and of multi among which one hard sample is sought.
 _POOL_PER_HARD: Final = 6
@@ -27,6 +26,11 @@ _DRAWS: Final = 60
 _MEMBERS: Final = "ABCDE"
 _REMARK_SHARE: Final = 0.4
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) |\n")
+
+
+def pool_size(*, hard: int, distract: int) -> int:
+    """Return how many single, and how many multi samples the two subsets are made of."""
+    return max(_POOL_PER_HARD * hard, _POOL_PER_DISTRACT * distract)
 
 
 def _longest(sample: Sample) -> float:
@@ -81,7 +85,7 @@ def _weave(drafter: Drafter, number: int, pool: Sequence[tuple[Subset, int]]) ->
     for draw in range(1, _DRAWS):
         rng = drafter.rng("distract", number, draw)
         sample = _woven(drafter, number, [drafter.draft(subset, at) for subset, at in chosen], rng)
-        if sample and not check_sample(sample):
+        if sample and is_sound(sample):
             return sample
         drafter.tally.redrawn += 1
         chosen = rng.sample(pool, _WOVEN)
@@ -101,7 +105,7 @@ def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.R
     taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
     words, needed = [], list[NeededEntity]()
     for turn, at in enumerate(sorted(rng.sample(range(len(drafts)), _ASKED))):
-        question = ask(drafts[at].description.subjects, rng, taken=taken, by_speaker=False)
+        question = ask(drafts[at].description.subjects, rng, domain=drafter.domain, taken=taken, by_speaker=False)
         if question is None:
             return None
         begin = rng.choice(question_frames()["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])

@@ -136,6 +136,11 @@ def _street_address(rng: random.Random) -> str:
     return f"{line}, {unit}" if unit else line
 
 
+def _url(rng: random.Random) -> str:
+    host = draw_stem(rng).lower() + rng.choice(("blog.com", "diary.net", "pages.org"))
+    return f"https://www.{host}/{rng.choice(vocabulary()['words']['nouns'])}{_digits(rng, 3)}"
+
+
 def _gender(person: Person, rng: random.Random) -> str:
     return str(rng.choice(vocabulary()["demographics"][f"genders_{person.gender}"]))
 
@@ -158,7 +163,8 @@ def _weight(person: Person, rng: random.Random) -> str:
 
 
 def _degree(person: Person, rng: random.Random) -> str:
-    return str(rng.choice(vocabulary()["education"][person.schooling]["degrees"]))
+    row = vocabulary()["education"][person.schooling]
+    return str(rng.choice(row["clinicians"] if person.is_clinician else row["degrees"]))
 
 
 def _education_level(person: Person, rng: random.Random) -> str:
@@ -178,8 +184,8 @@ def _condition(rng: random.Random) -> str:
 
 
 def _drug(rng: random.Random) -> str:
-    health = vocabulary()["health"]
-    return f"{rng.choice(health['drugs'])}{rng.choice(health['doses'])}"
+    drug, dose = rng.choice(list(vocabulary()["health"]["drugs"].items()))
+    return f"{drug} {dose}" if rng.random() < 0.5 else str(drug)
 
 
 def _time(rng: random.Random) -> str:
@@ -271,9 +277,7 @@ _BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = MappingProxyTy
         "health_plan_number": lambda rng: _capitals(rng, 3) + _digits(rng, 9),
         "account_number": lambda rng: rng.choice((_digits(rng, 9), f"HA{_digits(rng, 8)}")),
         "device_id": lambda rng: f"{_capitals(rng, 2)}{_digits(rng, 4)}-{_digits(rng, 5)}",
-        "url": lambda rng: (
-            f"https://www.{draw_stem(rng).lower()}{rng.choice(('blog.com', 'diary.net', 'pages.org'))}/{rng.choice(vocabulary()['words']['nouns'])}{_digits(rng, 3)}"
-        ),
+        "url": _url,
         "licence_number": lambda rng: f"{rng.choice(('RN', 'MD', 'PA', 'LIC'))}-{_digits(rng, 6)}",
         "biometric_id": lambda rng: f"FP-{_digits(rng, 4)}-{_capitals(rng, 4)}",
         "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",

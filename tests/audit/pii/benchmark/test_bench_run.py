@@ -1,6 +1,7 @@
 """`clinaudit pii bench` from end to end: its files, that it goes on, what it refuses; no model is trained here."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -164,12 +165,20 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
         document = PiiBench.model_validate_json((tmp_path / "out" / "bench.json").read_text())
         assert [system.strategy for system in document.systems] == list(STRATEGIES)
         assert [system.kind for system in document.systems] == ["model", "oracle", *["model"] * 4]
-        # Entities once a sample, what is needed once a sample and strategy.
-        assert asked == 6 * (1 + len(STRATEGIES))
+        names = Counter(body["response_format"]["json_schema"]["name"] for _, body in server.seen)
+        # Entities once a sample, what is needed once a sample and strategy; three prompts a sample, and one rating.
+        assert names["entities"] == names["ratings"] == 6
+        assert sum(count for name, count in names.items() if name.startswith("needed")) == 6 * len(STRATEGIES)
+        assert names["answer"] == 6 * 3
         assert served(tmp_path / "out", server.url) == 0
         assert len(server.seen) == asked
         server.always = says("I cannot say.")
         assert served(tmp_path / "other", server.url, "--strategy", "naive") == 0
+    # It rates the first 10 and the second 1, whichever that is: by turns, so that both get the mean.
+    of_gold = {row.masking: row for row in document.privacy if row.system is None}
+    assert (of_gold["all"].utility.value, of_gold["query_unrelated"].utility.value) == (0.5, 0.5)
+    assert of_gold["all"].balance.value == 0.75
+    assert [point.balance for point in of_gold["all"].curve][::10] == [0.5, 1.0]
     printed = capsys.readouterr().out
     assert "0.59 for 3 billion" in " ".join(printed.split())
     document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())
@@ -197,4 +206,5 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
         server.always = good
         before = len(server.seen)
         assert served(tmp_path / "out", server.url, "--strategy", "naive") == 0
-        assert len(server.seen) - before == 6 * 2 - 4
+        # Entities and what is needed, less the four answered; three prompts and a rating.
+        assert len(server.seen) - before == 6 * 2 - 4 + 6 * 4

@@ -1,0 +1,193 @@
+"""The generated samples: exact places, questions that name nothing, the paper's statistics, the same bytes again."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
+from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+from clinaudit.audit.pii.benchmark.generator.invented_names import ORIGINS
+from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS, count_samples
+from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.taxonomy import categories
+
+COUNTS: dict[Subset, int] = {"single": 260, "multi": 260, "hard": 20, "distract": 20}
+DOMAINS: tuple[Domain, ...] = ("general", "clinical")
+NAMES = {"full_name", "patient_name", "relative_name", "clinician_name"}
+SHARED = {"colleagues": "company", "supervisor_and_trainee": "company", "volunteers": "ngo", "neighbors": "city"}
+TALLIES = {domain: Tally() for domain in DOMAINS}
+
+
+@cache
+def drawn(domain: Domain) -> tuple[Sample, ...]:
+    return tuple(generate_samples(counts=COUNTS, domain=domain, seed=3, tally=TALLIES[domain]))
+
+
+def of_subset(domain: Domain, subset: Subset) -> list[Sample]:
+    return [sample for sample in drawn(domain) if sample.subset == subset]
+
+
+def told(sample: Sample) -> Iterator[tuple[int, int, str]]:
+    for subject in sample.subjects:
+        for entity in subject.entities:
+            yield entity.start, entity.end, entity.text
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_sample_passes_the_validator_and_stands_once(domain: Domain) -> None:
+    samples = drawn(domain)
+    assert [sample.id for sample in samples if check_sample(sample)] == []
+    assert len({sample.id for sample in samples}) == len(samples) == sum(COUNTS.values())
+    assert {sample.domain for sample in samples} == {domain}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_occurrence_is_listed_by_a_plain_search(domain: Domain) -> None:
+    """A twin of the validator: with every entity blanked out, the text of none is left."""
+    for sample in drawn(domain)[::5]:
+        assert all(sample.description[start:end] == text for start, end, text in told(sample))
+        left = list(sample.description)
+        for start, end, _ in told(sample):
+            left[start:end] = "\0" * (end - start)
+        words = set(re.findall(r"\w+", "".join(left)))
+        single_words = {text for _, _, text in told(sample) if re.fullmatch(r"\w+", text)}
+        assert words & single_words == set()
+        longer = {text for _, _, text in told(sample)} - single_words
+        assert [text for text in longer if text in "".join(left)] == []
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_question_names_anything_that_is_told_nor_needs_a_name(domain: Domain) -> None:
+    for sample in drawn(domain):
+        query = f" {sample.query.casefold()} "
+        for text in {text.casefold() for _, _, text in told(sample)}:
+            assert re.search(rf"\W{re.escape(text)}\W", query) is None
+        names = {entity.text for subject in sample.subjects for entity in subject.entities if entity.type == "PER"}
+        assert not names & {needed.text for needed in sample.query_related}
+        assert 1 <= len(sample.query_related) <= (9 if sample.subset == "distract" else 3)
+
+
+def test_what_is_needed_is_of_one_subject_alone() -> None:
+    for domain in DOMAINS:
+        for sample in drawn(domain):
+            for needed in sample.query_related:
+                owners = {
+                    subject.id
+                    for subject in sample.subjects
+                    for entity in subject.entities
+                    if entity.text == needed.text
+                }
+                assert owners == {needed.subject}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("subset", ["single", "multi"])
+def test_sizes_are_within_a_tenth_of_the_papers(domain: Domain, subset: Subset) -> None:
+    found, paper = count_samples(drawn(domain))[subset], PAPER_STATISTICS[subset]
+    for name in ("subjects", "description_chars", "entities", "query_chars", "needed"):
+        assert getattr(found, name) == pytest.approx(getattr(paper, name), rel=0.1), name
+
+
+@pytest.mark.parametrize("subset", ["single", "multi", "distract"])
+def test_types_are_within_two_points_of_the_papers(subset: Subset) -> None:
+    found, paper = count_samples(drawn("general"))[subset].types, PAPER_STATISTICS[subset].types
+    for pii_type, number in paper.items():
+        assert found[pii_type] / sum(found.values()) == pytest.approx(number / sum(paper.values()), abs=0.025), pii_type
+
+
+def test_every_subject_is_named_once_and_tells_4_to_16() -> None:
+    for domain in DOMAINS:
+        for sample in drawn(domain):
+            for subject in sample.subjects:
+                entities = {(entity.text, entity.type) for entity in subject.entities}
+                assert sum(pii_type == "PER" for _, pii_type in entities) == 1
+                assert 4 <= len(entities) <= 16
+
+
+def test_every_category_of_a_domain_and_every_origin_of_names_occurs() -> None:
+    for domain in DOMAINS:
+        entities = [entity for sample in drawn(domain) for subject in sample.subjects for entity in subject.entities]
+        assert {entity.name_origin for entity in entities if entity.category in NAMES} == set(ORIGINS)
+        assert all((entity.name_origin is not None) == (entity.category in NAMES) for entity in entities)
+        found = {entity.category for entity in entities}
+        if domain == "general":
+            assert found == {category.id for category in categories().values() if category.source == "paper"}
+        else:
+            added = {category.id for category in categories().values() if category.source == "clinical"}
+            assert added - found == {"other_code"}
+            old = [entity for entity in entities if entity.category == "age_over_89"]
+            assert old
+            assert all(int(entity.text) >= 90 for entity in old)
+            assert all(int(entity.text) < 90 for entity in entities if entity.category == "age")
+
+
+def test_relations_show_in_the_text() -> None:
+    for sample in of_subset("general", "multi"):
+        texts = [{(entity.category, entity.text) for entity in subject.entities} for subject in sample.subjects]
+        shared = {
+            "colleagues": "company",
+            "supervisor_and_trainee": "company",
+            "volunteers": "ngo",
+            "neighbors": "city",
+        }
+        if sample.scene in shared:
+            assert shared[sample.scene] in {category for category, _ in texts[0] & texts[1]}
+        if sample.scene == "parent_and_child":
+            ages = [int(text) for told in texts for category, text in told if category == "age"]
+            assert len(ages) < 2 or ages[0] >= ages[1] + 18
+        assert (sample.relation == "none") == (sample.scene in {"waiting_room", "night_train", "helpline"})
+
+
+def test_hard_samples_are_the_hardest_of_the_others() -> None:
+    samples = list(generate_samples(counts={"single": 60, "multi": 60, "hard": 10}, domain="general", seed=3))
+    pool = {sample.description: sample for sample in samples if sample.subset != "hard"}
+    hard = [sample for sample in samples if sample.subset == "hard"]
+    assert all(pool[sample.description].query == sample.query for sample in hard)
+    assert len({sample.description for sample in hard}) == 10
+    assert [len(sample.subjects) for sample in hard] == [1] * 5 + [2] * 5
+    one = [sample for sample in pool.values() if len(sample.subjects) == 1]
+    assert len(hard[0].description) == max(len(sample.description) for sample in one)
+    assert len(hard[2].query_related) == 3
+
+
+def test_distracting_samples_weave_five_and_ask_about_three() -> None:
+    for domain in DOMAINS:
+        for sample in of_subset(domain, "distract"):
+            members = set(re.findall(r"[Mm]ember ([A-E])\b", sample.description))
+            asked = re.findall(r"[Mm]ember ([A-E])\b", sample.query)
+            assert members == set("ABCDE")
+            assert len(set(asked)) == 3
+            assert 5 <= len(sample.subjects) <= 10
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
+    counts: dict[Subset, int] = {"single": 12, "multi": 12, "hard": 2, "distract": 2}
+    bytes_of = [
+        [sample.model_dump_json() for sample in generate_samples(counts=counts, domain="clinical", seed=seed)]
+        for seed in (5, 5, 6)
+    ]
+    assert bytes_of[0] == bytes_of[1]
+    assert not {text.partition('"description"')[2] for text in bytes_of[0]} & {
+        text.partition('"description"')[2] for text in bytes_of[2]
+    }
+    assert "faker " in bytes_of[0][0]
+
+
+def test_a_sample_does_not_depend_on_how_many_are_asked_for() -> None:
+    few = list(generate_samples(counts={"multi": 3}, domain="general", seed=3))
+    assert few == of_subset("general", "multi")[:3]
+    assert Drafter(domain="general", seed=3, tally=Tally()).draft("multi", 2).sample == few[2]
+
+
+def test_few_samples_are_drawn_again_and_repairs_are_counted() -> None:
+    for domain in DOMAINS:
+        assert drawn(domain)
+        assert TALLIES[domain].redrawn < 0.05 * sum(COUNTS.values())
+        assert TALLIES[domain].repairs > sum(COUNTS.values())
+
+
+def test_the_papers_numbers_of_samples_are_the_default() -> None:
+    assert sum(PAPER_COUNTS.values()) == 2_842
