@@ -5,9 +5,9 @@
 Exits 1 where a sample fails a check, a mean of single or multi is more than a tenth from Table 3 of PII-Bench, or a
 domain takes a minute or longer.
 
-Measured (seed 0, two cores that seven other jobs kept busy): 20.2 s general, 18.7 s clinical, some 7 s of processor
-time each, 115 MiB; no sample fails a check. Means of single and multi are within 3.5% of Table 3 in general and 5.8%
-in clinical samples; those of distract within 4.2%. Hard samples hold 10% more entities and need 12% more of them.
+Measured (seed 0, two cores that seven other jobs kept busy): 17.9 s general, 29.2 s clinical, some 8 s of processor
+time each, 116 MiB; no sample fails a check. Means of single and multi are within 3.5% of Table 3 in general and 6.4%
+in clinical samples; those of distract within 4.6%. Hard samples hold 10% more entities and need 14% more of them.
 """
 
 import argparse

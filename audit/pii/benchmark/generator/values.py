@@ -281,6 +281,7 @@ _BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = MappingProxyTy
         "licence_number": lambda rng: f"{rng.choice(('RN', 'MD', 'PA', 'LIC'))}-{_digits(rng, 6)}",
         "biometric_id": lambda rng: f"FP-{_digits(rng, 4)}-{_capitals(rng, 4)}",
         "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",
+        "other_code": lambda rng: f"{_capitals(rng, 4)}-{_digits(rng, 3)}-{_digits(rng, 4)}",
         "street_address": _street_address,
         "landmark": lambda rng: draw_organization(rng, "landmark"),
         "county": lambda rng: f"{draw_stem(rng)} County",
