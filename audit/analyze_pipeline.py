@@ -76,9 +76,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
             )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
-        identifiers = find_identifiers(
-            generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress
-        )
+        identifiers = find_identifiers(generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress)
         write_table(run.evidence, "identifiers", identifiers.rows)
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
         results = Results(

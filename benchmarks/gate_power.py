@@ -85,7 +85,7 @@ def simulate_verdicts(
 
 
 def _only_disclosure(policy: Policy) -> Policy:
-    return replace(policy, memorization=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
+    return replace(policy, memorization=(), identifiers=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
 
 
 def simulate_results(

@@ -6,7 +6,8 @@ estimates were computed.
 """
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
+from clinaudit.audit.gate.identifiers import Excess, measure_excess
+from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, Policy
 from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules
 from clinaudit.audit.gate.sufficiency import (
     describe_refused,
@@ -47,6 +48,11 @@ def _decide(policy: Policy, asked: AskedRule, results: Results, published: Publi
         if memorization is not None:
             observed = _find_bounds(asked.rule, memorization)
         status, reason = _decide_memorization(policy, asked, asked.rule, observed, published)
+    elif isinstance(asked.rule, IdentifierRule):
+        arms = {} if results.identifiers is None else results.identifiers.tiers.get(asked.tier, {})
+        excess = measure_excess(asked.rule.metric, arms, asked.arm or "train")
+        observed = excess.figure
+        status, reason = _decide_identifiers(policy, asked, asked.rule, excess, published)
     else:
         pair = results.disclosure.by_diagnosis.get(asked.diagnosis or "", {}).get(asked.tier)
         delta = None if pair is None or pair.delta is None else pair.delta.auroc_all
@@ -89,6 +95,26 @@ def _decide_memorization(
     if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
         return "inconclusive", too_little
     if not (observed.high <= maximum and observed.low >= minimum):
+        return "inconclusive", reasons.AROUND_LIMIT
+    if (lack := why_memorization_cannot_pass(policy, published, asked)) is not None:
+        return "inconclusive", lack
+    return "pass", reasons.WITHIN_LIMIT
+
+
+def _decide_identifiers(
+    policy: Policy, asked: AskedRule, rule: IdentifierRule, excess: Excess, published: PublishedResults
+) -> RuleDecision:
+    observed, arm = excess.figure, asked.arm or "train"
+    if arm not in published.memorization.get(asked.tier or "", {}):
+        return "inconclusive", reasons.TIER_NOT_AUDITED
+    if observed.value is None or observed.low is None:
+        refused = describe_refused(policy, published.memorization[asked.tier or ""][arm])
+        return "inconclusive", refused or reasons.no_figure(observed.reason)
+    if observed.low > rule.maximum:
+        return reasons.beyond_limit_of_identifiers(is_beyond_chance=excess.is_beyond_chance)
+    if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
+        return "inconclusive", too_little
+    if observed.high is None or observed.high > rule.maximum:
         return "inconclusive", reasons.AROUND_LIMIT
     if (lack := why_memorization_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack

@@ -3,10 +3,10 @@
 Owns which number of the corpus stands beside which size. Knows nothing of how a size is found.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.audit.gate.policy import OF_EITHER_ARM, MemorizationRule, Policy
+from clinaudit.audit.gate.policy import OF_EITHER_ARM, IdentifierMetric, IdentifierRule, MemorizationRule, Policy
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
@@ -16,11 +16,16 @@ from clinaudit.reports.wording.names import display_title, tier_title
 from clinaudit.reports.wording.rule_figures import memorization_title
 
 _HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
+_IDENTIFIER_TITLES: Final[Mapping[IdentifierMetric, str]] = {
+    "own": "Own identifiers",
+    "other": "Others’ identifiers",
+    "verified_per_1000": "Verified ones",
+}
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own notes: patients trained on; to pass, nothing of theirs "
-    "is repeated. Others’ notes: patients trained on, and as many never seen where there are any. Diagnoses: patients "
-    "in each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives "
-    "nothing away, and keeps all comparisons of the rule in "
+    "is repeated. Others’ notes: patients trained on, and as many never seen where there are any. Identifiers: the "
+    "same; to pass, chance gives none. Diagnoses: patients in each of four groups (trained on or never seen, with "
+    "the diagnosis or without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
     f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",
     "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
     "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
@@ -52,6 +57,11 @@ def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Itera
         for tier in rule.tiers:
             here = coverage.tiers.get(tier)
             yield _row(f"{memorization_title(rule.metric)} {limit}", tier_title(tier), sizes, _count_here(rule, here))
+    elif isinstance(rule, IdentifierRule):
+        limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
+        for tier in rule.tiers:
+            count = _count_identified(coverage.tiers.get(tier))
+            yield _row(f"{_IDENTIFIER_TITLES[rule.metric]} ≤ {limit}", tier_title(tier), sizes, count)
     else:
         known = coverage.smallest_groups
         for diagnosis in rule.diagnoses or panel:
@@ -65,6 +75,11 @@ def _count_here(rule: MemorizationRule, here: tuple[int, int] | None) -> int | N
         return None
     train, nontrain = here
     return min(train, nontrain) if rule.metric in OF_EITHER_ARM and nontrain else train
+
+
+def _count_identified(here: tuple[int, int] | None) -> int | None:
+    """Return how many patients a rule on identifiers would find: what chance gives is told of as many never seen."""
+    return None if here is None else min(here) if here[1] else here[0]
 
 
 def _row(rule: str, of: str, sizes: RuleSizes, here: int | None) -> tuple[str, ...]:

@@ -17,22 +17,25 @@ from clinaudit.templates.text_file import read_toml_file
 
 Value = TypeVar("Value")
 MemorizationMetric = Literal["attributable_fraction", "other_patient_fraction", "memorized_fraction", "hit_rate"]
+IdentifierMetric = Literal["own", "other", "verified_per_1000"]
+#: By name.
+IDENTIFIER_METRICS: Final[Mapping[str, IdentifierMetric]] = {metric: metric for metric in get_args(IdentifierMetric)}
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
 MAXIMUM_REFUSED_SHARE: Final = 0.2
 #: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
 #: like those about patients trained on.
-OF_EITHER_ARM: Final = frozenset({"other_patient_fraction"})
+OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
 #: Of the policies that ship, in short.
 _LIMITED: Final[dict[MemorizationMetric, str]] = {
-    "attributable_fraction": "own text",
+    "attributable_fraction": "text",
     "other_patient_fraction": "others’",
 }
 _MEANT_FOR: Final = {
-    "strict": "what leaves the site",
-    "default": "clinical use inside",
-    "research": "research behind a login",
+    "strict": "release",
+    "default": "use inside",
+    "research": "research",
 }
 
 
@@ -44,6 +47,21 @@ class MemorizationRule:
     tiers: tuple[str, ...]
     maximum: float | None = None
     minimum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierRule:
+    """A limit on identifiers in answers beyond what chance gives, at each of `tiers`."""
+
+    metric: IdentifierMetric
+    tiers: tuple[str, ...]
+    #: A share of patients; of `verified_per_1000` a number of values per 1,000 queries.
+    maximum: float
+
+    @property
+    def maximum_share(self) -> float:
+        """The limit as a share: of patients, or of one value a query."""
+        return self.maximum / 1000 if self.metric == "verified_per_1000" else self.maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +114,7 @@ class Policy:
     maximum_unjudged_share: float
     memorization: tuple[MemorizationRule, ...]
     disclosure: tuple[DisclosureRule, ...]
+    identifiers: tuple[IdentifierRule, ...] = ()
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
@@ -146,9 +165,11 @@ def _describe(policy: Policy) -> str:
         for rule in policy.memorization
         if rule.maximum is not None
     ]
+    limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
-    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in policy.memorization) + sum(
+    of_text: list[MemorizationRule | IdentifierRule] = [*policy.memorization, *policy.identifiers]
+    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in of_text) + sum(
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )
     return f"{policy.name:8}  {rules} rules: {', '.join(limits)}; for {_MEANT_FOR.get(policy.name, '')}"
@@ -165,11 +186,15 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     refused = reader.take_if_given("maximum_refused_share", reader.take_share)
     memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
     disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
+    identifiers = [_parse_identifiers(rule) for rule in reader.take_tables("identifiers")]
     judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
     to_pass = _parse_to_pass(reader.take_table("to_pass")) if "to_pass" in reader else PassRequirements()
-    if not memorization and not disclosure:
-        reader.complain("memorization", "a policy needs at least one [[memorization]] or [[disclosure]] rule")
+    if not memorization and not disclosure and not identifiers:
+        reader.complain(
+            "memorization", "a policy needs at least one [[memorization]], [[identifiers]] or [[disclosure]] rule"
+        )
     reader.complain_of_repeats("memorization", [(rule.metric, tier) for rule in memorization for tier in rule.tiers])
+    reader.complain_of_repeats("identifiers", [(rule.metric, tier) for rule in identifiers for tier in rule.tiers])
     reader.complain_of_repeats(
         "disclosure",
         [(diagnosis, tier) for r in disclosure for tier in r.tiers for diagnosis in r.diagnoses or ("all",)],
@@ -184,6 +209,7 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
         maximum_unjudged_share=unjudged,
         memorization=tuple(memorization),
         disclosure=tuple(disclosure),
+        identifiers=tuple(identifiers),
         judge=judge,
         to_pass=to_pass,
         minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE if unbroken is None else unbroken,
@@ -202,6 +228,14 @@ def _parse_memorization(reader: "_Reader") -> MemorizationRule:
     if maximum is not None and minimum is not None and maximum < minimum:
         reader.complain("max", "is below min: no model could keep both")
     return MemorizationRule(metric, tiers or (), maximum, minimum)  # type: ignore[arg-type]
+
+
+def _parse_identifiers(reader: "_Reader") -> IdentifierRule:
+    metric = reader.take_choice("metric", get_args(IdentifierMetric))
+    tiers = reader.take_names("tiers", TIER_IDS)
+    maximum = reader.take_rate("max") if metric == "verified_per_1000" else reader.take_share("max")
+    reader.finish()
+    return IdentifierRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
 
 
 def _parse_disclosure(reader: "_Reader") -> DisclosureRule:
@@ -294,6 +328,16 @@ class _Reader:
             return 0.5
         # Not -0.0, which would be printed so.
         return float(value) + 0.0
+
+    def take_rate(self, key: str) -> float:
+        """Take a number per 1,000; no share is meant, or a limit of 5 in 100 would be one of 5 in 100,000."""
+        value = self._take(key)
+        if value is None:
+            return 1.0
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= 1_000_000:
+            self.complain(key, "must be a number per 1,000 queries, from 1 to 1,000,000")
+            return 1.0
+        return float(value)
 
     def take_flag(self, key: str) -> bool:
         value = self._take(key)

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, Policy
+from clinaudit.audit.gate.identifiers import PublishedExcess, publish_excess
+from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, Policy
 from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules, observed_range
 from clinaudit.audit.gate.sufficiency import (
     describe_refused,
@@ -60,6 +61,10 @@ def settle(
             status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
         elif isinstance(asked.rule, MemorizationRule):
             status, reason = _settle_memorization(policy, asked, asked.rule, observed, seen)
+        elif isinstance(asked.rule, IdentifierRule):
+            arms = {} if seen.identifiers is None else seen.identifiers.tiers.get(asked.tier, {})
+            excess = publish_excess(asked.rule.metric, arms, asked.arm or "train")
+            status, reason = _settle_identifiers(policy, asked, asked.rule, excess, seen)
         else:
             compared = (asked.diagnosis or "", asked.tier, asked.rendering)
             adjusted = (least[compared], most[compared]) if compared in tests else None
@@ -106,6 +111,26 @@ def _settle_memorization(
     if lack is not None and _cannot_fail(observed, minimum, maximum):
         return "inconclusive", lack
     if lack is None and high <= maximum and low >= minimum:
+        return "pass", reasons.WITHIN_LIMIT
+    return "inconclusive", reasons.UNSETTLED
+
+
+def _settle_identifiers(
+    policy: Policy, asked: AskedRule, rule: IdentifierRule, excess: PublishedExcess, published: PublishedResults
+) -> RuleDecision:
+    observed, arm = excess.figure, asked.arm or "train"
+    if arm not in published.memorization.get(asked.tier or "", {}):
+        return "inconclusive", reasons.TIER_NOT_AUDITED
+    low, high = observed.confidence_low, observed.confidence_high
+    if low is None:
+        refused = describe_refused(policy, published.memorization[asked.tier or ""][arm])
+        return "inconclusive", refused or reasons.no_figure(observed.reason)
+    if low > rule.maximum:
+        return reasons.beyond_limit_of_identifiers(is_beyond_chance=excess.is_beyond_chance)
+    lack = why_memorization_is_open(policy, published, asked) or why_memorization_cannot_pass(policy, published, asked)
+    if lack is not None and (_cannot_fail(observed, 0.0, rule.maximum) or not excess.is_beyond_chance):
+        return "inconclusive", lack
+    if lack is None and high is not None and high <= rule.maximum:
         return "pass", reasons.WITHIN_LIMIT
     return "inconclusive", reasons.UNSETTLED
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from scipy.special import stdtrit
 
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule, PassRequirements, Policy
+from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, PassRequirements, Policy
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.reports.suppression.classes import STEP
@@ -33,7 +33,7 @@ _MOST: Final = 100_000
 class RuleSizes:
     """Patients that one rule needs: in training for memorization, in each of the four groups for disclosure."""
 
-    rule: MemorizationRule | DisclosureRule
+    rule: MemorizationRule | IdentifierRule | DisclosureRule
     #: Surely enough to pass or fail by; a failure needs fewer.
     decided: int
     #: For a model that gives nothing away to pass; None where no size is enough.
@@ -50,6 +50,10 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     for rule in policy.memorization:
         within = patients_without_repeats(1.0 if rule.maximum is None else rule.maximum)
         sizes.append(RuleSizes(rule, decided, None if within is None or rule.minimum else max(asked, within)))
+    for limit in policy.identifiers:
+        # Where chance gives none either; what it gives takes more patients.
+        within = patients_without_repeats(limit.maximum_share)
+        sizes.append(RuleSizes(limit, decided, None if within is None else max(asked, within)))
     for comparison in policy.disclosure:
         count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
         within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)

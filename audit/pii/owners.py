@@ -38,7 +38,7 @@ class OwnedValue:
     owner: IdentifierOwner
     #: The target's own, or another trained-on patient's, and nobody else in the corpus holds it.
     verified: bool
-    #: Whether exactly one patient of the target's train pool, and none of its nontrain pool, holds it; then the reverse.
+    #: Whether exactly one patient of the target's train pool and none of its nontrain pool holds it; then the reverse.
     sampled: bool = False
     chance: bool = False
 
@@ -64,9 +64,7 @@ class Owners:
             distinct.setdefault(item.value, item)
         target = self._index.numbers[generation.patient_id]
         echoed = self._find_echo(generation.prompt or "", distinct)
-        return [
-            self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()
-        ]
+        return [self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()]
 
     def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:
         held = self._scanner.find(prompt) & values.keys()
@@ -86,9 +84,7 @@ class Owners:
             return OwnedValue(value, found.hipaa, "own", verified=alone)
         if index.staff[value]:
             return OwnedValue(value, found.hipaa, "staff", verified=False)
-        name = self._names[value]
-        if name is not None and not name.is_full:
-            # A first name alone, or a last one, points to nobody who was not asked about.
+        if index.partial[value]:
             return OwnedValue(value, found.hipaa, "nobody", verified=False)
         sampled, chance = self._in_pools(value, target)
         train = index.train_holders(value)
@@ -109,8 +105,7 @@ class Owners:
         reaches = self._pools.reach(split, int(self._ranks[target]))
         # The target itself does not hold it: that was asked before.
         train, nontrain = (
-            sum(rank < reach for rank in ranks)
-            for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
+            sum(rank < reach for rank in ranks) for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)
         )
         return (train, nontrain) == (1, 0), (train, nontrain) == (0, 1)
 

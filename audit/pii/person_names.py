@@ -58,16 +58,23 @@ class KnownNames:
     def __init__(self, names: Iterable[tuple[int, PersonName]]) -> None:
         self._full: defaultdict[tuple[str, str], set[tuple[int, PersonName]]] = defaultdict(set)
         self._of_part: defaultdict[str, set[int]] = defaultdict(set)
+        self._double: set[tuple[str, ...]] = set()
         for person, name in names:
+            if name.last_parts > 1:
+                self._double.add(name.parts[-name.last_parts :])
             if name.is_full:
                 self._full[name.parts[0][0], name.parts[-1]].add((person, name))
             for part in name.parts:
                 if len(part) > 1:
                     self._of_part[part].add(person)
 
+    def is_full(self, name: PersonName) -> bool:
+        """Whether it is a full name: no first or last name alone, nor a double name without a first one."""
+        return name.is_full and name.parts not in self._double
+
     def find(self, name: PersonName) -> set[int]:
         """Return everybody of whom this can be the full name."""
-        if not name.is_full:
+        if not self.is_full(name):
             return set()
         same = self._full.get((name.parts[0][0], name.parts[-1]), ())
         return {person for person, known in same if known.may_be(name)}

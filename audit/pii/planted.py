@@ -28,8 +28,8 @@ from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 PLANTED: Final = 50
 #: Characters of the run's text on either side.
 _AROUND_CHARS: Final = 250
-#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0` any,
-#: `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
+#: Ways of writing, by category of the taxonomy; what stands in braces is the identifier. `#` is a digit from 1, `0`
+#: any, `?` a capital letter; `name`, `reversed`, `initial` a patient's name in three ways; `%…` a day (strftime).
 _FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "full_name": ("patient: {name}", "{name} was seen today.", "seen with {reversed}", "Mr. {initial} agrees."),
@@ -45,7 +45,11 @@ _FORMS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "email": ("email: {mill.##@example.org}", "write to {a.oak#@mail.example.com}."),
         "ssn": ("ssn: {2##-4#-5###}", "social security number {2##-4#-5###}", "SSN {2##4#5###}"),
         "mrn": ("mrn: {#######}", "MRN {##000###}", "medical record number: {#######}"),
-        "health_plan_number": ("member id: {???#########}", "policy number {?##########}", "insurance id: {W#########}"),
+        "health_plan_number": (
+            "member id: {???#########}",
+            "policy number {?##########}",
+            "insurance id: {W#########}",
+        ),
         "account_number": ("account number: {##########}", "acct # {########}", "account no. {#########}"),
         "licence_number": ("license number: {?#######}", "driver's license {?########}", "license no. {??######}"),
         "vehicle_id": ("license plate: {???-####}", "VIN {1M8GDM9AXKP042788}", "vin: {1HGBH41JXMN109186}"),

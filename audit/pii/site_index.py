@@ -13,7 +13,7 @@ from typing import Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.person_names import KnownNames, PersonName, read_name
-from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
+from clinaudit.audit.pii.value_scan import ValueScanner
 from clinaudit.audit.pii.values import IdentifierValue, fold_words
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
@@ -40,6 +40,8 @@ class SiteIndex:
     holders: Sequence[Sequence[int]] = field(repr=False)
     #: Of each wanted value: whether it names a provider or a practice of the notes.
     staff: Sequence[bool] = field(repr=False)
+    #: Of each wanted value: whether it is a name in part, which points to nobody who was not asked about.
+    partial: Sequence[bool] = field(repr=False)
 
     def holds(self, value: int, patient: int) -> bool:
         """Whether a patient holds a value."""
@@ -63,8 +65,8 @@ def index_values(
     """Find the holders of some values in one pass over the corpus; `scanner` looks for the same values.
 
     A value is held by a patient whose row of the `patients` table, labelled note fields or notes hold it, however it is
-    written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What names
-    a provider or a practice is no patient's, but for patients of whom it is the own name.
+    written there. A name is also held by every patient whose own name, as table or labels give it, it can be. What
+    names a provider or a practice is no patient's, but for patients of whom it is the own name.
     """
     order = {split: corpus.scan_order(split) for split in SPLITS}
     patient_ids = [patient_id for split in SPLITS for patient_id in order[split]]
@@ -90,8 +92,8 @@ def index_values(
                 held = set(_stated(patient_id, identities, places))
                 for text in texts:
                     held |= scanner.find(text)
-                for value in held:
-                    found[value].append(number)
+                for wanted_number in held:
+                    found[wanted_number].append(number)
                 names.update((number, name) for name in _names_of(identities))
                 staff.add(identities)
                 advance(1)
@@ -102,31 +104,33 @@ def index_values(
     known, providers, practices = KnownNames(names), staff.provider_names(), staff.practice_names()
     holders: list[Sequence[int]] = []
     is_staff: list[bool] = []
+    is_partial: list[bool] = []
     for number, value in enumerate(wanted):
         name = read_name(value.text) if value.kind == "name" else None
         own = _named(known, name)
         of_staff = bool(_named(providers, name)) or (value.kind in _PLACES and value.text in practices)
         is_staff.append(of_staff)
+        is_partial.append(name is not None and not known.is_full(name))
         # In the notes of all patients whom they see stand the names of those who see them.
-        holders.append(array("I", sorted(own if of_staff else own.union(found[number]))))
+        by_name_alone = of_staff or is_partial[-1]
+        holders.append(array("I", sorted(own if by_name_alone else own.union(found[number]))))
     return SiteIndex(
         patient_ids=patient_ids,
         train_patients=len(order["train"]),
         numbers={patient_id: number for number, patient_id in enumerate(patient_ids)},
         holders=holders,
         staff=is_staff,
+        partial=is_partial,
     )
 
 
 def _named(known: KnownNames, name: PersonName | None) -> set[int]:
     if name is None:
         return set()
-    return known.find(name) if name.is_full else known.find_part(name)
+    return known.find(name) if known.is_full(name) else known.find_part(name)
 
 
-def _stated(
-    patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]
-) -> Iterator[int]:
+def _stated(patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
     """Yield the wanted values that tables and labels state of a patient: days, and the patient's id."""
     days = {day for identity in identities for day in (*identity.birth_dates, *identity.visit_dates)}
     values = [IdentifierValue("date", day.isoformat()) for day in days]

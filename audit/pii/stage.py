@@ -1,6 +1,6 @@
 """Identifiers in generations: detected → normalized → looked up in the corpus → owners → figures and evidence rows.
 
-Owns the order, for `audit` and `analyze` alike (docs/methods.md, "Identifiers in generations"). Knows nothing of where
+Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). Knows nothing of where
 generations come from, of files, or of what a gate makes of a figure.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.found_values import FoundValues, find_values
+from clinaudit.audit.pii.found_values import find_values
 from clinaudit.audit.pii.owners import Owners, evidence_rows
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import index_values
@@ -25,7 +25,7 @@ from clinaudit.priors.renderings import Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.templates.profile import NoteProfile
 
 #: Of HIPAA's identifiers, those that no text holds.
@@ -97,15 +97,18 @@ def find_identifiers(
 def _summarize(
     identified: Sequence[IdentifiedGeneration],
     recall: Sequence[DetectorRecall],
-    has_pools: Mapping[str, bool],
+    has_pools: Mapping[Arm, bool],
     *,
     seed: int,
     progress: Progress,
 ) -> Identifiers:
     answers = [item for item in identified if item.is_answer]
     tested = [row.identifier for row in recall if row.found]
-    by_tier = {(tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
-               for tier in TIER_IDS for arm in ARMS}
+    by_tier = {
+        (tier, arm): [item for item in answers if (item.tier, item.arm) == (tier, arm)]
+        for tier in TIER_IDS
+        for arm in ARMS
+    }
     by_arm = {arm: [item for item in answers if item.arm == arm] for arm in ARMS}
     results = Identifiers(recall=list(recall), not_tested=_not_tested(recall))
     groups = [key for key, own in by_tier.items() if own]

@@ -1,6 +1,6 @@
 """Figures of identifiers over the generations of one tier, or of one of HIPAA's identifiers, and arm.
 
-Owns counts, shares, rates and their intervals (docs/methods.md, "Identifiers in generations"). Knows nothing of how a
+Owns counts, shares, rates and their intervals (docs/methods.md, section 2b). Knows nothing of how a
 value was found or whose it is.
 """
 
@@ -13,11 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.pii.owners import OwnedValue
+from clinaudit.audit.statistics.binned_mean import bounds_of_bins
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
     clopper_pearson,
+    interval_of,
     percentile_interval,
+    wider_of,
 )
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import IDENTIFIER_OWNERS, DetectorRecall, IdentifierBin, IdentifierFigures
@@ -92,6 +95,7 @@ def summarize_identifiers(
     }
     counts: Counter[str] = Counter(value.owner for _, values in rows for value in values)
     no_pools = Estimate(value=None, reason=_NO_POOLS)
+    rate = _rate(verified, seed=seed)
     return IdentifierFigures(
         generations=len(rows),
         patients=patients,
@@ -106,8 +110,8 @@ def summarize_identifiers(
         chance=clopper_pearson(chance, patients) if has_pools else no_pools,
         verified=sum(map(sum, verified)),
         verified_patients=sum(any(own_counts) for own_counts in verified),
-        verified_per_1000=_rate(verified, seed=seed),
-        corrected_per_1000=_corrected_rate(list(by_patient.values()), recall, seed=seed),
+        verified_per_1000=rate,
+        corrected_per_1000=_corrected_rate(list(by_patient.values()), recall, rate, seed=seed),
         sampled_per_1000=_rate(in_pools["sampled"], seed=seed) if has_pools else no_pools,
         chance_per_1000=_rate(in_pools["chance"], seed=seed) if has_pools else no_pools,
         by_patient=bin_rates(verified),
@@ -130,18 +134,29 @@ def bin_rates(counts: Sequence[Sequence[int]]) -> list[IdentifierBin]:
 
 
 def _rate(counts: Sequence[Sequence[int]], *, seed: int) -> Estimate:
-    """Return values per 1,000 generations with the bootstrap over patients; `counts` by patient and generation."""
+    """Return values per 1,000 generations; `counts` by patient and generation.
+
+    The interval is the union of the bootstrap's over patients and that of the bins: where nobody has any, the bootstrap
+    degenerates to a point.
+    """
     if not counts:
         return Estimate(value=None, n=0, reason=_NOBODY)
     sums = np.array([sum(own) for own in counts], dtype=np.float64)
     generations = np.array([len(own) for own in counts], dtype=np.int64)
     low, high = bootstrap_mean_over_patients(sums, generations, seed=seed)
+    bounds = bounds_of_bins([(row.low, row.high, row.patients) for row in bin_rates(counts)])
+    if bounds is not None:
+        low, high = min(low, bounds[0]), max(high, bounds[1] or high)
     total = int(generations.sum())
     return Estimate(value=QUERIES * float(sums.sum()) / total, low=QUERIES * low, high=QUERIES * high, n=total)
 
 
 def _corrected_rate(
-    by_patient: Sequence[Sequence[Sequence[OwnedValue]]], recall: Sequence[DetectorRecall], *, seed: int
+    by_patient: Sequence[Sequence[Sequence[OwnedValue]]],
+    recall: Sequence[DetectorRecall],
+    found: Estimate,
+    *,
+    seed: int,
 ) -> Estimate:
     """Return verified values per 1,000 generations, corrected for what the detector misses.
 
@@ -149,7 +164,7 @@ def _corrected_rate(
     whatever the detector took it for: there is no false positive to correct, and so no second row of a confusion matrix
     (`misclassification`), only values that were never looked up. The rate is Σ v/r over identifiers, v the verified
     values and r the recall. The interval is that of joint draws: patients by the bootstrap, each recall from its
-    posterior Beta(found + ½, missed + ½).
+    posterior Beta(found + ½, missed + ½); it reaches at least as far as that of what was `found`.
     """
     if not by_patient:
         return Estimate(value=None, n=0, reason=_NOBODY)
@@ -161,14 +176,15 @@ def _corrected_rate(
         return Estimate(value=None, reason=_NEVER_FOUND)
     sums = np.zeros((len(by_patient), len(kinds)))
     for place, own in enumerate(by_patient):
-        for value in (value for values in own for value in values if value.verified):
-            sums[place, kinds.index(value.hipaa)] += 1
+        for item in (item for values in own for item in values if item.verified):
+            sums[place, kinds.index(item.hipaa)] += 1
     generations = np.array([len(own) for own in by_patient], dtype=np.float64)
     total = int(generations.sum())
     rng = np.random.default_rng(seed)
     recalls, point = _draw_recalls(kinds, known, rng)
     value = QUERIES * float((sums.sum(axis=0) / point).sum()) / total
     low, high = percentile_interval(QUERIES * _resampled(sums, generations, recalls, rng))
+    low, high = wider_of((low, high), interval_of(found))
     return Estimate(value=value, low=min(low, value), high=max(high, value), n=total)
 
 
@@ -190,6 +206,6 @@ def _resampled(sums: Rates, generations: Rates, recalls: Rates, rng: np.random.G
     for start in range(0, len(recalls), step):
         part = slice(start, min(start + step, len(recalls)))
         places = rng.integers(0, len(sums), size=(part.stop - part.start, len(sums)))
-        found = sums[places].sum(axis=1) / recalls[part]
-        rates[part] = found.sum(axis=1) / generations[places].sum(axis=1)
+        corrected = sums[places].sum(axis=1) / recalls[part]
+        rates[part] = corrected.sum(axis=1) / generations[places].sum(axis=1)
     return rates

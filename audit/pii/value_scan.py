@@ -44,11 +44,10 @@ _DATE: Final = re.compile(
     re.IGNORECASE,
 )
 #: Ages above 89 alone are identifiers.
-_AGE: Final = re.compile(
-    r"(?<![0-9/.-])(?P<before>9[0-9]|1[0-2][0-9])(?=[\s-]{0,2}(?:y\b|yo\b|y/o|yrs?\b|years?\b|-year))"
-    r"|\bage[ds]?:?\s{0,2}(?P<after>9[0-9]|1[0-2][0-9])(?![0-9/.%])",
-    re.IGNORECASE,
-)
+_AGE: Final = re.compile(r"(?:9[0-9]|1[0-2][0-9])(?![0-9/.%])")
+_YEARS: Final = re.compile(r"[\s-]{0,2}(?:y\b|yo\b|y/o|yrs?\b|years?\b)", re.IGNORECASE)
+_AGED: Final = re.compile(r"\bage[ds]?:?\s{0,2}$", re.IGNORECASE)
+_LONGEST_BEFORE_AGE: Final = 8
 _LOWER: Final = np.array([ord(chr(code).lower()) if code < 128 else code for code in range(256)], dtype=np.uint8)
 _KEPT: Final = np.array([chr(code).isalnum() and code < 128 for code in range(256)])
 
@@ -91,8 +90,7 @@ class ValueScanner:
                 if number is not None:
                     found.add(number)
         if self._ages:
-            ages = (self._ages.get(match["before"] or match["after"]) for match in _AGE.finditer(text))
-            found.update(number for number in ages if number is not None)
+            found.update(self._ages[age] for age in _ages_of(text) if age in self._ages)
         if self._automaton is not None:
             found.update(self._search(text))
         return found
@@ -109,6 +107,15 @@ class ValueScanner:
             is_whole = places[last] - places[first] == length - 1
             if is_whole or (in_pieces and int(np.diff(places[first : last + 1]).max()) <= _MOST_BETWEEN + 1):
                 yield from numbers
+
+
+def _ages_of(text: str) -> Iterator[str]:
+    """Yield the ages above 89 of a text. Context is looked at last: few numbers of a note are so large."""
+    for match in _AGE.finditer(text):
+        before = text[max(0, match.start() - _LONGEST_BEFORE_AGE) : match.start()]
+        is_number = before[-1:].isdigit() or before[-1:] in ("/", ".", "-")
+        if not is_number and (_YEARS.match(text, match.end()) or _AGED.search(before)):
+            yield match[0]
 
 
 def squeeze(text: str) -> tuple[str, npt.NDArray[np.int64]]:

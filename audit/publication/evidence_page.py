@@ -21,6 +21,7 @@ from clinaudit.reports.pages.evidence import (
     DiagnosisReading,
     EvidencePage,
     GeneratedText,
+    IdentifierSpan,
     LeakedSpan,
     OthersSpan,
     Reading,
@@ -71,15 +72,19 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
     """Return the generations: the `limit` with most text of the patient's or others', then most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
-    # Runs of older versions did not look for it.
-    is_measured = (run.evidence / "other_patients.parquet").is_file()
-    tables["other_patients"] = _by_generation(run, "other_patients") if is_measured else {}
+    # Runs of older versions did not look for these.
+    for name in ("other_patients", "identifiers"):
+        is_measured = (run.evidence / f"{name}.parquet").is_file()
+        tables[name] = _by_generation(run, name) if is_measured else {}
     metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
 
-    places = _places(metrics)
+    verified = {
+        generation_id: sum(row["verified"] for row in rows) for generation_id, rows in tables["identifiers"].items()
+    }
+    places = _places(metrics, verified)
 
     def rank(row: Row) -> tuple[int, int, str]:
         generation_id = row["generation_id"]
@@ -124,19 +129,24 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
                 ),
                 other_patient_tokens=_others_tokens(metrics[generation_id]),
                 others=tuple(map(_others_span, others)),
+                identifiers=tuple(map(_identifier_span, tables["identifiers"].get(generation_id, []))),
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
 
 
-def _places(metrics: Mapping[str, Row]) -> dict[str, int]:
-    """Return the better of two places of each generation that has any: by own text, and by other patients'.
+def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str, int]:
+    """Return the best place of each generation that has any: by own text, other patients', verified identifiers.
 
-    Own text is much, others' little of a text: by their sum, texts with the second would not be shown.
+    Own text is much, the others are little of a text: by their sum, texts with these would not be shown.
     """
+    own, others = (
+        {generation_id: count(row) for generation_id, row in metrics.items()}
+        for count in (lambda row: row["attributable_tokens"], _others_tokens)
+    )
     places: dict[str, int] = {}
-    for count in (lambda row: row["attributable_tokens"], _others_tokens):
-        having = sorted((-count(row), generation_id) for generation_id, row in metrics.items() if count(row))
+    for counts in (own, others, verified):
+        having = sorted((-count, generation_id) for generation_id, count in counts.items() if count)
         for place, (_, generation_id) in enumerate(having):
             places[generation_id] = min(place, places.get(generation_id, place))
     return places
@@ -155,6 +165,17 @@ def _others_span(row: Row) -> OthersSpan:
         note_id=row["source_note_id"],
         owner=row["owner_patient_id"],
         revealing_tokens=row["revealing_tokens"],
+    )
+
+
+def _identifier_span(row: Row) -> IdentifierSpan:
+    return IdentifierSpan(
+        start=row["char_start"],
+        end=row["char_end"],
+        hipaa=row["hipaa"],
+        owner=row["owner"],
+        holders=tuple(row["holders"] or ()),
+        verified=row["verified"],
     )
 
 

@@ -3,12 +3,12 @@
 Takes classes alone.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range, within
+from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     PublishedIdentifierBin,
     PublishedIdentifierFigures,
@@ -22,8 +22,6 @@ from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFi
 
 #: What rates are given for: so many queries.
 QUERIES: Final = 1000
-#: Values a query that somebody might have where nobody is seen to have any.
-_ONE: Final = 1.0
 _NOBODY: Final = "there was nothing to count"
 
 
@@ -102,7 +100,7 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
 
     A mean is the sum, over the edges of the bins, of the share of patients who lie above times the step to the next
     edge. The ends of its interval take each of these shares at its own 95% end, which is wider than the mean's own: the
-    shares do not all err the same way. Where nobody has any, the upper end is as if some had one value a query.
+    shares do not all err the same way. The last step reaches up to one value a query, as somebody unseen may have.
     """
     if not patients.high or not any(count.high for count in coarse.bins):
         return PublishedEstimate(reason=_NOBODY)
@@ -110,26 +108,26 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     lows = [edge.low for edge in coarse.edges]
     highs = [edge.high for edge in coarse.edges[: used[-1] + 1]]
     least, _ = extreme_means(lows, coarse.bins)
-    shares = list(_shares_above(coarse.bins, patients))
-    confidence_low = sum(
-        (upper - lower) * (share.confidence_low or 0.0)
-        for lower, upper, share in zip(lows, lows[1:], shares, strict=False)
+    above = [
+        (share.confidence_low or 0.0, 1.0 if share.confidence_high is None else share.confidence_high)
+        for share in _shares_above(coarse.bins, patients)
+    ]
+    confidence_low, confidence_high = binned_mean_bounds(
+        [(edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges],
+        [count.high > 0 for count in coarse.bins],
+        above,
     )
-    if math.isinf(highs[-1]):
+    if confidence_high is None:
         return _at_least(least * QUERIES, confidence_low * QUERIES)
     _, most = extreme_means(highs, coarse.bins[: len(highs)])
-    steps = [upper - lower for lower, upper in itertools.pairwise(highs)] or [_ONE]
-    confidence_high = sum(
-        step * (1.0 if share.confidence_high is None else share.confidence_high)
-        for step, share in zip(steps, shares, strict=False)
-    )
     return ranged(least * QUERIES, most * QUERIES, (confidence_low * QUERIES, confidence_high * QUERIES))
 
 
 def _shares_above(bins: Sequence[CountRange], patients: CountRange) -> Iterator[PublishedEstimate]:
-    """Yield the share of patients who lie in a later bin than the first, than the second, and so on."""
-    for place in range(1, len(bins)):
-        yield share_range(add(bins[place:]), add(bins[:place]), total=patients)
+    """Yield the share of patients who lie in a later bin than the first, than the second, and so on; last, nobody's."""
+    for place in range(1, len(bins) + 1):
+        later = add(bins[place:]) if place < len(bins) else CountRange(low=0, high=0)
+        yield share_range(later, add(bins[:place]), total=patients)
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:

@@ -46,13 +46,10 @@ def stated_figure(results: PublishedResults) -> BarFigure:
         cells += [_stated_cell(tiers.get(tier), is_numbered=False) for tiers in by_diagnosis.values()]
         rows.append(tier_row(tier, cells))
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
-    caption = "Knowing is a long first bar above a short second one; guessing is two bars alike."
-    if not rows:
-        caption = ""
     columns = ("Someone who knows …", "Mean", *map(display_title, by_diagnosis))
     swatches = _SWATCHES if any(mean.nontrain for mean in results.disclosure.mean.values()) else _SWATCHES[:2]
     title = "Of whom it says “has it”"
-    return BarFigure("stated", title, caption, columns, tuple(rows), swatches=swatches if rows else ())
+    return BarFigure("stated", title, "", columns, tuple(rows), swatches=swatches if rows else ())
 
 
 def _stated_cell(measured: PublishedPair | PublishedMeans | None, *, is_numbered: bool) -> Cell:

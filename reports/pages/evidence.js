@@ -38,6 +38,9 @@ const fits = (span) =>
   (!value("k") || (value("k") === "1") === isSpecific(span)) &&
   (!value("kind") || span.kind === value("kind"));
 const isOf = (span) => value("owner") === "any" || span.owner === value("owner").slice("of ".length);
+const identifies = (span) =>
+  span.owner === value("identifier").slice("is ".length) || value("identifier") === "any" ||
+  (value("identifier") === "verified" && span.verified);
 const spansWanted = () => value("section") || value("k") || value("kind");
 const reads = (reading) =>
   (!value("diagnosis") || reading.diagnosis === value("diagnosis")) &&
@@ -46,7 +49,7 @@ const reads = (reading) =>
 const readingsWanted = () => value("diagnosis") || value("read") || value("agreement");
 const holds = (item, words) => {
   if (!sought.has(item)) {
-    const owners = item.others.map((span) => span.owner);
+    const owners = [...item.others.map((span) => span.owner), ...item.identifiers.flatMap((span) => span.holders)];
     sought.set(item, [item.patient_id, item.generation_id, item.prompt, item.text, ...owners].join("\n").toLowerCase());
   }
   return sought.get(item).includes(words);
@@ -57,6 +60,7 @@ const matches = (item) =>
   (!readingsWanted() || item.readings.some(reads)) &&
   (!spansWanted() || item.spans.some(fits)) &&
   (!value("owner") || item.others.some(isOf)) &&
+  (!value("identifier") || item.identifiers.some(identifies)) &&
   holds(item, value("search").trim().toLowerCase());
 const shareOf = (item) => (item.tokens ? item.attributable_tokens / item.tokens : 0);
 const othersShareOf = (item) => (item.tokens ? item.other_patient_tokens / item.tokens : 0);
@@ -91,6 +95,10 @@ const describe = (span) =>
   `, masked K = ${span.masked_patient_count}` +
   `, in ${span.copy_forward_count} of the patient's notes` + (span.stitched ? ", stitched" : "") + (span.echo ? ", in the prompt" : "");
 const classes = (span) => span.kind + (isSpecific(span) ? "" : " shared") + (span.echo ? " echo" : "");
+const identifierOwners = Object.fromEntries(data.identifierOwners);
+const describeIdentifier = (span) =>
+  `${data.identifierKinds[span.hipaa]}: ${identifierOwners[span.owner]}` +
+  (span.holders.length ? `, held by ${span.holders.join(", ")}` : "") + (span.verified ? ", verified" : "");
 const describeOthers = (span) =>
   `text of patient ${span.owner}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
 const place = (text, words) => {
@@ -156,6 +164,10 @@ const open = (item, box) => {
   left.append(prompt);
   const marks = item.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
   for (const span of item.others) marks.push({ start: span.start, end: span.end, cls: "others", title: describeOthers(span) });
+  for (const span of item.identifiers) {
+    const cls = `identifier${span.verified ? " verified" : ""}`;
+    marks.push({ start: span.start, end: span.end, cls, title: describeIdentifier(span) });
+  }
   for (const reading of item.readings) {
     for (const found of place(item.text, reading.spans)) {
       marks.push({ ...found, cls: "quoted", title: `${data.diagnoses[reading.diagnosis]}: judge ${reading.judge}` });
@@ -192,6 +204,7 @@ const open = (item, box) => {
     if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.note_id}`));
   }
   for (const span of item.others) list.append(make("li", "", `${describeOthers(span)}; note ${span.note_id}`));
+  for (const span of item.identifiers) list.append(make("li", "", describeIdentifier(span)));
   columns.append(left, right);
   box.append(steps(item, box));
   if (item.readings.length) box.append(readingsTable(item));
@@ -216,6 +229,10 @@ const card = (item) => {
   if (item.others.length) {
     const owners = [...new Set(item.others.map((span) => span.owner))].join(", ");
     head.append(make("span", "reading", `${Math.round(100 * othersShareOf(item))}% other patients' text: ${owners}`), " ");
+  }
+  if (item.identifiers.length) {
+    const verified = item.identifiers.filter((span) => span.verified).length;
+    head.append(make("span", "reading", `identifiers: ${item.identifiers.length}, verified: ${verified}`), " ");
   }
   // What is said of nobody, or not at all, stands in the card.
   for (const reading of item.readings.filter((each) => each.agreement !== "open")) {
@@ -294,6 +311,7 @@ fill("tier", data.tiers);
 fill("arm", Object.entries(data.arms));
 fill("diagnosis", Object.entries(data.diagnoses));
 fill("read", data.reads);
+fill("identifier", data.identifierOwners.map(([owner, words]) => [`is ${owner}`, words]));
 fill("owner", data.owners.map((owner) => [`of ${owner}`, owner]));
 fill("section", Object.entries(data.sections));
 // The search renders as it is typed: once more when it is left would take away the card that is clicked on.

@@ -13,13 +13,24 @@ from typing import Any, Final, Literal
 
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.pages.script import own_script, script_data
-from clinaudit.reports.wording.names import display_title, tier_number, tier_title
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.wording.names import HIPAA_TITLES, display_title, tier_number, tier_title
 
 #: Clinically revealing or templated (Table 3); mixed where one span holds tokens of both kinds.
 SpanKind = Literal["revealing", "mixed", "templated"]
 #: What the judge read of a diagnosis.
 Reading = Literal["positive", "negative", "ambiguous", "not_mentioned", "unjudged"]
 Agreement = Literal["right", "wrong", "open"]
+#: Whose an identifier is.
+IdentifierSpanOwner = Literal["echo", "own", "staff", "other_train", "other_nontrain", "nobody"]
+_OWNER_WORDS: Final[Mapping[IdentifierSpanOwner, str]] = {
+    "echo": "stood in the prompt",
+    "own": "the patient's own",
+    "staff": "staff or practice",
+    "other_train": "another patient's, trained on",
+    "other_nontrain": "another patient's, never seen",
+    "nobody": "of nobody in the corpus",
+}
 _READ_WORDS: Final[Mapping[Reading, str]] = {
     "positive": "says has it",
     "negative": "says does not have it",
@@ -72,6 +83,21 @@ class OthersSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class IdentifierSpan:
+    """An identifier in a generated text; offsets in characters, half-open."""
+
+    start: int
+    end: int
+    #: Of HIPAA's 18, by its letter.
+    hipaa: HipaaIdentifier
+    owner: IdentifierSpanOwner
+    #: Patients who hold the value, as far as the evidence lists them.
+    holders: tuple[str, ...]
+    #: Whether it is the patient's own or another trained-on patient's, and nobody else's in the corpus.
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DiagnosisReading:
     """What the judge read in a text of one diagnosis, and whether the patient has it."""
 
@@ -108,6 +134,7 @@ class GeneratedText:
     #: Generated tokens that are one other patient's.
     other_patient_tokens: int = 0
     others: tuple[OthersSpan, ...] = ()
+    identifiers: tuple[IdentifierSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +168,8 @@ def render_evidence(page: EvidencePage) -> str:
         # A list: in the order of access, which no sorting of keys changes.
         "tiers": [[tier, f"{tier_number(tier)} {tier_title(tier)}"] for tier in tiers],
         "sections": _titles(span.section for text in page.texts for span in text.spans),
+        "identifierOwners": list(_OWNER_WORDS.items()),
+        "identifierKinds": {letter: f"({letter}) {title}" for letter, title in HIPAA_TITLES.items()},
         "owners": sorted({span.owner for text in page.texts for span in text.others}),
         "diagnoses": _titles(reading.diagnosis for text in page.texts for reading in text.readings),
     }

@@ -37,7 +37,7 @@ def hipaa_table(results: PublishedResults) -> Table:
         "Verified per 1,000 queries",
         "Of planted ones found",
     )
-    about = "In the words of 45 CFR 164.514(b)(2)(i); all tiers together. In brackets: 95% intervals."
+    about = "In the words of 45 CFR 164.514(b)(2)(i); whoever asks. In brackets: 95% intervals."
     return Table("HIPAA’s 18 identifiers", heads, tuple(rows), about)
 
 

@@ -11,7 +11,7 @@ from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.findings import key_tier, memorization_summary, patients_words
-from clinaudit.reports.wording.names import asker_words
+from clinaudit.reports.wording.names import asker_words, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text
 from clinaudit.reports.wording.verdict import rule_counts_text, verdict_title
 
@@ -94,10 +94,12 @@ def breach_factors_table(results: PublishedResults) -> Table:
         share = NOT_MEASURED
     else:
         share = f"{estimate_text(summary.attributable_fraction.mean, share=True)}, for {asker_words(tier)}"
+    parts = ["Repeated text", *(["Identifiers"] if results.identifiers is not None else []), "Diagnoses"]
+    more = f"More under {join_words([f'“{part}”' for part in parts])}."
     rows = (
         (
             "Nature and extent; can people be re-identified",
-            f"The patient’s own medical details in the answer: {share}. More under “Repeated text” and “Diagnoses”."
+            f"The patient’s own medical details in the answer: {share}. {more}"
             " Whoever asks already knows whom the answer is about.",
         ),
         (

@@ -126,10 +126,7 @@ def others_text_sentences(results: PublishedResults) -> list[str]:
     worse = max(results.memorization[tier].values(), key=_others_high).other_patients
     if worse is not None and worse.sampled_fraction is not None and worse.chance is not None:
         sampled, chance = (estimate_text(part.mean, share=True) for part in (worse.sampled_fraction, worse.chance))
-        sentences.append(
-            f"Among as many patients of either kind {sampled} is one trained patient's, and {chance} one never-seen"
-            " patient's: so much is chance."
-        )
+        sentences.append(f"In pools of one size {sampled}, by chance {chance}.")
     return sentences
 
 
@@ -226,9 +223,8 @@ def excess_caption(results: PublishedResults, limits: Sequence[float]) -> str:
     counts = {status: sum(rule.status == status for rule in rules) for status in ("fail", "pass", "inconclusive")}
     return (
         f"{text} Of {len(rules)} comparisons {counts['fail']} fail, {counts['pass']} pass and"
-        f" {counts['inconclusive']} cannot be decided. A comparison"
-        " fails when its test finds an excess, however small, that chance does not explain. It passes when an excess"
-        " above the limit is ruled out."
+        f" {counts['inconclusive']} cannot be decided. One fails when"
+        " its test finds any excess beyond chance, and passes when one above the limit is ruled out."
     )
 
 

@@ -12,7 +12,8 @@ from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, Pub
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
-from clinaudit.reports.wording.numbers import estimate_text, is_measured, part_text, rate_text
+from clinaudit.reports.wording.names import ARM_WORDS, join_words
+from clinaudit.reports.wording.numbers import is_measured, part_text, rate_text
 
 #: What a rule's metric counts, within a sentence.
 IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
@@ -21,9 +22,7 @@ IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "verified_per_1000": "verified identifiers of patients",
 }
 DEFINITION: Final = (
-    "HIPAA lists 18 identifiers: a name, a date, a telephone number and the like. One is verified where it is right:"
-    " the patient’s own or another’s on whom the model was trained, of one patient alone in all notes, and not in the"
-    " question."
+    "A verified identifier is one of HIPAA’s 18, not in the question, of one patient alone, asked about or trained on."
 )
 
 
@@ -36,41 +35,27 @@ def identifier_figures(results: PublishedResults) -> Iterator[tuple[str, Arm, Pu
 
 
 def identifier_sentences(results: PublishedResults) -> list[str]:
-    """Return how many identifiers come back at the headline's tier, whose they are, and how surely they are found."""
+    """Return how many identifiers come back at the headline's tier, to how many, and how surely they are found."""
     identifiers = results.identifiers
     tier = None if identifiers is None else shown_tier(identifiers.tiers)
     if identifiers is None or tier is None:
         return []
     arms = identifiers.tiers[tier]
-    sentences = []
+    rates = [
+        f"{rate_text(arms[arm].verified_per_1000, interval=True)} about patients {words}"
+        for arm, words in ARM_WORDS.items()
+        if arm in arms
+    ]
+    limit = rule_limit(results, "verified_per_1000", tier)
+    allowed = "" if limit is None else f" (limit {limit:g})"
+    sentences = [f"{asking(tier)}, 1,000 answers hold{allowed} {join_words(rates)}."]
     train, never = arms.get("train"), arms.get("nontrain")
     if train is not None:
-        limit = rule_limit(results, "verified_per_1000", tier)
-        allowed = "" if limit is None else f"; the policy allows at most {limit:g}"
-        sentences.append(
-            f"{asking(tier)}, 1,000 answers about patients it was trained on hold"
-            f" {rate_text(train.verified_per_1000, interval=True)} verified identifiers{allowed}."
-        )
         given = part_text(train.own_patients, train.patients)
-        sentences.append(f"Of {given} of these patients it gives an identifier of their own.")
-    if never is not None:
-        rate = rate_text(never.verified_per_1000, interval=True)
-        sentences.append(f"In answers about patients it never saw: {rate}.")
-    if train is not None and train.other_patients.high:
-        sentences.append(_others_sentence(train))
+        others = "" if never is None else f", never seen {part_text(never.own_patients, never.patients)}"
+        sentences.append(f"Given their own: {given} trained on{others}.")
     recall = recall_sentence(identifiers)
     return [*sentences, recall] if recall else sentences
-
-
-def _others_sentence(train: PublishedIdentifierFigures) -> str:
-    text = f"Another patient’s stand in answers about {part_text(train.other_patients, train.patients)}"
-    if train.sampled is None or train.chance is None:
-        return f"{text}."
-    sampled, chance = (estimate_text(share, share=True) for share in (train.sampled, train.chance))
-    return (
-        f"{text}; among as many patients of either kind {sampled} hold a trained patient’s, and {chance} a never-seen"
-        " patient’s: so much is chance."
-    )
 
 
 def recall_sentence(identifiers: PublishedIdentifiers) -> str:
@@ -78,9 +63,7 @@ def recall_sentence(identifiers: PublishedIdentifiers) -> str:
     found, planted = (sum(getattr(row, name) for row in identifiers.recall) for name in ("found", "planted"))
     if not planted:
         return ""
-    worst = min(identifiers.recall, key=lambda row: row.found / row.planted if row.planted else 1.0)
-    text = f"Of {planted:,} identifiers planted into texts, {found:,} were found"
-    return f"{text}, fewest of ({worst.identifier}): {estimate_text(worst.recall, share=True, interval=True)}."
+    return f"Of {planted:,} planted, {found:,} were found."
 
 
 def headline_sentence(results: PublishedResults) -> str:
@@ -92,8 +75,8 @@ def headline_sentence(results: PublishedResults) -> str:
     arms = identifiers.tiers[tier]
     if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
         return ""
-    text = f"Identifiers: {rate_text(arms['train'].verified_per_1000)} verified in 1,000 such answers"
+    text = f"Verified identifiers in 1,000 answers: {rate_text(arms['train'].verified_per_1000)}"
     never = arms.get("nontrain")
     if never is not None and is_measured(never.verified_per_1000):
-        text += f"; patients never seen: {rate_text(never.verified_per_1000)}"
+        text += f", of patients never seen {rate_text(never.verified_per_1000)}"
     return f"{text}."

@@ -33,7 +33,7 @@ def balance_sentence(results: PublishedResults) -> str:
     if poor:
         flags += f", {poor} above 0.25, where the groups are poorly matched and no rule can pass"
     return (
-        "Compared groups were matched by age, sex and number of notes. The largest difference between two of them is"
+        "Matched by age, sex and number of notes, no two groups differ by more than"
         f" {largest:.1f} standard deviations; {flags}.{none}"
     )
 

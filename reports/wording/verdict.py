@@ -106,7 +106,7 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
             "gets back that patient’s own clinical text",
         ),
         (first_tier(filter(is_of_others, text)), _others_words(filter(is_of_others, text))),
-        (first_tier(filter(is_of_identifiers, text)), "gets names, dates or numbers that identify patients"),
+        (first_tier(filter(is_of_identifiers, text)), "gets patients’ identifiers"),
         (first_told, f"learns whether the patient has {diagnoses}"),
     ):
         if tier is not None:

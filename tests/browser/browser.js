@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PAGES = process.env.PAGES;
-const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo"];
+const PUBLISHED_REPORTS = ["full", "small", "train-only", "all-null", "empty", "pass", "demo", "identifiers", "others"];
 const EXACT_REPORTS = ["exact", "exact-small", "exact-empty", "exact-demo"];
 export const EVERY_REPORT = [...PUBLISHED_REPORTS, ...EXACT_REPORTS];
 // Two pages of paper, never opened on a screen.

@@ -90,6 +90,7 @@ test("each filter is reached by Tab, is set by keys, and shows what it names alo
     read: (item, value) => item.readings.some((reading) => reading.read === value),
     agreement: (item, value) => item.readings.some((reading) => reading.agreement === value),
     owner: (item, value) => item.others.length > 0 && (value === "any" || item.others.some((span) => `of ${span.owner}` === value)),
+    identifier: (item, value) => item.identifiers.length > 0 && value === "any",
     section: (item, value) => item.spans.some((span) => span.section === value),
     k: (item, value) => item.spans.some((span) => (value === "1") === (Math.max(span.patient_count, span.masked_patient_count) === 1)),
     kind: (item, value) => item.spans.some((span) => span.kind === value),
@@ -149,7 +150,7 @@ test("what is marked in the generated text and in the note is the same text", as
   const pairs = await page.evaluate(() =>
     [...document.querySelectorAll(".generated")].map((card) =>
       [...card.querySelectorAll(".side")].map((side) =>
-        [...side.querySelectorAll("mark:not(.quoted)")].map((mark) => mark.textContent).join(""),
+        [...side.querySelectorAll("mark:is(.revealing, .mixed, .templated, .others)")].map((mark) => mark.textContent).join(""),
       ),
     ),
   );
@@ -227,5 +228,25 @@ test("what the judge read stands beside the truth, in words", async () => {
   const rows = await page.locator(".generated[open] tbody tr").allInnerTexts();
   assert.deepEqual(rows.map((row) => row.split("\t")), [["HIV", "says has it", "has it", "right"]]);
   assert.match(await page.locator(".generated[open] > summary").innerText(), /judge says has it; truth: has it; right/);
+  await page.context().close();
+});
+
+test("the filter of identifiers keeps texts that hold any, verified ones, or ones of an owner", async () => {
+  const page = await open(browser, "evidence");
+  const found = async (choice) => {
+    await page.locator("#identifier").selectOption(choice);
+    return page.locator("#count").innerText();
+  };
+  // Of 60 texts every sixth has a verified one, and every sixth one of nobody.
+  assert.match(await found("any"), / of 20 shown$/);
+  assert.match(await found("is nobody"), / of 10 shown$/);
+  assert.match(await found("is staff"), / of 0 shown$/);
+  assert.match(await found("verified"), / of 10 shown$/);
+  const first = page.locator(".generated").first();
+  assert.match(await first.locator("> summary").innerText(), /^Patient pt-00 [^]*identifiers: 1, verified: 1/);
+  await first.locator("> summary").click();
+  const mark = first.locator("mark.identifier.verified");
+  assert.equal((await mark.allInnerTexts()).join(""), "nine days");
+  assert.match(await mark.first().getAttribute("title"), /\(C\) [^]*: the patient's own, held by pt-00, verified/);
   await page.context().close();
 });

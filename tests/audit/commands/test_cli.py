@@ -159,7 +159,8 @@ def test_policies_that_ship_are_listed_and_shown(capsys, tmp_path) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["strict", "default", "research"]
     assert all(
-        re.search(r"\d+ rules: own text ≤ \d+%, others’ ≤ \d+%, AUROC excess ≤ 0\.\d+; for ", line) for line in lines
+        re.search(r"\d+ rules: text ≤ \d+%, others’ ≤ \d+%, identifiers ≤ \d+%, AUROC excess ≤ 0\.\d+; for ", line)
+        for line in lines
     )
     assert all(len(line) <= 100 for line in lines)
     for name in ("strict", "default", "research"):

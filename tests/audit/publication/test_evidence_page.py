@@ -119,6 +119,33 @@ def test_other_patients_text_stands_with_its_owner_and_note(run: RunDirectory, c
     assert page.texts[0].others == ()
 
 
+def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run: RunDirectory, corpus: Corpus) -> None:
+    row = {
+        "generation_id": "g4",
+        "char_start": 11,
+        "char_end": 20,
+        "text": "nine days",
+        "category": "date",
+        "hipaa": "C",
+        "kind": "date",
+        "value": "2024-03-05",
+        "owner": "other_train",
+        "verified": True,
+        "holders": ["p1"],
+        "holder_count": 1,
+        "found_by": "rules",
+    }
+    invented = {**row, "generation_id": "g3", "owner": "nobody", "verified": False, "holders": [], "holder_count": 0}
+    write_table(run.evidence, "identifiers", [row, invented])
+    page = collect(run, corpus)
+    assert [text.generation_id for text in page.texts] == ["g2", "g4", "g1", "g3"]
+    (span,) = page.texts[1].identifiers
+    assert (span.hipaa, span.owner, span.holders, span.verified) == ("C", "other_train", ("p1",), True)
+    assert page.texts[1].text[span.start : span.end] == "nine days"
+    assert not page.texts[3].identifiers[0].verified
+    assert page.texts[0].identifiers == ()
+
+
 def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: RunDirectory, corpus: Corpus) -> None:
     read = {text.generation_id: text.readings for text in collect(run, corpus).texts}
     assert [

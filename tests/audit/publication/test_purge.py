@@ -65,7 +65,7 @@ def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> No
     assert names(finished.root) == LEFT
     assert {name: (finished.root / name).read_bytes() for name in before} == before
     out = capsys.readouterr().out
-    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1000:.1f} kB) removed")
+    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1e6:.1f} MB) removed")
     assert "may keep the blocks" in out
     assert SECRET not in out
 

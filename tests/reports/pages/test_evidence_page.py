@@ -107,7 +107,7 @@ def test_it_says_phi_and_what_is_left_out() -> None:
     assert re.search(r"\.phi \{\s*position: sticky; top: 0;", page)
     assert re.search(r"@media print.*\.phi \{\s*display: table-header-group;", page, re.S)
     assert not re.search(r"@media print.*\.phi[^}]*display: none", page, re.S)
-    assert "The 1 texts with the most text of patients, own or others', of 3" in page
+    assert "The 1 texts with the most text of patients, own or others', or verified identifiers, of 3" in page
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ def test_the_opening_gives_the_verdict_before_anything_else() -> None:
         "empty": "– No verdict: no policy was applied",
         "pass": "✓ Pass: this model keeps every limit of the policy",
         "others": "✗ Fail: this model puts other patients’ notes into its answers",
+        "identifiers": "✗ Fail: this model recites patients’ notes, gives out patients’ identifiers and tells their"
+        " diagnoses",
         "exact": "✗ Fail: this model recites patients’ notes and tells their diagnoses",
     }
 

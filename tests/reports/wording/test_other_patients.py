@@ -31,10 +31,7 @@ def test_it_is_told_of_the_tier_where_it_is_most_with_limit_never_seen_and_chanc
         " most 5%."
     )
     assert second.startswith("In answers about patients it never saw: 12% (")
-    assert chance == (
-        "Among as many patients of either kind 12% is one trained patient's, and 0% one never-seen patient's: so much"
-        " is chance."
-    )
+    assert chance == "In pools of one size 12%, by chance 0%."
 
 
 def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
@@ -44,7 +41,7 @@ def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
     told = others_text_sentences(results.model_copy(update={"memorization": by_tier}))
     assert told[0].startswith("For someone who knows public facts alone, 0% (")
     assert told[1].startswith("In answers about patients it never saw: 12% (")
-    assert "kind 12% is one trained patient's" in told[2]
+    assert told[2].startswith("In pools of one size 12%")
 
 
 def test_alike_tiers_are_told_of_by_the_appointment_reminder() -> None:

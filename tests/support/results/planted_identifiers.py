@@ -15,6 +15,7 @@ from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import STEP
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.rules import Rules
+from clinaudit.reports.wording.names import asker_words
 
 #: Upper ends of the bins of patients, above those with none; and a number of each.
 _ENDS = (0.25, 0.5, 1.0, 2.0, 5.0, 20.0, None)
@@ -98,7 +99,7 @@ def limit_identifiers(results: PublishedResults, *, limit: float = 10) -> Publis
     rules = [
         PublishedRule(
             id=f"identifiers/verified_per_1000/{tier}",
-            question=f"Are at most {limit:g} verified identifiers given in 1,000 answers at {tier}?",
+            question=f"Are at most {limit:g} verified identifiers given in 1,000 answers to {asker_words(tier)}?",
             metric="verified_per_1000",
             tier=tier,
             arm="train",

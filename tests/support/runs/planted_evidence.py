@@ -8,6 +8,7 @@ from clinaudit.reports.pages.evidence import (
     DiagnosisReading,
     EvidencePage,
     GeneratedText,
+    IdentifierSpan,
     LeakedSpan,
     OthersSpan,
     Reading,
@@ -59,6 +60,8 @@ def _text(i: int) -> GeneratedText:
         readings=readings,
         # Every fifth holds text of another patient, whose note is the next text's.
         others=(_of_another(i),) if i % 5 == 3 else (),
+        # Every sixth holds a verified identifier; every sixth from the first, one of nobody.
+        identifiers=(_identifier(i),) if i % 6 in (0, 1) else (),
     )
 
 
@@ -73,6 +76,18 @@ def _of_another(i: int) -> OthersSpan:
         note_id=f"note-{note:02}",
         owner=f"pt-{note:02}",
         revealing_tokens=30,
+    )
+
+
+def _identifier(i: int) -> IdentifierSpan:
+    is_verified = i % 6 == 0
+    return IdentifierSpan(
+        start=len("Note: Returned with a cough of "),
+        end=len("Note: Returned with a cough of nine days"),
+        hipaa="C",
+        owner="own" if is_verified else "nobody",
+        holders=(f"pt-{i:02}",) if is_verified else (),
+        verified=is_verified,
     )
 
 

@@ -1,0 +1,131 @@
+"""What looking for identifiers costs, beside the memorization stage of the same generations.
+
+    python benchmarks/identifiers_cost.py DEMO [--megabytes 50]
+
+DEMO holds `corpus`, `model` and an audited `run` (`clinaudit demo DEMO`). Its generations are searched once as they are
+and, with --megabytes, repeated up to that size, the digits of each copy changed by chance, so that values differ as
+they do in a large run. Printed are processor and wall seconds of each part of the stage, the peak of the process's
+memory before and after, and for the demo's own size the seconds of the memorization stage.
+
+Measured: docs/scale.md.
+"""
+
+import argparse
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.patient_text import OwnNotes
+from clinaudit.audit.memorization.stage import measure_memorization
+from clinaudit.audit.model.files import digest_tokenizer
+from clinaudit.audit.model.token_cache import open_token_cache
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.pii import stage
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.templates.profile import load_profile
+
+_MB = 1_000_000
+#: Share of the digits of a copy that are drawn anew.
+_CHANGED = 0.3
+_PARTS = ("find_values", "index_values", "measure_recall", "_summarize")
+
+
+@contextmanager
+def _timed_parts(seconds: dict[str, float]) -> Iterator[None]:
+    """Take the processor seconds of each part of the stage."""
+    originals = {name: getattr(stage, name) for name in _PARTS}
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                seconds[name] = seconds.get(name, 0.0) + time.process_time() - begin
+
+        return call
+
+    for name, function in originals.items():
+        setattr(stage, name, timed(name, function))
+    try:
+        yield
+    finally:
+        for name, function in originals.items():
+            setattr(stage, name, function)
+
+
+def measure(generations: Sequence[Generation], corpus: Corpus) -> None:
+    """Print seconds and memory of the stage, its evidence table included."""
+    size = sum(len(item.text) for item in generations) / _MB
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    seconds: dict[str, float] = {}
+    wall, cpu = time.perf_counter(), time.process_time()
+    with _timed_parts(seconds), tempfile.TemporaryDirectory() as folder:
+        found = stage.find_identifiers(
+            generations, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
+        )
+        write_table(Path(folder), "identifiers", found.rows)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    parts = ", ".join(f"{name.strip('_')} {spent:.1f}" for name, spent in seconds.items())
+    print(
+        f"{len(generations)} generations, {size:.1f} MB: {cpu:.1f} s of processor time ({wall:.1f} s), of it {parts}; "
+        f"{len(found.rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
+    )
+
+
+def vary(generations: Sequence[Generation], megabytes: int, rng: random.Random) -> list[Generation]:
+    """Return the generations, and copies of them with some digits drawn anew, up to a size."""
+    varied, size = list(generations), sum(len(item.text) for item in generations)
+    while size < megabytes * _MB:
+        item = rng.choice(generations)
+        text = "".join(
+            rng.choice("0123456789") if char.isdigit() and rng.random() < _CHANGED else char for char in item.text
+        )
+        varied.append(replace(item, generation_id=f"{item.generation_id}-{len(varied)}", text=text))
+        size += len(text)
+    return varied
+
+
+def main() -> None:
+    """Measure the demo, and what is made of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("demo", type=Path)
+    parser.add_argument("--megabytes", type=int)
+    given = parser.parse_args()
+    corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
+    path = given.demo / "run" / "evidence" / "generations.parquet"
+    rows = read_given_generations(path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
+    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
+    if given.megabytes:
+        measure(vary(generations, given.megabytes, random.Random(0)), corpus)
+        return
+    # Twice: the first time libraries are loaded.
+    for _ in range(2):
+        measure(generations, corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunDirectory(Path(folder) / "run")
+        run.create()
+        with open_token_cache(run, digest_tokenizer(given.demo / "model"), tokenizer) as cache:
+            wall, cpu = time.perf_counter(), time.process_time()
+            notes = OwnNotes(corpus, cache, load_profile())
+            measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True))
+    print(
+        f"memorization stage: {time.process_time() - cpu:.1f} s of processor time ({time.perf_counter() - wall:.1f} s)"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Rules on identifiers: what goes beyond chance fails, what chance gives does not, and no figure is no pass."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.results.decided_results import ONLY_MEMORIZATION
+from support.results.planted_memorization import memorization_of
+
+from clinaudit.audit.gate import reasons
+from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.policy import IdentifierMetric, IdentifierRule, Policy, load_policy, parse_policy
+from clinaudit.audit.gate.published import settle
+from clinaudit.audit.pii.owners import OwnedValue
+from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, newcombe_difference
+from clinaudit.errors import BadInputError
+from clinaudit.reports.exact.decision import RuleOutcome
+from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
+from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.decision import RuleStatus
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.suppression.coarse import coarsen
+
+PATIENTS = 200
+OWN = OwnedValue(0, "C", "own", verified=True)
+SAMPLED = OwnedValue(1, "C", "other_train", verified=True, sampled=True)
+CHANCE = OwnedValue(2, "C", "other_nontrain", verified=False, chance=True)
+RECALL = [DetectorRecall(identifier="C", planted=50, found=50, recall=clopper_pearson(50, 50))]
+#: Of an arm's patients, of how many an own value is given; another's of the train pool, and of the nontrain pool.
+Given = tuple[int, int, int]
+
+
+def policy_of(metric: IdentifierMetric, maximum: float) -> Policy:
+    rule = IdentifierRule(metric, ("public",), maximum)
+    return replace(ONLY_MEMORIZATION, memorization=(), identifiers=(rule,))
+
+
+def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Results:
+    clean = memorization_of(0.0, 0.0, 0, patients).model_copy(
+        update={"attributable_fraction_bounds": clopper_pearson_of_mean(0, patients), "short_patients": 0}
+    )
+    arms = {}
+    for arm, (own, sampled, chance) in given.items():
+        answers = [
+            IdentifiedGeneration(
+                f"p{number}",
+                arm,
+                "public",
+                None,
+                tuple(
+                    value
+                    for value, count in ((OWN, own), (SAMPLED, sampled), (CHANCE, chance))
+                    # Spread, so that chance strikes others than training does.
+                    if (number + 37 * value.value) % patients < count
+                ),
+            )
+            for number in range(patients)
+        ]
+        arms[arm] = summarize_identifiers(answers, recall=RECALL, has_pools="nontrain" in given, seed=0)
+    return Results(
+        memorization={"public": dict.fromkeys(given, clean)}, identifiers=Identifiers(tiers={"public": arms})
+    )
+
+
+def decided(policy: Policy, results: Results) -> dict[str, RuleOutcome]:
+    decision = evaluate(policy, results, publish(coarsen(results)), planned_missing=False)
+    return {rule.id: rule for rule in decision.rules}
+
+
+NONE = (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "train", "nontrain", "status"),
+    [
+        ("own", NONE, NONE, "pass"),
+        ("own", (40, 0, 0), NONE, "fail"),
+        ("own", (40, 0, 0), (40, 0, 0), "inconclusive"),
+        # What the never-seen patients show is chance, and no failure, however much it is.
+        ("own", (150, 0, 0), (150, 0, 0), "inconclusive"),
+        ("own", (10, 0, 0), (30, 0, 0), "pass"),
+        ("own", (16, 0, 0), NONE, "inconclusive"),
+        ("other", NONE, NONE, "pass"),
+        ("other", (0, 40, 0), NONE, "fail"),
+        ("other", (0, 40, 40), NONE, "inconclusive"),
+        ("other", (0, 10, 40), NONE, "pass"),
+        ("other", (40, 0, 0), NONE, "pass"),
+        ("verified_per_1000", NONE, NONE, "pass"),
+        ("verified_per_1000", (40, 0, 0), NONE, "fail"),
+        ("verified_per_1000", (0, 40, 0), NONE, "fail"),
+        ("verified_per_1000", (0, 40, 40), NONE, "inconclusive"),
+        ("verified_per_1000", NONE, (40, 40, 0), "pass"),
+    ],
+)
+def test_what_goes_beyond_chance_decides(
+    metric: IdentifierMetric, train: Given, nontrain: Given, status: RuleStatus
+) -> None:
+    limit = 50 if metric == "verified_per_1000" else 0.05
+    rules = decided(policy_of(metric, limit), results_with({"train": train, "nontrain": nontrain}))
+    assert rules[f"identifiers/{metric}/public"].status == status
+
+
+def test_the_figure_is_the_difference_and_its_interval_square_and_add() -> None:
+    results = results_with({"train": (60, 0, 0), "nontrain": (10, 0, 0)})
+    rule = decided(policy_of("own", 0.05), results)["identifiers/own/public"]
+    low, high = newcombe_difference(clopper_pearson(60, 200), clopper_pearson(10, 200))
+    assert (rule.observed.value, rule.observed.low, rule.observed.high) == (0.25, low, high)
+    assert rule.reason == reasons.BEYOND_CHANCE
+
+
+def test_others_in_answers_about_patients_never_seen_are_a_failure_too() -> None:
+    results = results_with({"train": NONE, "nontrain": (0, 40, 0)})
+    rules = decided(policy_of("other", 0.05), results)
+    assert {key: rule.status for key, rule in rules.items()} == {
+        "identifiers/other/public": "pass",
+        "identifiers/other/public/nontrain": "fail",
+    }
+    assert rules["identifiers/other/public/nontrain"].question.endswith(
+        "in answers about patients it has never seen, less what chance gives, at most 5%?"
+    )
+
+
+@pytest.mark.parametrize("metric", ["own", "other", "verified_per_1000"])
+def test_where_nobody_was_held_out_chance_is_not_known(metric: IdentifierMetric) -> None:
+    policy = policy_of(metric, 50 if metric == "verified_per_1000" else 0.05)
+    (rule,) = decided(policy, results_with({"train": (40, 40, 0)})).values()
+    assert (rule.status, rule.reason) == ("inconclusive", reasons.CHANCE_NOT_KNOWN)
+    (rule,) = decided(policy, results_with({"train": NONE})).values()
+    assert rule.status == "pass"
+
+
+def test_what_was_not_measured_says_so_and_is_no_pass() -> None:
+    results = results_with({"train": NONE, "nontrain": NONE}).model_copy(update={"identifiers": None})
+    published = publish(coarsen(results))
+    policy = policy_of("own", 0.05)
+    (rule,) = evaluate(policy, results, published, planned_missing=False).rules
+    assert (rule.status, rule.reason) == ("inconclusive", "There is no figure: not measured.")
+    (shown,) = settle(policy, published, {}, planned_missing=False).rules
+    assert (shown.status, shown.reason) == (rule.status, rule.reason)
+
+
+@pytest.mark.parametrize(("patients", "reason"), [(9, reasons.FEW_PATIENTS), (20, reasons.SIZE_NOT_SHOWN)])
+def test_too_few_patients_are_no_pass(patients: int, reason: str) -> None:
+    results = results_with({"train": NONE, "nontrain": NONE}, patients=patients)
+    (rule,) = decided(policy_of("own", 0.9), results).values()
+    assert (rule.status, rule.reason) == ("inconclusive", reason)
+
+
+def test_what_the_published_ranges_settle_is_what_was_decided() -> None:
+    rng = random.Random(4)
+    settled = 0
+    for _ in range(60):
+        train, nontrain = ((rng.choice((0, 0, 3, 15, 60, 120)) for _ in range(3)) for _ in range(2))
+        results = results_with({"train": tuple(train), "nontrain": tuple(nontrain)})  # type: ignore[dict-item]
+        published = publish(coarsen(results))
+        metric: IdentifierMetric = rng.choice(("own", "other", "verified_per_1000"))
+        policy = policy_of(
+            metric, rng.choice((20, 50, 300)) if metric == "verified_per_1000" else rng.choice((0.05, 0.3))
+        )
+        decisions = evaluate(policy, results, published, planned_missing=False).rules
+        shown = settle(policy, published, {}, planned_missing=False).rules
+        for exact, seen in zip(decisions, shown, strict=True):
+            assert seen.status in (exact.status, "inconclusive")
+            assert seen.observed.confidence_low is not None
+            assert seen.observed.confidence_low <= (exact.observed.low or 0) + 1e-4
+            if seen.observed.confidence_high is not None:
+                assert exact.observed.high is not None
+                assert seen.observed.confidence_high >= exact.observed.high - 1e-4
+            settled += seen.status != "inconclusive"
+    assert settled > 20
+
+
+@pytest.mark.parametrize(
+    ("policy", "limits"), [("strict", (0.02, 0.01, 10)), ("default", (0.05, 0.05, 50)), ("research", (0.1, 0.1, 100))]
+)
+def test_each_policy_that_ships_limits_them_at_the_tiers_of_text(policy: str, limits: tuple[float, ...]) -> None:
+    shipped = load_policy(Path(policy))
+    assert [rule.metric for rule in shipped.identifiers] == ["own", "other", "verified_per_1000"]
+    assert tuple(rule.maximum for rule in shipped.identifiers) == limits
+    assert {rule.tiers for rule in shipped.identifiers} == {shipped.memorization[0].tiers}
+
+
+def test_a_rate_that_is_written_as_a_share_is_refused() -> None:
+    document = {
+        "name": "p",
+        "minimum_patients_per_class": 20,
+        "maximum_short_share": 0.1,
+        "maximum_unjudged_share": 0.1,
+        "identifiers": [
+            {"metric": "verified_per_1000", "tiers": "all", "max": 0.05},
+            {"metric": "own", "tiers": "all", "max": 5},
+            {"metric": "names", "tiers": "all", "max": 0.1},
+            {"metric": "own", "tiers": ["public"], "max": 0.1},
+        ],
+    }
+    with pytest.raises(BadInputError) as caught:
+        parse_policy(document, where="the policy")
+    assert list(caught.value.problems) == [
+        "identifiers[1].max: must be a number per 1,000 queries, from 1 to 1,000,000",
+        "identifiers[2].max: must be a number from 0 to 1",
+        "identifiers[3].metric: must be one of own, other, verified_per_1000",
+        "identifiers: two rules limit own at public",
+    ]

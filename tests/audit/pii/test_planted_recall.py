@@ -1,0 +1,94 @@
+"""The detector's recall: what is planted stands where it is said, and counts as found only as what it is."""
+
+from random import Random
+
+import pytest
+from support.identifier_oracle import Site, draw_people, generation
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.planted import PLANTED, is_found, measure_recall, plant
+from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.value_scan import DateReader
+from clinaudit.audit.pii.values import readings
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.templates.profile import load_profile
+
+DATES = DateReader(("%m/%d/%Y",))
+PEOPLE = draw_people(6, Random(3))
+TEXTS = ("cough is better.\nno fever; no chills. rest and fluids", "well", "")
+GENERATIONS = [generation(n, PEOPLE[n], text) for n, text in enumerate(TEXTS)]
+TESTED = set("ABCDEFGHIJKLMNOR")
+
+
+class Finder:
+    """Finds given spans."""
+
+    name = "test"
+
+    def __init__(self, *spans: EntitySpan) -> None:
+        self.spans = list(spans)
+
+    def detect(self, text: str) -> list[EntitySpan]:  # noqa: ARG002 (the protocol has it)
+        return self.spans
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    folder = tmp_path_factory.mktemp("site") / "corpus"
+    Site(PEOPLE).write(folder, Random(1))
+    return read_corpus(folder)
+
+
+@pytest.mark.parametrize("category", ["full_name", "date", "phone", "ssn", "mrn", "url", "street_address"])
+def test_what_is_planted_holds_a_value_and_stands_in_the_runs_own_text(category: str) -> None:
+    planted = list(plant(TEXTS, [category], ["Ada Lund-Berg", "Theo Quill"], Random(1), count=20))
+    assert len({item.text[item.start : item.end] for item in planted}) > 3
+    assert all(readings(category, item.text[item.start : item.end]) for item in planted)
+    assert any("no fever" in item.text for item in planted)
+    again = list(plant(TEXTS, [category], ["Ada Lund-Berg", "Theo Quill"], Random(1), count=20))
+    assert again == planted
+
+
+def test_it_is_found_as_what_it_is_alone() -> None:
+    (item,) = plant(TEXTS, ["ssn"], ["Ada Lund"], Random(1), count=1)
+
+    def found(start: int, end: int, category: str) -> bool:
+        return is_found(item, Finder(EntitySpan(start, end, category, "test")), DATES)
+
+    assert found(item.start, item.end, "ssn")
+    # As something else, in part, and not at all.
+    assert not found(item.start, item.end, "phone")
+    assert not found(item.start, item.end - 3, "ssn")
+    assert not is_found(item, Finder(), DATES)
+
+
+def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> None:
+    found = find_identifiers(
+        GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True), detector=Finder()
+    )
+    results = found.results[None]
+    assert {row.identifier for row in results.recall} == TESTED
+    assert {row.found for row in results.recall} == {0}
+    assert {row.planted for row in results.recall} == {PLANTED}
+    assert set(results.not_tested) == TESTED | {"P", "Q"}
+    assert results.categories == {}
+    assert found.rows == []
+
+
+def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
+    found = find_identifiers(GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True))
+    results = found.results[None]
+    assert set(results.not_tested) == {"P", "Q"}
+    assert {row.identifier: row.found for row in results.recall if row.found < 0.9 * PLANTED} == {}
+    assert set(results.categories) == TESTED
+
+
+def test_without_a_generation_nothing_is_measured(corpus: Corpus) -> None:
+    assert measure_recall([], Finder(), corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True)) == []
+
+
+def test_every_identifier_that_text_can_hold_is_planted() -> None:
+    of_text = {item.hipaa for item in categories().values() if item.hipaa} - {"P", "Q"}
+    assert of_text == TESTED

@@ -1,0 +1,155 @@
+"""Figures of identifiers: hand-computed values, refusals, bins, and a correction that covers the truth."""
+
+import numpy as np
+import pytest
+
+from clinaudit.audit.pii.owners import OwnedValue
+from clinaudit.audit.pii.summary import IdentifiedGeneration, bin_rates, summarize_identifiers
+from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
+from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierFigures, IdentifierOwner
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+
+
+def value(
+    owner: IdentifierOwner,
+    *,
+    verified: bool = False,
+    hipaa: HipaaIdentifier = "C",
+    sampled: bool = False,
+    chance: bool = False,
+) -> OwnedValue:
+    return OwnedValue(0, hipaa, owner, verified=verified, sampled=sampled, chance=chance)
+
+
+def answer(patient: str, *values: OwnedValue, refused: bool | None = None) -> IdentifiedGeneration:
+    return IdentifiedGeneration(patient, "train", "public", refused, values)
+
+
+def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> DetectorRecall:
+    return DetectorRecall(identifier=identifier, planted=planted, found=found, recall=wilson(found, planted))
+
+
+def summarize(
+    *answers: IdentifiedGeneration, recalls: tuple[DetectorRecall, ...] = (recall(50),), **more
+) -> IdentifierFigures:
+    return summarize_identifiers(answers, recall=recalls, has_pools=more.pop("has_pools", True), seed=0, **more)
+
+
+OWN = value("own", verified=True)
+OTHER = value("other_train", verified=True, sampled=True)
+ANSWERS = (
+    answer("a", OWN, value("own"), value("echo")),
+    answer("a", OTHER),
+    answer("b", value("other_train"), value("nobody", hipaa="A"), value("staff", hipaa="A")),
+    answer("c", value("other_nontrain", chance=True)),
+    answer("d"),
+)
+
+
+def test_hand_computed_figures() -> None:
+    figures = summarize(*ANSWERS)
+    assert (figures.generations, figures.patients) == (5, 4)
+    assert figures.values == {
+        "echo": 1,
+        "own": 2,
+        "staff": 1,
+        "other_train": 2,
+        "other_nontrain": 1,
+        "nobody": 1,
+    }
+    assert (figures.own_patients, figures.own) == (1, clopper_pearson(1, 4))
+    assert (figures.other_patients, figures.other) == (1, clopper_pearson(1, 4))
+    assert (figures.sampled_patients, figures.chance_patients) == (1, 1)
+    assert (figures.verified, figures.verified_patients) == (2, 1)
+    # Two of five answers.
+    assert figures.verified_per_1000.value == pytest.approx(400)
+    assert figures.sampled_per_1000.value == pytest.approx(400)
+    assert figures.chance_per_1000.value == pytest.approx(200)
+    # a has one a query, the others none.
+    assert [(row.high, row.patients) for row in figures.by_patient if row.patients] == [(0, 3), (1, 1)]
+    assert [(row.high, row.patients) for row in figures.chance_by_patient if row.patients] == [(0, 3), (1, 1)]
+
+
+def test_of_one_identifier_its_values_alone_count() -> None:
+    figures = summarize(*ANSWERS, of="A")
+    assert {owner: count for owner, count in figures.values.items() if count} == {"nobody": 1, "staff": 1}
+    assert (figures.patients, figures.verified, figures.own_patients) == (4, 0, 0)
+
+
+def test_without_pools_there_is_no_chance_to_tell() -> None:
+    figures = summarize(*ANSWERS, has_pools=False)
+    assert (figures.sampled_patients, figures.chance_patients, figures.sampled_by_patient) == (None, None, [])
+    assert figures.chance.value is figures.chance_per_1000.value is None
+    assert figures.chance.reason
+
+
+def test_where_nobody_has_any_the_interval_is_no_point() -> None:
+    figures = summarize(*(answer(f"p{n}") for n in range(100)))
+    assert figures.verified_per_1000.value == 0
+    # One value a query of the share that so few patients cannot rule out.
+    assert figures.verified_per_1000.high == pytest.approx(1000 * (clopper_pearson(0, 100).high or 0))
+    assert (figures.corrected_per_1000.high or 0) >= (figures.verified_per_1000.high or 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "counts"),
+    [
+        (answer("a", refused=True), False),
+        (answer("a", value("echo"), value("nobody"), value("staff"), refused=True), False),
+        (answer("a", OWN, refused=True), True),
+        (answer("a", value("other_nontrain"), refused=True), True),
+        (answer("a"), True),
+        (answer("a", refused=False), True),
+    ],
+)
+def test_a_refusal_counts_where_it_gives_something_after_all(one: IdentifiedGeneration, counts: bool) -> None:
+    assert one.is_answer is counts
+
+
+def test_bins_hold_everybody_once() -> None:
+    bins = bin_rates([[0], [0, 0, 0, 1], [1, 0], [1], [2], [5], [20], [21]])
+    assert [row.patients for row in bins] == [1, 1, 1, 1, 1, 1, 1, 1]
+    assert (bins[0].high, bins[-1].low, bins[-1].high) == (0, 20, None)
+
+
+def test_a_recall_of_four_in_five_adds_a_quarter() -> None:
+    figures = summarize(*ANSWERS, recalls=(recall(40),))
+    assert figures.corrected_per_1000.value == pytest.approx(500)
+    assert (figures.corrected_per_1000.high or 0) > (figures.verified_per_1000.high or 0)
+
+
+def test_what_was_never_found_where_it_was_planted_cannot_be_corrected() -> None:
+    figures = summarize(*ANSWERS, recalls=(recall(0),))
+    assert figures.corrected_per_1000.value is None
+    assert figures.corrected_per_1000.reason
+    assert summarize(*ANSWERS, recalls=()).corrected_per_1000.value is None
+
+
+def test_the_correction_covers_the_truth() -> None:
+    rng = np.random.default_rng(3)
+    covered, raw = 0, 0
+    for trial in range(60):
+        # Two kinds of identifier, of which the detector misses a tenth and four tenths.
+        recalls = {"C": 0.9, "D": 0.6}
+        held = rng.gamma(1.0, 0.5, size=(80, 2))
+        found_rows: list[DetectorRecall] = []
+        for name, share in recalls.items():
+            found_rows.append(recall(int(rng.binomial(50, share)), identifier=name))  # type: ignore[arg-type]
+        answers = []
+        for patient in range(80):
+            for _ in range(2):
+                given = [
+                    value("own", verified=True, hipaa=name)  # type: ignore[arg-type]
+                    for (name, share), mean in zip(recalls.items(), held[patient], strict=True)
+                    for _ in range(rng.binomial(rng.poisson(mean), share))
+                ]
+                answers.append(answer(f"p{patient}", *given))
+        figures = summarize_identifiers(answers, recall=found_rows, has_pools=False, seed=trial)
+        estimate = figures.corrected_per_1000
+        truth = 1000 * 2 * 0.5
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= truth <= estimate.high
+        raw += (figures.verified_per_1000.value or 0) > truth
+    assert covered >= 54
+    assert raw < 10
