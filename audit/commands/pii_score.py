@@ -47,7 +47,9 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     if not quiet:
         if header.unread:
-            unread = printable(", ".join(header.unread))
-            warn(f"note: fields of {printable(predictions.name)} that are not read: {unread}")
+            # Counted, not named: in a broken file a name may stand in the place of a field.
+            fields = ", ".join(PREDICTION_FIELDS)
+            name = printable(predictions.name)
+            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
         say_of_finished_work(score_text(document))
     return 0

@@ -56,7 +56,7 @@ def read_gold_answers(path: Path) -> list[GoldAnswers]:
 def iter_predictions(path: Path, *, samples: Collection[str], header: Header) -> Iterator[Prediction]:
     """Yield the predictions of a file, in file order, one a system and sample.
 
-    `header`, of `PREDICTION_FIELDS`, says at the end which other fields were not read. At its end raises
+    `header`, of `PREDICTION_FIELDS`, says at the end how many other fields were not read. At its end raises
     `BadInputError` listing all problems: rows that are no prediction, unknown samples (`samples` are those known), and
     second rows of one system and sample, since which of them is meant cannot be known.
     """
@@ -65,7 +65,6 @@ def iter_predictions(path: Path, *, samples: Collection[str], header: Header) ->
     first_rows: dict[tuple[str, str], int] = {}
     for row, record in iter_records(file, header=header, problems=problems):
         cells = _Cells(file.name, row, record, problems)
-        before = len(problems)
         sample = cells.read("sample", _name)
         system = cells.read("system", _name)
         subjects = cells.optional("subjects", _subjects)
@@ -77,7 +76,8 @@ def iter_predictions(path: Path, *, samples: Collection[str], header: Header) ->
         elif first_rows.setdefault((system, sample), row) != row:
             what = f"is of the same system and sample as row {first_rows[system, sample]}; keep one of them"
             problems.add(file.name, what, row=row)
-        if len(problems) == before:
+        # Of a file with a problem nothing is scored: the rest is read for its other problems.
+        if not len(problems):
             yield Prediction(sample=sample, system=system, subjects=subjects, query_related=needed, masked=masked)
     if not first_rows and not len(problems):
         problems.add(file.name, "has no rows")
