@@ -18,7 +18,7 @@ FOLDERS = ("audit", "priors", "templates", "reports")
 BANNED_NAMES = frozenset({"utils", "helpers", "common", "manager", "misc"})
 MAX_LINES = 400
 #: What a wheel may hold besides Python: by suffix.
-DATA_SUFFIXES = frozenset({".toml", ".json", ".jsonl", ".j2", ".css", ".js", ".typed"})
+DATA_SUFFIXES = frozenset({".toml", ".json", ".jsonl", ".j2", ".css", ".js", ".txt", ".typed"})
 
 
 def tracked(*patterns: str) -> list[Path]:

@@ -108,8 +108,8 @@ def _numeric_dates(text: str) -> Iterator[WrittenDate]:
             yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
     for match in _MONTH_AND_DAY.finditer(text):
         if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
-            month, day = (int(number) for number in re.split("[/-]", match[0]))
-            yearless = _yearless(list(dict.fromkeys(((month, day), (day, month)))))
+            former, latter = (int(number) for number in re.split("[/-]", match[0]))
+            yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
             if yearless:
                 yield WrittenDate(match.start(), match.end(), yearless)
 

@@ -25,9 +25,15 @@ class PlainReadingDetector:
         for reading in (plain, read_joined(plain)):
             if reading.text not in seen:
                 seen.add(reading.text)
-                found += [reading.original_span(span) for span in self._detector.detect(reading.text)]
+                spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
+                found += [span for span in spans if not _is_column(text, span)]
         for stretch in decoded_stretches(text):
             hidden = self._detector.detect(read_plainly(stretch.text).text)
             if hidden:
                 found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
         return resolve_overlaps(found)
+
+
+def _is_column(text: str, span: EntitySpan) -> bool:
+    """Whether a code without a label runs over lines: values one below the other, read as one number."""
+    return span.category == "other_code" and "\n" in text[span.start : span.end]

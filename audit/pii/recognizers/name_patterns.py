@@ -99,6 +99,8 @@ class NamePattern:
     triggers: tuple[str, ...] = ()
     #: Whether a word that is an eponym may be the name: "Dr. Foley" is a person, "by Doppler" names nobody.
     is_sure: bool = False
+    #: How many words must be left of it: of a shape of several words, one is no name.
+    fewest_words: int = 1
 
 
 def _after_given_name() -> re.Pattern[str]:
@@ -133,6 +135,7 @@ NAME_PATTERNS: Final = (
             "therapist",
             "ologist",
         ),
+        fewest_words=2,
     ),
     NamePattern(
         "clinician_name",
@@ -148,7 +151,7 @@ NAME_PATTERNS: Final = (
         ("dr",),
         is_sure=True,
     ),
-    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), is_sure=True),
+    NamePattern("clinician_name", re.compile(rf"(?P<value>{_EITHER_ORDER}),?[ ]{DEGREE}"), fewest_words=2),
     NamePattern(
         "full_name",
         re.compile(rf"(?<!\w)(?i:mr|mrs|ms|miss|mx)\.?[ \t]{{1,2}}(?P<value>{_SPEECH_ORDER})"),
@@ -176,6 +179,7 @@ NAME_PATTERNS: Final = (
             r"(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:year|yr|month|y\.?o|y/o)"
         ),
         ("year", "yr", "month", "yo", "y.o", "y/o"),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
@@ -184,11 +188,13 @@ NAME_PATTERNS: Final = (
             rf"|date of birth|age[d:]|ssn|medical record)"
         ),
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
         re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),
         ("patient", "pt", "client", "resident"),
+        fewest_words=2,
     ),
     NamePattern(
         "full_name",
@@ -205,6 +211,7 @@ NAME_PATTERNS: Final = (
             rf"|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
+        fewest_words=2,
     ),
     NamePattern(
         "patient_name",
@@ -224,5 +231,5 @@ NAME_PATTERNS: Final = (
         ("nickname", "goes by", "aka", "a.k.a", "prefers", "known as"),
     ),
     # A common first name before another word written as a name.
-    NamePattern("full_name", _after_given_name()),
+    NamePattern("full_name", _after_given_name(), fewest_words=2),
 )

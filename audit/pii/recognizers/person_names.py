@@ -10,7 +10,14 @@ from typing import Final
 
 from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.name_patterns import CAPITAL_WORD, DEGREE, NAME_PATTERNS, NAME_WORD, PARTICLE
+from clinaudit.audit.pii.recognizers.name_patterns import (
+    CAPITAL_WORD,
+    DEGREE,
+    NAME_PATTERNS,
+    NAME_WORD,
+    PARTICLE,
+    NamePattern,
+)
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.values import name_parts
 from clinaudit.audit.pii.word_lists import read_words
@@ -18,7 +25,9 @@ from clinaudit.audit.pii.word_lists import read_words
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
 _NO_NAME: Final = read_words("no_names")
 #: Those of them that are first or last names as well.
-_NAMES_TOO: Final = frozenset({"per", "may", "will", "april", "june", "august", "an", "long"})
+_NAMES_TOO: Final = frozenset(
+    {"per", "may", "will", "april", "june", "august", "an", "long", "rice", "colon", "ward", "gerd", "man", "english"}
+)
 #: Words that are first or last names and words of the language: no name by themselves in a text in lower case.
 _FEWEST_LETTERS_ALONE: Final = 4
 #: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
@@ -39,7 +48,7 @@ class NameRecognizer:
         found: list[EntitySpan] = []
         for pattern in NAME_PATTERNS:
             for match in source.matches(pattern.regex, pattern.triggers):
-                place = _cut(source.text, *match.span("value"), is_sure=pattern.is_sure)
+                place = _cut(source.text, match, pattern)
                 if place is not None:
                     known.setdefault(source.text[slice(*place)], pattern.category)
                     found.append(EntitySpan(*place, pattern.category, self.name))
@@ -109,18 +118,18 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return after[:1] not in tuple("'’") or not after[1:2].isalpha() or (after[1:2] == "s" and not after[2:].isalpha())
 
 
-def _cut(text: str, start: int, end: int, *, is_sure: bool) -> tuple[int, int] | None:
+def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, int] | None:
     """Return the part of a stretch that is a name: up to the first word that is none; None where nothing is left."""
     kept: list[re.Match[str]] = []
-    for word in _TOKEN.finditer(text, start, end):
-        if _is_no_name(word[0], may_be_small=is_sure and not kept) or text[word.end() : word.end() + 1] == ":":
+    for word in _TOKEN.finditer(text, *match.span("value")):
+        if _is_no_name(word[0], may_be_small=pattern.is_sure and not kept) or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
     while kept and (re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE) or _is_degree(text, kept)):
         kept.pop()
-    if not kept or sum(len(word[0].strip(".")) for word in kept) < 2:
+    if len(kept) < pattern.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
         return None
-    if not is_sure and all(is_allowed(word[0]) for word in kept):
+    if not pattern.is_sure and all(is_allowed(word[0]) for word in kept):
         return None
     last = kept[-1]
     # A full stop after an initial belongs to it; the last one may end the sentence.
