@@ -40,9 +40,8 @@ def measure(domain: Domain, seed: int) -> bool:
         values.update(entity.text for subject in sample.subjects for entity in subject.entities)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{domain}: {len(samples):,} samples in {seconds:.1f} s, peak {memory:.0f} MiB; {wrong} fail a check;")
-    print(
-        f"  {len(values):,} different values; {tally.repairs:,} facts repaired, {tally.redrawn:,} samples drawn again"
-    )
+    repairs = tally.repairs.total()
+    print(f"  {len(values):,} different values; {repairs:,} facts repaired, {tally.redrawn:,} samples drawn again")
     good = not wrong and seconds < MOST_SECONDS
     for subset, found in counter.statistics().items():
         paper = PAPER_STATISTICS[subset]

@@ -8,20 +8,25 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
+    from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
     from clinaudit.audit.pii.benchmark.statistics import SampleCounter, SubsetStatistics
 
+#: `Domain` of the samples, which are not imported for a page of help.
+DOMAINS = ("general", "clinical")
 
-class _SubsetSize(click.ParamType[tuple[Subset, int]]):
+
+class _SubsetSize(click.ParamType["tuple[Subset, int]"]):
     """A subset and its number of samples: `single=100`."""
 
     name = "subset=n"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Subset, int]:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> "tuple[Subset, int]":
         """Return both parts; anything else is bad usage."""
+        from clinaudit.audit.pii.benchmark.samples import Subset
+
         name, _, number = value.partition("=")
         for subset in get_args(Subset):
             if name == subset and number.isascii() and number.isdigit():
@@ -47,7 +52,7 @@ class _SubsetSize(click.ParamType[tuple[Subset, int]]):
 )
 @click.option(
     "--domain",
-    type=click.Choice(get_args(Domain)),
+    type=click.Choice(DOMAINS),
     default="general",
     show_default=True,
     help="The paper's mix of descriptions, or letters, messages and calls about patients.",
@@ -57,8 +62,8 @@ class _SubsetSize(click.ParamType[tuple[Subset, int]]):
 def samples(
     out: Path,
     samples: int | None,
-    subsets: tuple[tuple[Subset, int], ...],
-    domain: Domain,
+    subsets: "tuple[tuple[Subset, int], ...]",
+    domain: "Domain",
     seed: int,
     quiet: bool,
 ) -> int:
@@ -96,12 +101,12 @@ def samples(
     return 0
 
 
-def _line(sample: Sample, counter: "SampleCounter") -> str:
+def _line(sample: "Sample", counter: "SampleCounter") -> str:
     counter.add(sample)
     return sample.model_dump_json(exclude_none=True)
 
 
-def _shared_out(number: int | None, paper: Mapping[Subset, int]) -> dict[Subset, int]:
+def _shared_out(number: int | None, paper: "Mapping[Subset, int]") -> "dict[Subset, int]":
     """Share a number out as the paper's samples are, the whole parts first, then by what is left over."""
     total = sum(paper.values())
     wanted = total if number is None else number
@@ -127,6 +132,7 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
         sizes += [(subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[subset]))]
         types += [(subset, *_shares(row)), ("  in the paper", *_shares(PAPER_STATISTICS[subset]))]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
+    repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
     return "\n".join(
         [
             align_columns(sizes),
@@ -136,7 +142,8 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             "From the counts of Table 10; its percentages of multi stand in wrong rows.",
             "",
             f"full names by origin: {origins or 'none'}",
-            f"facts repaired so that they agree: {tally.repairs:,}; samples drawn again: {tally.redrawn:,}",
+            f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
+            f"samples drawn again: {tally.redrawn:,}",
             harmless_text(f"samples: {out}"),
         ]
     )

@@ -19,23 +19,19 @@ _BLOCK_BYTES = 1 << 20
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where `path` is a device or a pipe."""
-    _require_no_device(path)
-    temporary = path.with_name(f".{path.name}.partial")
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    put_in_place(temporary, path)
+    _write(path, [content.encode("utf-8") if isinstance(content, str) else content])
 
 
 def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
     """Replace `path` by lines of text, as `write_atomically` does, without holding them all."""
+    _write(path, (line.encode("utf-8") + b"\n" for line in lines))
+
+
+def _write(path: Path, blocks: Iterable[bytes]) -> None:
     _require_no_device(path)
     temporary = path.with_name(f".{path.name}.partial")
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
-        for line in lines:
-            file.write(line.encode("utf-8") + b"\n")
+        file.writelines(blocks)
         file.flush()
         os.fsync(file.fileno())
     put_in_place(temporary, path)

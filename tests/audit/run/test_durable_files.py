@@ -1,11 +1,13 @@
 """Files written whole or not at all."""
 
 import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.run.durable_files import require_writable, write_atomically
+from clinaudit.audit.run.durable_files import require_writable, write_atomically, write_lines_atomically
 from clinaudit.errors import StorageError
 
 
@@ -17,3 +19,18 @@ def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
             write()
     assert pipe.is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_lines_replace_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    write_lines_atomically(path, ["é", "b"])
+    assert path.read_bytes() == "é\nb\n".encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def broken() -> Iterator[str]:
+        yield "c"
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write_lines_atomically(path, broken())
+    assert path.read_bytes() == "é\nb\n".encode()

@@ -6,6 +6,7 @@ language model for this; here each constraint is a test and a repair, so that it
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -21,6 +22,8 @@ _TEACHER_GAP_YEARS: Final = 4
 #: A person of this age may still have a parent who speaks.
 _OLDEST_CHILD: Final = 58
 _LEAST_WORKING_AGE: Final = 18
+#: What two facts conflict in (PII-Bench, C.1), or two persons (C.2).
+Conflict = Literal["time", "profession", "geography", "money", "relation"]
 #: Rounds of repairs before a draw is given up.
 _ROUNDS: Final = 40
 _BACHELOR: Final = 2
@@ -32,7 +35,7 @@ class Constraint:
     """One thing that must hold of a person, and what makes it hold."""
 
     name: str
-    conflict: Literal["time", "profession", "geography", "money"]
+    conflict: Conflict
     holds: Callable[[Person], bool]
     mend: Callable[[Person, random.Random], Person]
 
@@ -166,21 +169,23 @@ CONSTRAINTS: Final = (
 )
 
 
-def settle(person: Person, rng: random.Random) -> tuple[Person, int] | None:
-    """Repair a person until every constraint holds; return it and the number of repairs, None where they do not end."""
-    for repairs in range(_ROUNDS):
+def settle(person: Person, rng: random.Random) -> tuple[Person, Counter[Conflict]] | None:
+    """Repair a person until every constraint holds; return it and the repairs, None where they do not end."""
+    repairs: Counter[Conflict] = Counter()
+    for _ in range(_ROUNDS):
         broken = next((constraint for constraint in CONSTRAINTS if not constraint.holds(person)), None)
         if broken is None:
             return person, repairs
         person = broken.mend(person, rng)
+        repairs[broken.conflict] += 1
     return None
 
 
 def settle_pair(
     first: Person, second: Person, *, rule: str, shares: str | None, rng: random.Random
-) -> tuple[Person, Person, int] | None:
+) -> tuple[Person, Person, Counter[Conflict]] | None:
     """Repair two persons until each is consistent and they agree with their relation; None where that does not end."""
-    repairs = 0
+    repairs: Counter[Conflict] = Counter()
     second = replace(second, today=first.today)
     for _ in range(_ROUNDS):
         settled_first, settled_second = settle(first, rng), settle(second, rng)
@@ -191,7 +196,7 @@ def settle_pair(
         if agrees(first, second, rule=rule, shares=shares):
             return first, second, repairs
         first, second = _mend_pair(first, second, rule=rule, shares=shares, rng=rng)
-        repairs += 1
+        repairs["relation"] += 1
     return None
 
 

@@ -5,6 +5,7 @@ and of characters follow Tables 3 and 10.
 """
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from clinaudit.audit.pii.benchmark.generator.catalog import (
     scenes,
     turns,
 )
-from clinaudit.audit.pii.benchmark.generator.consistency import settle, settle_pair
+from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
 from clinaudit.audit.pii.benchmark.generator.invented_names import Names
 from clinaudit.audit.pii.benchmark.generator.passage import Passage, Value, fill, join
 from clinaudit.audit.pii.benchmark.generator.person import Person, draw_person
@@ -81,13 +82,13 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A passage about subjects; what the repairs of their facts were, as a number."""
+    """A passage about subjects, and what was repaired of their facts."""
 
     passage: Passage
     subjects: tuple[Described, ...]
     scene: str
     relation: Relation | None
-    repairs: int
+    repairs: Counter[Conflict]
 
 
 class Describer:
@@ -124,7 +125,8 @@ class Describer:
         )
         if settled is None:
             return None
-        *persons, repairs = settled
+        first, second, repairs = settled
+        persons = first, second
         shared = encounter.shares
         texts = {shared: self._writer.write(persons[0], shared, rng)} if shared else {}
         subjects = []

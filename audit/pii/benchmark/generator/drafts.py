@@ -5,14 +5,15 @@ What fails a check is drawn again, and counted.
 """
 
 import random
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from typing import Final
 
 import clinaudit
 from clinaudit.audit.pii.benchmark.generator.catalog import facts
+from clinaudit.audit.pii.benchmark.generator.consistency import Conflict
 from clinaudit.audit.pii.benchmark.generator.descriptions import Describer, Description
 from clinaudit.audit.pii.benchmark.generator.passage import Mark, Passage
 from clinaudit.audit.pii.benchmark.generator.questions import Question, ask
@@ -28,8 +29,8 @@ _DRAWS: Final = 60
 class Tally:
     """What the generator had to do beside drawing."""
 
-    #: Values that were changed so that facts agree.
-    repairs: int = 0
+    #: Values that were changed so that facts agree, by what they conflicted in.
+    repairs: Counter[Conflict] = field(default_factory=Counter)
     #: Samples that were drawn again, since facts could not be brought to agree or a check failed.
     redrawn: int = 0
 
