@@ -132,7 +132,7 @@ def test_an_id_that_says_what_is_masked_is_refused(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(
-    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder"]
+    "taken", ["out exists", "out link", "folder link", "map link", "map is prompts", "out is folder", "no folder"]
 )
 def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: Path) -> None:
     out, elsewhere, map_file = tmp_path / "masked.jsonl", tmp_path / "elsewhere", tmp_path / "map.sqlite"
@@ -143,6 +143,8 @@ def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: 
         out.symlink_to(elsewhere)
     elif taken == "out is folder":
         out.mkdir()
+    elif taken == "no folder":
+        out = tmp_path / "none" / "masked.jsonl"
     elif taken == "folder link":
         elsewhere.mkdir()
         (tmp_path / "masked.jsonl.evidence").symlink_to(elsewhere)

@@ -1,10 +1,13 @@
 """Tags: which occurrences share one, the intervals of dates, and the way back."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.pattern_detector import PatternDetector
 
+from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.masking import mask_prompt, unmask_text
+from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.tags import TAG, Hidden, merge_hidden
 from clinaudit.audit.pii.taxonomy import categories
 
@@ -90,6 +93,14 @@ def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
     tags = [found.span() for found in TAG.finditer(result.text)]
     left = [span for span in DETECTOR.detect(result.text) if categories()[span.category].direct]
     assert all(any(start <= span.start and span.end <= end for start, end in tags) for span in left)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))))
+def test_unmask_gives_back_what_the_command_s_own_detectors_find(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    result = mask_prompt(text, "How old is she?", EverySpan([RuleDetector(), NamedPeople()]))
+    assert result.text is None or unmask_text(result.text, result.forms) == (text, 0)
 
 
 def test_what_overlaps_is_masked_whole_and_goes_by_the_direct_identifier() -> None:
