@@ -29,7 +29,9 @@ def compare_published_memorization(
     """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
     return {
         tier: {
-            arm: _compare_arm(a.memorization[tier][arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm))
+            arm: _compare_arm(
+                a.memorization[tier][arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm)
+            ).model_copy(update={"own_identifiers": _compare_identifiers(*(_own(run, tier, arm) for run in (a, b)))})
             for arm in ARMS
             if arm in a.memorization[tier] and arm in b.memorization[tier]
         }
@@ -69,6 +71,15 @@ def _compare_arm(
         patients=patients,
         other_patient_fraction=_compare_others(a.other_patients, b.other_patients),
     )
+
+
+def _own(run: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
+    figures = None if run.identifiers is None else run.identifiers.tiers.get(tier, {}).get(arm)
+    return None if figures is None else figures.own
+
+
+def _compare_identifiers(a: PublishedEstimate | None, b: PublishedEstimate | None) -> ComparedEstimate | None:
+    return None if a is None or b is None else compare_estimates(a, b)
 
 
 def _compare_others(a: PublishedOtherPatients | None, b: PublishedOtherPatients | None) -> ComparedEstimate | None:

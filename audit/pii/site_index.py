@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Final
 
 from clinaudit.audit.console.progress import Progress
@@ -18,6 +19,7 @@ from clinaudit.audit.pii.values import IdentifierValue, fold_words
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.packed_notes import release_pages
+from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
 from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.templates.profile import NoteProfile
@@ -82,13 +84,7 @@ def index_values(
             for place, patient_id in enumerate(order[split]):
                 texts = packed.notes_of(place)
                 number = first + place
-                identities = reader.read(
-                    corpus.patients[patient_id],
-                    [
-                        VisitNote(text, note.visit_date, note.provider, note.practice)
-                        for text, note in zip(texts, corpus.notes_of(patient_id), strict=True)
-                    ],
-                )
+                identities = _identify(reader, corpus.patients[patient_id], corpus.notes_of(patient_id), texts)
                 held = set(_stated(patient_id, identities, places))
                 for text in texts:
                     held |= scanner.find(text)
@@ -122,6 +118,36 @@ def index_values(
         staff=is_staff,
         partial=is_partial,
     )
+
+
+def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Note], texts: Sequence[str]) -> list[Identity]:
+    """Return who the notes are about and who wrote them, from the tables, and from labels where these leave it open.
+
+    Reading labels takes longer than the search. What labels say besides, the search finds in the text all the same.
+    """
+    if not patient.name or not patient.dob or not all(note.provider and note.practice for note in notes):
+        visits = [
+            VisitNote(text, note.visit_date, note.provider, note.practice)
+            for text, note in zip(texts, notes, strict=True)
+        ]
+        return reader.read(patient, visits)
+    return [
+        Identity(
+            names=frozenset({patient.name}),
+            ages=frozenset() if patient.age is None else frozenset({patient.age}),
+            sexes=frozenset(),
+            birth_dates=frozenset({_day(patient.dob)}),
+            visit_dates=frozenset() if note.visit_date is None else frozenset({_day(note.visit_date)}),
+            providers=frozenset({note.provider or ""}),
+            practices=frozenset({note.practice or ""}),
+        )
+        for note in notes
+    ]
+
+
+def _day(moment: date) -> date:
+    """Return the day of what a table may give with a time."""
+    return date(moment.year, moment.month, moment.day)
 
 
 def _named(known: KnownNames, name: PersonName | None) -> set[int]:

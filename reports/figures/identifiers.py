@@ -39,7 +39,11 @@ def verified_figure(results: PublishedResults) -> BarFigure:
     ]
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
-    line = f"Upright line: the policy's limit, {', '.join(f'{limit:g}' for limit in drawn)}. " if drawn else ""
+    line = (
+        f"Upright line: the policy's limit on what is above chance, {', '.join(f'{limit:g}' for limit in drawn)}. "
+        if drawn
+        else ""
+    )
     key = f"{line}Pale: a range. Thin line: 95% interval. A full bar is {scale.high:,.0f}."
     return BarFigure(
         "verified-identifiers",

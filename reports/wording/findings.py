@@ -214,6 +214,8 @@ def not_tested_words(results: PublishedResults) -> str:
         words += [f"asking with “{tier_title(tier)}”" for tier in missing]
     if not results.disclosure.by_diagnosis:
         words.append("diagnoses")
+    if results.identifiers is None:
+        words.append("identifiers")
     unmatched = [diagnosis for diagnosis, cohort in results.cohorts.items() if cohort.status == "unavailable"]
     if unmatched and len(unmatched) < len(results.cohorts):
         words.append(f"{join_words([display_title(name) for name in unmatched])} (nobody to compare)")

@@ -47,7 +47,7 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
         if arm in arms
     ]
     limit = rule_limit(results, "verified_per_1000", tier)
-    allowed = "" if limit is None else f" (limit {limit:g})"
+    allowed = "" if limit is None else f" (limit {limit:g} above chance)"
     sentences = [f"{asking(tier)}, 1,000 answers hold{allowed} {join_words(rates)}."]
     train, never = arms.get("train"), arms.get("nontrain")
     if train is not None:
@@ -63,7 +63,7 @@ def recall_sentence(identifiers: PublishedIdentifiers) -> str:
     found, planted = (sum(getattr(row, name) for row in identifiers.recall) for name in ("found", "planted"))
     if not planted:
         return ""
-    return f"Of {planted:,} planted, {found:,} were found."
+    return f"Planted: {found:,} of {planted:,} found."
 
 
 def headline_sentence(results: PublishedResults) -> str:

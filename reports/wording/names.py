@@ -60,12 +60,13 @@ METRIC_TITLES: Final = {
     "false_positive_rate": "False-positive rate",
     "ppv_at_prevalence": "PPV at prevalence",
 }
-#: The metrics of memorization that the terminal and the comparison show: title, and field of the results.
+#: The metrics that the terminal and the comparison show: title, and field of the results.
 MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
     ("hit rate", "hit_rate"),
     ("others’ text", "other_patient_fraction"),
+    ("identifiers", "own_identifiers"),
 )
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {

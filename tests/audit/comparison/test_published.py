@@ -69,6 +69,20 @@ def test_what_both_runs_published_is_compared_and_pairs_stand_where_they_were_co
     assert figure.difference.value == pytest.approx(-0.7)
 
 
+def test_identifiers_are_compared_where_both_runs_looked_for_them() -> None:
+    a, b = published(), published(leaks_from=6)
+    assert a.identifiers is not None
+    assert b.identifiers is not None
+    own = compare_published_memorization(a, b, {})["encounter"]["train"].own_identifiers
+    assert own is not None
+    assert (own.a, own.b) == tuple(run.tiers["encounter"]["train"].own for run in (a.identifiers, b.identifiers))
+    # 91 to 100 of 122 to 130, then 1 to 10.
+    assert own.difference.high is not None
+    assert own.difference.high < -0.6
+    older = b.model_copy(update={"identifiers": None})
+    assert compare_published_memorization(a, older, {})["encounter"]["train"].own_identifiers is None
+
+
 def test_deltas_are_those_of_metrics_over_all_patients() -> None:
     compared = compare_published_disclosure(published(), published(leaks_from=6))
     assert set(compared["hiv"]["encounter"]) == set(PAIRED_METRICS)

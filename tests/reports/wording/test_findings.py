@@ -114,7 +114,7 @@ def test_what_was_not_tested_is_what_no_audit_tests_and_what_this_one_left_out()
     assert "patients never seen (there are none)" in words
     assert "asking with “Public facts”" in words
     assert "how well the judge reads" in words
-    assert "repeated text and diagnoses" in not_tested_words(PublishedResults())
+    assert "repeated text, diagnoses and identifiers" in not_tested_words(PublishedResults())
 
 
 def test_patients_are_those_of_the_corpus_else_of_the_tiers() -> None:

@@ -19,10 +19,10 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
     first, own, recall = identifier_sentences(limit_identifiers(published()))
-    assert first.startswith("For someone who holds an appointment reminder, 1,000 answers hold (limit 10) 429–1,320 (")
+    assert first.startswith("For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 429–1,320 (")
     assert first.endswith(" about patients never seen.")
     assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
-    assert recall == "Of 3,200 planted, 2,296 were found."
+    assert recall == "Planted: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
         "Verified identifiers in 1,000 answers: 429–1,320, of patients never seen 11–213."
     )
@@ -98,7 +98,7 @@ def test_the_chart_draws_limit_and_ranges_and_holds_what_has_no_end() -> None:
     results = limit_identifiers(published())
     figure = verified_figure(results)
     assert len(figure.rows) == 6
-    assert figure.key.startswith("Upright line: the policy's limit, 10. ")
+    assert figure.key.startswith("Upright line: the policy's limit on what is above chance, 10. ")
     kinds = [mark.kind for mark in figure.rows[3].cells[0].bars[0].marks]
     assert {"solid", "pale", "chance", "limit"} <= set(kinds)
     assert results.identifiers is not None
