@@ -144,9 +144,7 @@ def origins_figure(bench: PiiBench, domain: BenchDomain) -> BarFigure:
         ]
     title = f"Names found, by where they come from ({DOMAINS[domain]} texts)"
     caption = "" if rows else "Names were not told apart."
-    return BarFigure(
-        f"origins-{domain}", title, caption, ("Names, how many", "Share found"), tuple(rows), _KEY
-    )
+    return BarFigure(f"origins-{domain}", title, caption, ("Names, how many", "Share found"), tuple(rows), _KEY)
 
 
 def _found_least_first(each: GroupRecall) -> tuple[float, str]:

@@ -59,7 +59,8 @@ const keep = () => {
 // A review of one sample, and whether it differs from the draft.
 const sample = () => data.samples[at];
 const wordsOf = (entity, text = points[at]) => text.slice(entity.start, entity.end).join("");
-const sorted = (entities) => entities.sort((a, b) => a.start - b.start);
+const isSamePlace = (a, b) => a.start === b.start && a.end === b.end;
+const sorted = (entities) => entities.sort((a, b) => a.start - b.start || (a.subject < b.subject ? -1 : 1));
 const review = () => {
   const { id, entities } = sample();
   state.reviews[id] ??= {
@@ -104,32 +105,30 @@ const shownText = (name, pieces) => {
   box.append(...pieces);
   return box;
 };
-const markedText = (name) => {
+/** The text with each marked place drawn; `draw` gets those who share it. */
+const drawnText = (name, draw) => {
   const pieces = [];
   let from = 0;
   for (const entity of review().entities) {
-    pieces.push(points[at].slice(from, entity.start).join(""));
-    const mark = make("mark", entity.needed ? "needed" : "", wordsOf(entity));
-    mark.dataset.subject = entity.subject;
-    mark.title = `${categories[entity.category].name}, of ${entity.subject}${entity.needed ? ", needed" : ""}`;
-    pieces.push(mark);
+    if (entity.start < from) continue;
+    pieces.push(points[at].slice(from, entity.start).join(""), draw(review().entities.filter((each) => isSamePlace(each, entity))));
     from = entity.end;
   }
   pieces.push(points[at].slice(from).join(""));
   return shownText(name, pieces);
 };
-const maskedText = () => {
-  const pieces = [];
-  let from = 0;
-  for (const entity of review().entities) {
-    pieces.push(points[at].slice(from, entity.start).join(""));
-    const tag = `<${categories[entity.category].tag}>`;
-    pieces.push(entity.needed ? make("mark", "needed", wordsOf(entity)) : make("mark", "tag", tag));
-    from = entity.end;
-  }
-  pieces.push(points[at].slice(from).join(""));
-  return shownText("The text as it would be sent", pieces);
-};
+const markedText = (name) => drawnText(name, (owners) => {
+  const needed = owners.some((each) => each.needed);
+  const letters = owners.map((each) => each.subject).join(", ");
+  const mark = make("mark", needed ? "needed" : "", wordsOf(owners[0]));
+  mark.dataset.subject = letters;
+  mark.title = `${categories[owners[0].category].name}, of ${letters}${needed ? ", needed" : ""}`;
+  return mark;
+});
+const maskedText = () => drawnText("The text as it would be sent", (owners) => (
+  owners.some((each) => each.needed)
+    ? make("mark", "needed", wordsOf(owners[0]))
+    : make("mark", "tag", `<${categories[owners[0].category].tag}>`)));
 
 const decide = (task) => {
   review()[task] = decisions()[task];

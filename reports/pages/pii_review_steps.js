@@ -3,7 +3,15 @@
 // holds the sample, what was made of it, and what draws text.
 
 // Step 1: the identifiers.
+// Made once: a text of many persons shows a hundred of it.
+let allCategories;
 const categoryChoice = (value) => {
+  allCategories ??= makeCategories();
+  const node = allCategories.cloneNode(true);
+  if (value) node.value = value;
+  return node;
+};
+const makeCategories = () => {
   const node = make("select");
   for (const type of new Set(data.categories.map((category) => category.type))) {
     const group = make("optgroup");
@@ -15,7 +23,6 @@ const categoryChoice = (value) => {
     }
     node.append(group);
   }
-  if (value) node.value = value;
   return node;
 };
 const subjectChoice = (value) => {
@@ -33,19 +40,31 @@ const entityTable = () => {
     head.append(cell);
   }
   const body = make("tbody");
-  for (const entity of review().entities) {
+  for (const [nth, entity] of review().entities.entries()) {
     const words = wordsOf(entity);
+    const place = `“${words}” of ${entity.subject}, characters ${entity.start} to ${entity.end}`;
     const row = make("tr");
     const first = make("th", "", words);
     first.scope = "row";
     const controls = [
-      [categoryChoice(entity.category), "category", (value) => { entity.category = value; }],
-      [subjectChoice(entity.subject), "letter", (value) => { entity.subject = value; entity.needed = isNeeded(entity); }],
+      [categoryChoice(entity.category), "category", (value) => {
+        for (const each of review().entities.filter((other) => isSamePlace(other, entity))) {
+          each.category = value;
+          leaveNameOut(each);
+        }
+      }],
+      [subjectChoice(entity.subject), "letter", (value) => {
+        const mine = review();
+        mine.entities = mine.entities.filter((each) => !isSamePlace(each, entity) || each.subject !== value || each === entity);
+        entity.subject = value;
+        entity.needed = isNeeded(entity);
+        leaveNameOut(entity);
+      }],
     ];
     const cells = controls.map(([control, name, set]) => {
-      control.id = `${name} ${entity.start}`;
-      control.setAttribute("aria-label", `${name} of “${words}”, characters ${entity.start} to ${entity.end}`);
-      control.addEventListener("change", () => { set(control.value); leaveNameOut(entity); changed(); });
+      control.id = `${name} ${nth}`;
+      control.setAttribute("aria-label", `${name} of ${place}`);
+      control.addEventListener("change", () => { set(control.value); changed(); });
       const cell = make("td");
       cell.append(control);
       return cell;
@@ -55,8 +74,8 @@ const entityTable = () => {
       mine.entities = mine.entities.filter((each) => each !== entity);
       changed();
     });
-    remove.id = `remove ${entity.start}`;
-    remove.setAttribute("aria-label", `Remove the mark of “${words}”, characters ${entity.start} to ${entity.end}`);
+    remove.id = `remove ${nth}`;
+    remove.setAttribute("aria-label", `Remove the mark of ${place}`);
     const last = make("td");
     last.append(remove);
     row.append(first, ...cells, make("td", "place", `${entity.start}–${entity.end}`), last);
@@ -87,6 +106,7 @@ const placesOf = (words) => {
   return found;
 };
 const isFree = (place) => review().entities.every((each) => each.end <= place.start || place.end <= each.start);
+const ownersOf = (place) => review().entities.filter((each) => isSamePlace(each, place));
 const addForm = (text) => {
   const box = make("fieldset");
   box.append(make("legend", "", "Mark more"));
@@ -101,13 +121,20 @@ const addForm = (text) => {
   every.type = "checkbox";
   every.checked = true;
   const fillPlaces = (wanted) => {
-    const free = placesOf(words.value).filter(isFree);
-    const name = ({ start, end }) =>
-      `${start}–${end}: …${points[at].slice(Math.max(0, start - 12), end + 12).join("").replace(/\s+/g, " ")}…`;
-    where.replaceChildren(...choice(free.length
-      ? free.map((place) => [`${place.start} ${place.end}`, name(place)])
-      : [["", words.value ? "nowhere that is not marked" : "no words yet"]]).children);
-    if (wanted && free.some((place) => place.start === wanted.start)) where.value = `${wanted.start} ${wanted.end}`;
+    const found = placesOf(words.value);
+    // Where it is somebody's already, somebody else may share it.
+    const open = [...found.filter(isFree), ...found.filter((place) => ownersOf(place).length)];
+    const name = (place) => {
+      const around = points[at].slice(Math.max(0, place.start - 12), place.end + 12).join("").replace(/\s+/g, " ");
+      const owners = ownersOf(place).map((each) => each.subject).join(", ");
+      return `${place.start}–${place.end}: …${around}…${owners && ` (${owners} has it: share it)`}`;
+    };
+    where.replaceChildren(...choice(open.length
+      ? open.map((place) => [`${place.start} ${place.end}`, name(place)])
+      : [["", words.value ? "no such words, or part of a mark" : "no words yet"]]).children);
+    // Options that move to another list keep what they were.
+    where.selectedIndex = 0;
+    if (wanted && open.some((place) => place.start === wanted.start)) where.value = `${wanted.start} ${wanted.end}`;
   };
   words.addEventListener("input", () => fillPlaces());
   // A selection with the mouse fills the words in.
@@ -125,12 +152,15 @@ const addForm = (text) => {
     fillPlaces({ start, end: start + Array.from(words.value).length });
   });
   const add = button("Mark it", () => {
-    if (!where.value) { say("These words stand nowhere that is not marked already."); words.focus(); return; }
+    if (!where.value) { say("These words do not stand in the text, or only within a mark."); words.focus(); return; }
     const [start, end] = where.value.split(" ").map(Number);
-    const places = every.checked ? placesOf(words.value).filter(isFree) : [{ start, end }];
+    const owners = ownersOf({ start, end });
+    if (owners.some((each) => each.subject === subject.value)) { say(`${subject.value} has it already.`); subject.focus(); return; }
+    const isShared = owners.length > 0;
+    const places = every.checked && !isShared ? placesOf(words.value).filter(isFree) : [{ start, end }];
     const mine = review();
     for (const place of places) {
-      const entity = { ...place, category: category.value, subject: subject.value, needed: false };
+      const entity = { ...place, category: isShared ? owners[0].category : category.value, subject: subject.value, needed: false };
       entity.needed = isNeeded(entity);
       leaveNameOut(entity);
       mine.entities.push(entity);
@@ -140,7 +170,7 @@ const addForm = (text) => {
     byId("words").focus();
   });
   const tick = make("label", "tick");
-  tick.append(every, "and every other place of the same words");
+  tick.append(every, "and every other place of these words that is nobody’s");
   fillPlaces();
   box.append(labelled("Words, as they stand in the text", words), labelled("Where", where),
     labelled("Category", category), labelled("Whose", subject), tick, add);
@@ -174,7 +204,7 @@ const relevanceStep = () => {
     const tick = make("input");
     tick.type = "checkbox";
     tick.checked = entity.needed;
-    tick.id = `need ${entity.start}`;
+    tick.id = `need ${list.childElementCount}`;
     tick.addEventListener("change", () => {
       for (const each of review().entities) {
         if (each.subject === entity.subject && wordsOf(each) === wordsOf(entity)) each.needed = tick.checked;

@@ -78,45 +78,30 @@ def detection_table(bench: PiiBench, domain: BenchDomain, metric: BenchMetric) -
 
 
 def strategies_table(bench: PiiBench, task: BenchTask) -> Table:
-    """Return the six ways to ask a served model, each model beside the paper's (Tables 4, 7 and 21), F1."""
-    ours = _unique(
-        (system.settings.get("model", system.name), domain)
-        for system in bench.systems
-        if system.strategy is not None
-        for domain in measured_domains(bench)
-    )
+    """Return the six ways to ask a served model, a row a model, the paper's below (Tables 4, 7 and 21), F1."""
+    systems = {(system.settings.get("model", system.name), system.strategy): system for system in bench.systems}
+    models = _unique(model for model, strategy in systems if strategy is not None)
+    rows: list[tuple[str, ...]] = []
+    for domain in measured_domains(bench):
+        for model in models:
+            asked = [systems.get((model, strategy)) for strategy in STRATEGIES]
+            cells = (_NONE if system is None else _f1(find_result(bench, system.id, task, domain)) for system in asked)
+            rows.append((f"{model}, {DOMAINS[domain]}", *cells))
     scores = [score for score in bench.paper if score.task == task and score.metric == "strict_f1" and score.strategy]
-    theirs = _unique((score.table, score.model, score.subset) for score in scores)
-    rows = []
-    for strategy, title in STRATEGIES.items():
-        by_model = {
-            system.settings.get("model", system.name): system for system in bench.systems if system.strategy == strategy
+    for table, model, subset in _unique((score.table, score.model, score.subset) for score in scores):
+        found = {
+            score.strategy: score
+            for score in scores
+            if (score.table, score.model, score.subset) == (table, model, subset)
         }
-        own = (
-            _f1(find_result(bench, by_model[model].id, task, domain)) if model in by_model else _NONE
-            for model, domain in ours
-        )
-        paper = (
-            _paper_value(
-                next(
-                    (
-                        each
-                        for each in scores
-                        if (each.table, each.model, each.subset, each.strategy) == (*column, strategy)
-                    ),
-                    None,
-                )
-            )
-            for column in theirs
-        )
-        rows.append((title, *own, *paper))
-    heads = [f"{model}, {DOMAINS[domain]}" for model, domain in ours]
-    heads += [f"{model} ({FROM_PAPER}, {table}, {SUBSETS[subset]})" for table, model, subset in theirs]
+        name = paper_name(f"{model}, {SUBSETS[subset]}", table)
+        rows.append((name, *(_paper_value(found.get(strategy)) for strategy in STRATEGIES)))
     note = (
         "The last strategy is told which identifiers there are to choose from, which nobody is who uses a filter."
         " In the paper models below three billion parameters are close to 0.2 or less; they are no filter."
     )
-    return Table(f"{TASKS[task]}: ways to ask a model, F1", ("Strategy", *heads), tuple(rows), note)
+    title = f"{TASKS[task]}: ways to ask a model, F1"
+    return Table(title, ("Model and texts", *STRATEGIES.values()), tuple(rows), note)
 
 
 def hard_table(bench: PiiBench, domain: BenchDomain) -> Table:

@@ -49,7 +49,7 @@ test("a sample is corrected by keyboard alone, and the file holds places and no 
   assert.equal(await page.evaluate(() => document.activeElement.id), "words");
   assert.match(await page.locator("caption").innerText(), /^7 places/);
   const bern = samples[0].subjects[0].entities.find((entity) => entity.text === "Bern");
-  await pressOn(page, "button", `Remove the mark of “Bern”, characters ${bern.start} to ${bern.end}`, "Enter");
+  await pressOn(page, "button", `Remove the mark of “Bern” of A, characters ${bern.start} to ${bern.end}`, "Enter");
   await pressOn(page, "button", "Corrected: go on", "Enter");
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "2 Needed for the question");
   const needed = page.getByRole("group", { name: "The question cannot be answered without" });
@@ -105,6 +105,31 @@ test("words selected with the mouse are marked at that place, behind a character
   }), ["asthma", "asthma"]);
   // What is needed of a person is needed wherever it stands.
   assert.equal(await page.locator("mark.needed").count(), 2);
+  await page.context().close();
+});
+
+test("what two persons share is marked of both, and needed of each by itself", async () => {
+  const page = await open(browser, "pii-review");
+  const form = page.locator("fieldset");
+  await page.getByLabel("Words, as they stand in the text").fill("Bern");
+  const shared = await form.getByLabel("Where").locator("option", { hasText: "A has it: share it" }).getAttribute("value");
+  assert.notEqual(await form.getByLabel("Where").inputValue(), shared, "first comes what is nobody's");
+  await form.getByLabel("Where").selectOption(shared);
+  await form.getByLabel("Whose").selectOption("B");
+  await page.getByRole("button", { name: "Mark it" }).click();
+  assert.equal(await page.locator("mark", { hasText: "Bern" }).getAttribute("data-subject"), "A, B");
+  await page.getByLabel("category of “Bern” of B").selectOption("company");
+  const categories = page.getByLabel(/^category of “Bern” of /);
+  assert.deepEqual(await categories.evaluateAll((all) => all.map((each) => each.value)), ["company", "company"]);
+  await page.getByRole("button", { name: "Corrected: go on" }).click();
+  await page.getByLabel("Bern (Company, of B)").check();
+  assert.ok(!(await page.getByLabel("Bern (Company, of A)").isChecked()));
+  await page.getByRole("button", { name: "Corrected: go on" }).click();
+  assert.match(await page.getByRole("group", { name: "The text as it would be sent" }).innerText(), /, of Bern asks/);
+  await page.getByLabel("Your name or initials").fill("Di");
+  const marks = JSON.parse((await download(page)).text).reviews[0].entities.filter((each) => each.category === "company");
+  assert.deepEqual(marks.map(({ subject, needed }) => [subject, needed]), [["A", false], ["B", true]]);
+  assert.equal(new Set(marks.map(({ start, end }) => `${start} ${end}`)).size, 1);
   await page.context().close();
 });
 

@@ -3,15 +3,15 @@
 Owns what is rated, by whom, and which samples an expert should see. Kappa is statsmodels'. What is rated, since the
 paper does not say:
 
-- detection: each place that the draft or any reviewer marks. A reviewer's answer is its category and subject, or that
-  nothing stands there.
+- detection: each place that the draft or any reviewer marks. A reviewer's answer is its category and its subject (or
+  subjects, where several share it), or that nothing stands there.
 - query-related: each entity, by subject and text, that the draft or any reviewer marks. The answer is needed or not.
 
 Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all of them have done the task.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -127,14 +127,29 @@ def group_reviews(reviews: Sequence[Review]) -> dict[str, list[SampleReview]]:
 
 
 def rate_detection(sample: Sample, items: Sequence[SampleReview]) -> PlaceRatings:
-    """Return the places in order; an answer is `category of subject`, or empty where nothing was marked."""
-    answers = [
-        {(entity.start, entity.end): f"{entity.category} of {entity.subject}" for entity in item.entities}
-        for item in items
-    ]
+    """Return the places in order; an answer is as `place_answer` writes it, or empty where nothing was marked."""
+    answers = [_answers(item) for item in items]
     draft = {(entity.start, entity.end) for subject in sample.subjects for entity in subject.entities}
     places = sorted(draft.union(*answers))
     return {place: [answer.get(place, _NOT_MARKED) for answer in answers] for place in places}
+
+
+def place_answer(category: str, subjects: Iterable[str]) -> str:
+    """Return what a reviewer says of a place: `city of A`, or `city of A, B` where both share it."""
+    return f"{category} of {', '.join(sorted(subjects))}"
+
+
+def read_place_answer(answer: str) -> tuple[str, list[str]]:
+    """Return the category and the subjects of a place's answer."""
+    category, _, subjects = answer.partition(" of ")
+    return category, subjects.split(", ")
+
+
+def _answers(item: SampleReview) -> dict[tuple[int, int], str]:
+    places: dict[tuple[int, int, str], list[str]] = {}
+    for entity in item.entities:
+        places.setdefault((entity.start, entity.end, entity.category), []).append(entity.subject)
+    return {(start, end): place_answer(category, subjects) for (start, end, category), subjects in places.items()}
 
 
 def rate_relevance(sample: Sample, items: Sequence[SampleReview]) -> EntityRatings:

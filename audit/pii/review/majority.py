@@ -5,14 +5,16 @@ stays open is kept as it was, apart from the corrected ones.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clinaudit.audit.pii.benchmark.samples import Entity, NeededEntity, Sample, Subject
-from clinaudit.audit.pii.review.agreement import rate_detection, rate_relevance
+from clinaudit.audit.pii.review.agreement import rate_detection, rate_relevance, read_place_answer
 from clinaudit.audit.pii.review.review_file import SampleReview
 from clinaudit.audit.pii.taxonomy import categories
 
+#: Start, end, category, subject.
+_Mark = tuple[int, int, str, str]
 #: Fewer give no majority.
 MIN_REVIEWERS = 2
 
@@ -34,16 +36,16 @@ def resolve_sample(
     if len(done) < MIN_REVIEWERS:
         return Resolution(sample, (f"reviewed in full by {len(done)}, which makes no majority",))
     open_places = []
-    marked: dict[tuple[int, int], tuple[str, str]] = {}
+    marked: set[_Mark] = set()
     for (start, end), answers in rate_detection(sample, done).items():
         answer = _majority(answers)
         if answer is None:
             open_places.append(f"characters {start} to {end}: no majority on what stands there")
         elif answer:
-            category, _, subject = answer.partition(" of ")
-            marked[start, end] = (category, subject)
-    subjects = _subjects(sample, marked)
-    held = {(subject.id, entity.text) for subject in subjects for entity in subject.entities}
+            category, subjects = read_place_answer(answer)
+            marked |= {(start, end, category, subject) for subject in subjects}
+    corrected_subjects = _subjects(sample, marked)
+    held = {(subject.id, entity.text) for subject in corrected_subjects for entity in subject.entities}
     needed = []
     for (subject_id, text), answers in rate_relevance(sample, done).items():
         answer = _majority(answers)
@@ -56,7 +58,7 @@ def resolve_sample(
         return Resolution(sample, tuple(open_places))
     if sorted(needed, key=_key) == sorted(sample.query_related, key=_key):
         needed = sample.query_related
-    corrected = sample.model_copy(update={"subjects": subjects, "query_related": needed})
+    corrected = sample.model_copy(update={"subjects": corrected_subjects, "query_related": needed})
     if wrong := check(corrected):
         return Resolution(sample, tuple(f"the majority's version is not sound: {problem}" for problem in wrong))
     return Resolution(corrected, (), is_changed=corrected != sample)
@@ -67,10 +69,10 @@ def _majority(answers: Sequence[str]) -> str | None:
     return answer if 2 * count > len(answers) else None
 
 
-def _subjects(sample: Sample, marked: Mapping[tuple[int, int], tuple[str, str]]) -> list[Subject]:
+def _subjects(sample: Sample, marked: set[_Mark]) -> list[Subject]:
     """Return the subjects, those of the sample first; one of whom nothing is marked any more is left out."""
     as_they_were = {
-        (entity.start, entity.end): (entity.category, subject.id)
+        (entity.start, entity.end, entity.category, subject.id)
         for subject in sample.subjects
         for entity in subject.entities
     }
@@ -79,7 +81,7 @@ def _subjects(sample: Sample, marked: Mapping[tuple[int, int], tuple[str, str]])
     types = categories()
     entities: dict[str, list[Entity]] = {subject.id: [] for subject in sample.subjects}
     seen: Counter[tuple[str, str]] = Counter()
-    for (start, end), (category, subject) in sorted(marked.items()):
+    for start, end, category, subject in sorted(marked):
         text = sample.description[start:end]
         occurrence = seen[subject, text]
         seen[subject, text] += 1

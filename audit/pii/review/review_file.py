@@ -22,13 +22,16 @@ Decision = Literal["accepted", "corrected"]
 
 
 class ReviewedEntity(Record):
-    """One marked place: characters `start` to `end` of the description, half-open."""
+    """One marked place of one subject: characters `start` to `end` of the description, half-open.
+
+    What two subjects share, such as an employer, is marked once for each of them, at one place and in one category.
+    """
 
     start: int = Field(ge=0)
     end: int
     #: An id of the taxonomy.
     category: str
-    subject: str = Field(min_length=1, max_length=20)
+    subject: str = Field(max_length=20, pattern="^[^,]+$")
     #: Whether the question cannot be answered without it.
     needed: bool = False
 
@@ -110,10 +113,13 @@ def _check(file: str, review: Review, samples: Mapping[str, Sample], problems: P
 
 
 def _places_fit(entities: Sequence[ReviewedEntity], chars: int) -> bool:
-    places = sorted((entity.start, entity.end) for entity in entities)
-    return all(start < end <= chars for start, end in places) and all(
-        first[1] <= second[0] for first, second in pairwise(places)
-    )
+    marks = {(entity.start, entity.end, entity.subject): entity.category for entity in entities}
+    kinds = {(start, end, category) for (start, end, _), category in marks.items()}
+    places = sorted({(start, end) for start, end, _ in kinds})
+    is_apart = all(first[1] <= second[0] for first, second in pairwise(places))
+    # Nothing twice of one subject, and one category a place.
+    is_single = len(marks) == len(entities) and len(kinds) == len(places)
+    return is_apart and is_single and all(start < end <= chars for start, end in places)
 
 
 def _is_torn(entities: Sequence[ReviewedEntity], text: str) -> bool:

@@ -58,10 +58,13 @@ def read_sample_file(path: Path) -> SampleFile:
 
 def check_places(sample: Sample) -> list[str]:
     """Return what is wrong with the places of a sample and with what it needs, without content."""
+    # What two subjects share stands at one place.
     places = sorted(
-        (entity.start, entity.end, entity.text, entity.category)
-        for subject in sample.subjects
-        for entity in subject.entities
+        {
+            (entity.start, entity.end, entity.text, entity.category)
+            for subject in sample.subjects
+            for entity in subject.entities
+        }
     )
     held = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
     before = 0

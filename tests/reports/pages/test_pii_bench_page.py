@@ -10,9 +10,10 @@ from support.pii.filled_bench import bare_bench, estimate, filled_bench
 from clinaudit.reports.figures.pii_bench import missed_figure, strategies_figure
 from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves
 from clinaudit.reports.pages.pii_bench import render_pii_bench
+from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.pii_bench import BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, strategies_table
-from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, hipaa_table, privacy_table
+from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, hipaa_table, privacy_table, site_table
 from clinaudit.reports.tables.pii_bench_samples import PAPER_STATISTICS, PAPER_TYPES, statistics_table
 from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence
 
@@ -63,6 +64,16 @@ def test_a_sites_own_notes_come_first() -> None:
     assert page.index("On this site's own notes") < page.index("What each filter leaves in a prompt")
 
 
+def test_a_sites_figure_that_would_tell_of_few_is_not_published_which_is_not_unmeasured() -> None:
+    bench = filled_bench()
+    assert bench.site is not None
+    hidden = PublishedEstimate(reason="ten patients or fewer stand behind it")
+    rows = [row.model_copy(update={"missed": hidden, "recall": hidden}) for row in bench.site.recall]
+    table = site_table(bench.model_copy(update={"site": bench.site.model_copy(update={"recall": rows})}))
+    assert table.rows[0][2:] == ("91–100", "not published: ten patients or fewer stand behind it")
+    assert site_table(bench).rows[0][2:] == ("91–100", "1–3% (0 to 5)")
+
+
 def test_without_a_finished_filter_nothing_is_claimed() -> None:
     assert headline(bare_bench()) == "No filter was run to the end: nothing is known of what it would miss."
     page = Page(render_pii_bench(bare_bench()))
@@ -101,8 +112,15 @@ def test_the_papers_rows_say_so_and_claim_no_clinical_figure() -> None:
         "GPT-4o (from the paper)": ("–", "0.89", "–", "0.63", "–", "0.77"),
     }
     strategies = strategies_table(filled_bench(), "query_related")
-    heads = [head for head in strategies.columns if "GPT-4o" in head]
-    assert heads == ["GPT-4o (from the paper, Table 7, one person)"]
+    assert strategies.columns[1:] == (
+        "Naive", "Self-CoT", "Auto-CoT (3-shot)", "Self-Consistency", "PS-CoT", "Naive with choice (oracle)",
+    )  # fmt: skip
+    few = ("–", "–", "–", "–")
+    unread = "; 1,300 of 1,421 unreadable"
+    assert strategies.rows[0] == (
+        "Tiny model, clinical", f"0.01 (0.00 to 0.03){unread}", *few, f"0.27 (0.25 to 0.29){unread}",
+    )  # fmt: skip
+    assert strategies.rows[-1] == ("GPT-4o, one person (from the paper, Table 7)", "0.63", *few, "0.84")
     hard = [row for row in hard_table(filled_bench(), "general").rows if "GPT-4o" in row[0]]
     assert hard == [("GPT-4o, Naive (from the paper, Table 5)", "–", "–", "0.36", "–", "0.57", "–")]
     assert [row[1] for row in privacy_table(filled_bench()).rows][-3:] == ["GPT-4o (from the paper, Table 8)"] * 3

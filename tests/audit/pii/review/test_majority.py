@@ -3,6 +3,7 @@
 from support.pii.marked_samples import review_of, sample_of
 
 from clinaudit.audit.pii.review.majority import resolve_sample
+from clinaudit.audit.pii.review.review_file import ReviewedEntity
 from clinaudit.audit.pii.review.sample_file import check_places
 
 DRAFT = "[A full_name|Mae] is [A age*|34], from [A city|Bern], age 34."
@@ -52,3 +53,18 @@ def test_a_version_that_is_not_sound_stays_open() -> None:
     found = resolve_sample(sample_of(DRAFT), items, check=lambda _: ["the query names it"])
     assert found.sample == sample_of(DRAFT)
     assert found.open == ("the majority's version is not sound: the query names it",)
+
+
+def test_what_two_share_stays_shared_and_who_is_added_is_in_it() -> None:
+    sample = sample_of("[A full_name|Mae] and [B full_name|Ivo] work at [A company|Acme].")
+    acme = next(entity for entity in sample.subjects[0].entities if entity.text == "Acme")
+    alone = review_of("[A full_name|Mae] and [B full_name|Ivo] work at [A company|Acme].")
+    also = ReviewedEntity(start=acme.start, end=acme.end, category="company", subject="B")
+    shared = alone.model_copy(update={"entities": [*alone.entities, also]})
+    found = resolve_sample(sample, [shared, shared, alone], check=check_places)
+    assert found.open == ()
+    assert [entity.text for entity in found.sample.subjects[1].entities] == ["Ivo", "Acme"]
+    assert found.sample.subjects[1].entities[1].start == acme.start
+    # A second time all agree: nothing changes.
+    again = resolve_sample(found.sample, [shared, shared], check=check_places)
+    assert (again.sample, again.is_changed) == (found.sample, False)

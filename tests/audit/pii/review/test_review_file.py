@@ -35,6 +35,24 @@ def test_it_holds_places_and_no_words() -> None:
     assert "Ott" not in review("Ann", review_of(MARKED)).model_dump_json()
 
 
+def test_a_place_may_be_shared_in_one_category_alone(tmp_path: Path) -> None:
+    entity = {"start": 0, "end": 4, "category": "company", "subject": "A"}
+    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
+    path = tmp_path / "a.json"
+    what = "a.json, row 1, column entities: marks places that overlap or lie outside the text"
+    for other, found in (
+        ({"subject": "B"}, ()),
+        ({"subject": "B", "category": "school"}, (what,)),
+        ({}, (what,)),
+    ):
+        document["reviews"][0]["entities"] = [entity, {**entity, **other}]
+        path.write_text(json.dumps(document))
+        if found:
+            assert problems_of([path]) == found
+        else:
+            assert len(read_reviews([path], SAMPLES, digest="d")[0].reviews[0].entities) == 2
+
+
 @pytest.mark.parametrize(
     ("places", "what"),
     [
