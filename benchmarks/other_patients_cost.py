@@ -28,12 +28,12 @@ from clinaudit.audit.generation.given_generations import read_given_generations,
 from clinaudit.audit.memorization import stage
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
 from clinaudit.audit.memorization.other_patients.holders import find_holders
-from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.packed_notes import pack_notes
 from clinaudit.priors.tiers import TIER_IDS

@@ -16,10 +16,10 @@ from clinaudit.audit.memorization.matching import Flags
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows, lay_out_windows
 from clinaudit.audit.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
 from clinaudit.audit.memorization.other_patients.owner_runs import OwnerPiece, OwnerRun, RunAttribution, merge_windows
-from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.verbatim import AttributedGeneration, find_prompt_tokens
 from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.sections import normalize_newlines

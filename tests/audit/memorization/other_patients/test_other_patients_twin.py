@@ -16,13 +16,13 @@ from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
