@@ -72,9 +72,9 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
         padding=(0, 1, 0, 0),
     )
     table.add_column("system", overflow="fold", min_width=29)
-    for heading in ("1 detection, strict", "1 detection, entities", "2 query-related", "3 masking"):
+    for heading in ("1 detection,\nstrict", "1 detection,\nentities", "2 query-\nrelated", "3 masking"):
         table.add_column(heading, justify="right", no_wrap=False, min_width=17)
-    for heading in ("needed, masked", "unneeded, left"):
+    for heading in ("needed,\nmasked", "unneeded,\nleft"):
         table.add_column(heading, justify="right", min_width=8)
     for subset in BENCH_SUBSETS:
         rows = list(_rows(bench, domain, subset))
