@@ -5,8 +5,7 @@ Owns what an occurrence is **[choice]**: it begins and ends at the border of a t
 filter that decides what to mask is `clinaudit mask`.
 """
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 from clinaudit.audit.pii.benchmark.samples import Sample
@@ -27,21 +26,38 @@ def find_occurrences(entities: Collection[str], text: str) -> list[tuple[Span, s
     found: list[tuple[Span, str]] = []
     taken = bytearray(len(text))
     for entity in sorted({entity for entity in entities if entity}, key=lambda entity: (-len(entity), entity)):
-        for match in re.finditer(_at_borders(entity), text):
-            if not any(taken[match.start() : match.end()]):
-                taken[match.start() : match.end()] = b"\x01" * len(entity)
-                found.append((Span(*match.span()), entity))
+        for start in _places(entity, text):
+            end = start + len(entity)
+            if not any(taken[start:end]):
+                taken[start:end] = b"\x01" * len(entity)
+                found.append((Span(start, end), entity))
     return sorted(found)
 
 
-def _at_borders(entity: str) -> str:
-    before = r"(?<!\w)" if entity[0].isalnum() or entity[0] == "_" else ""
-    after = r"(?!\w)" if entity[-1].isalnum() or entity[-1] == "_" else ""
-    if entity[0].isdigit():
-        before += r"(?<!\d[.,])"
-    if entity[-1].isdigit():
-        after += r"(?![.,]\d)"
-    return before + re.escape(entity) + after
+def _places(entity: str, text: str) -> Iterator[int]:
+    """Yield where an entity stands at the borders of tokens; a regular expression each would cost ten times as much."""
+    start = text.find(entity)
+    while start >= 0:
+        end = start + len(entity)
+        stands = _is_border(entity[0], text[max(start - 2, 0) : start][::-1]) and _is_border(
+            entity[-1], text[end : end + 2]
+        )
+        if stands:
+            yield start
+        start = text.find(entity, end if stands else start + 1)
+
+
+def _is_border(edge: str, outside: str) -> bool:
+    """Return whether a token can end at `edge`, with what stands outside of it, the next character first."""
+    if not outside:
+        return True
+    if _is_word(edge) and _is_word(outside[0]):
+        return False
+    return not (edge.isdigit() and outside[0] in ".," and outside[1:].isdecimal())
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def replace_spans(text: str, tags: Sequence[tuple[Span, str]]) -> str:
