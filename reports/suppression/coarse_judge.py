@@ -33,10 +33,10 @@ def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> Coarse
             row.truth: {verdict: texts(getattr(row, verdict)) for verdict in (*VERDICT_CLASSES, "unjudged")}
             for row in quality.matrix
         },
-        flip_rate=_as_it_is(quality.flip_rate),
-        hiding_rate=_as_it_is(quality.hiding_rate),
+        flip_rate=as_it_is(quality.flip_rate),
+        hiding_rate=as_it_is(quality.hiding_rate),
         accuracy_by_diagnosis={
-            diagnosis: _as_it_is(accuracy)
+            diagnosis: as_it_is(accuracy)
             for diagnosis, accuracy in quality.accuracy_by_diagnosis.items()
             if exact or quality.labels == "shipped"
         },
@@ -62,12 +62,12 @@ def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> Coarse
 
 def _answers(counts: AnswerCounts, rules: Rules) -> CoarseAnswers:
     cells = {name: getattr(counts, name) for name in ANSWER_CELLS}
-    alpha = _as_it_is(counts.alpha) if rules.exact and counts.alpha is not None else None
+    alpha = as_it_is(counts.alpha) if rules.exact and counts.alpha is not None else None
     return CoarseAnswers(counts.answers_each, rules.cells(cells, step=STEP * _TEXTS_OF_SET), alpha)
 
 
-def _as_it_is(estimate: Estimate) -> PublishedEstimate:
-    """Return an estimate on invented texts, which needs no class."""
+def as_it_is(estimate: Estimate) -> PublishedEstimate:
+    """Return an estimate on invented texts, which needs no class, or of the exact report."""
     return PublishedEstimate(
         value=estimate.value,
         low=estimate.value,
