@@ -10,8 +10,8 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.planted import PLANTED, is_found, measure_recall, plant
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.value_scan import DateReader
-from clinaudit.audit.pii.values import readings
+from clinaudit.audit.pii.values.normal_form import readings
+from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile
 

@@ -12,10 +12,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, Literal
 
-from clinaudit.audit.pii.spelled_numbers import read_number
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.usps_abbreviations import USPS_ABBREVIATIONS
-from clinaudit.audit.pii.written_dates import read_written_date
+from clinaudit.audit.pii.values.dates_in_text import read_written_date
+from clinaudit.audit.pii.values.spelled_numbers import read_number
+from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
 
 ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
