@@ -31,26 +31,9 @@ _TITLES: Final = frozenset(
 #: Degrees and licences after a clinician's name, and what tells generations apart: one source writes it, another not.
 _AFTER_NAMES: Final = frozenset(
     {
-        *(
-            "md",
-            "do",
-            "phd",
-            "rn",
-            "np",
-            "pa",
-            "pac",
-            "fnp",
-            "fnpc",
-            "fnpbc",
-            "aprn",
-            "arnp",
-            "cnp",
-            "dnp",
-            "lpn",
-            "cna",
-        ),
-        *("ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot", "facp"),
-        *("facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
+        *("md", "do", "phd", "rn", "np", "pa", "pac", "fnp", "fnpc", "fnpbc", "aprn", "arnp", "cnp", "dnp", "lpn"),
+        *("cna", "ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot"),
+        *("facp", "facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
     }
 )
 #: Degrees that are names as well: dropped only where they are written as degrees are.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from support.identifier_oracle import generation
+from support.pii.owner_oracle import generation
 from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress

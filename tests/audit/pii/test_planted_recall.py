@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from support.identifier_oracle import Site, draw_people, generation
+from support.pii.owner_oracle import Site, draw_people, generation
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import EntitySpan

@@ -1,7 +1,7 @@
 """Occurrences of entities at the borders of tokens, and texts masked by them."""
 
 import pytest
-from support.pii_samples import sample_of
+from support.pii.plain_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.masked_text import find_occurrences, mask_texts, numbered_tags
 
