@@ -1,9 +1,10 @@
 """`clinaudit pii bench` (docs/pii-benchmark.md). Owns its options and what it prints; computes nothing."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from clinaudit.audit.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.commands.options import PATH, price_of, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 
@@ -34,11 +35,11 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="Samples of each subset and domain; full: as many as the paper has, 2,842 a domain.",
 )
 @click.option(
-    "--domain", type=click.Choice(["general", "clinical", "both"]), default="both", show_default=True, help="Of what."
+    "--domain", type=click.Choice([*get_args(SampleDomain), "both"]), default="both", show_default=True, help="Of what."
 )
 @click.option(
     "--subset",
-    type=click.Choice(["single", "multi", "hard", "distract"]),
+    type=click.Choice(get_args(SampleSubset)),
     multiple=True,
     help="A subset of the paper (repeatable).  [default: all four]",
 )
@@ -78,7 +79,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 )
 @click.option(
     "--strategy",
-    type=click.Choice(["naive", "with-choice", "self-cot", "auto-cot", "self-consistency", "plan-and-solve"]),
+    type=click.Choice(get_args(AskingStrategy)),
     multiple=True,
     help="How a served model is asked what a question needs (repeatable).  [default: all six]",
 )

@@ -6,32 +6,28 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from clinaudit.audit.choices import SampleDomain, SampleSubset
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
-    from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
+    from clinaudit.audit.pii.benchmark.samples import Sample
     from clinaudit.audit.pii.benchmark.statistics import SampleCounter, SubsetStatistics
 
-#: `Domain` of the samples, which are not imported for a page of help.
-DOMAINS = ("general", "clinical")
 
-
-class _SubsetSize(click.ParamType["tuple[Subset, int]"]):
+class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
     """A subset and its number of samples: `single=100`."""
 
     name = "subset=n"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> "tuple[Subset, int]":
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[SampleSubset, int]:
         """Return both parts; anything else is bad usage."""
-        from clinaudit.audit.pii.benchmark.samples import Subset
-
         name, _, number = value.partition("=")
-        for subset in get_args(Subset):
+        for subset in get_args(SampleSubset):
             if name == subset and number.isascii() and number.isdigit():
                 return subset, int(number)
-        return self.fail(f"give {', '.join(get_args(Subset))}, with =N", param, ctx)
+        return self.fail(f"give {', '.join(get_args(SampleSubset))}, with =N", param, ctx)
 
 
 @click.command()
@@ -52,7 +48,7 @@ class _SubsetSize(click.ParamType["tuple[Subset, int]"]):
 )
 @click.option(
     "--domain",
-    type=click.Choice(DOMAINS),
+    type=click.Choice(get_args(SampleDomain)),
     default="general",
     show_default=True,
     help="The paper's mix of descriptions, or letters, messages and calls about patients.",
@@ -62,8 +58,8 @@ class _SubsetSize(click.ParamType["tuple[Subset, int]"]):
 def samples(
     out: Path,
     samples: int | None,
-    subsets: "tuple[tuple[Subset, int], ...]",
-    domain: "Domain",
+    subsets: tuple[tuple[SampleSubset, int], ...],
+    domain: SampleDomain,
     seed: int,
     quiet: bool,
 ) -> int:
@@ -106,7 +102,7 @@ def _line(sample: "Sample", counter: "SampleCounter") -> str:
     return sample.model_dump_json(exclude_none=True)
 
 
-def _shared_out(number: int | None, paper: "Mapping[Subset, int]") -> "dict[Subset, int]":
+def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[SampleSubset, int]:
     """Share a number out as the paper's samples are, the whole parts first, then by what is left over."""
     total = sum(paper.values())
     wanted = total if number is None else number

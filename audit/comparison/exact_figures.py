@@ -4,7 +4,7 @@ Owns the way from exact records to those that pages are drawn from. Nothing of i
 """
 
 from clinaudit.reports.exact.comparison import ComparedMetric, Comparison, Forgetting, HitChanges
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.schema.comparison import (
     ComparedEstimate,
     ComparisonContent,
@@ -15,7 +15,6 @@ from clinaudit.reports.schema.comparison import (
     PublishedForgetting,
     PublishedMemorizationChange,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.suppression.classes import exactly
 
 
@@ -54,18 +53,6 @@ def exact_content(comparison: Comparison) -> ComparisonContent:
         for tier, arms in comparison.memorization.items()
     }
     return ComparisonContent(shown, ExactComparison(p_values=p_values))
-
-
-def exact_estimate(estimate: Estimate) -> PublishedEstimate:
-    """Return an exact estimate as a range of no width, beside its 95% interval."""
-    return PublishedEstimate(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )
 
 
 def exact_forgetting(forgetting: Forgetting) -> PublishedForgetting:

@@ -10,8 +10,8 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.value_scan import DateReader
-from clinaudit.audit.pii.values import IdentifierValue, kind_of, normalize
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, kind_of, normalize
+from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.found_values import FoundIdentifier
-from clinaudit.audit.pii.person_names import read_name, stands_in
 from clinaudit.audit.pii.site_index import SiteIndex
-from clinaudit.audit.pii.value_scan import ValueScanner
-from clinaudit.audit.pii.values import IdentifierValue, fold_words
+from clinaudit.audit.pii.values.known_names import read_name, stands_in
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
+from clinaudit.audit.pii.values.value_scan import ValueScanner
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.exact.identifiers import IdentifierOwner

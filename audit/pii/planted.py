@@ -17,8 +17,8 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.found_values import read_value
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.value_scan import DateReader
-from clinaudit.audit.pii.values import readings
+from clinaudit.audit.pii.values.normal_form import readings
+from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.exact.identifiers import DetectorRecall

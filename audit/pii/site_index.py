@@ -13,9 +13,9 @@ from datetime import date
 from typing import Final
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.person_names import KnownNames, PersonName, read_name
-from clinaudit.audit.pii.value_scan import ValueScanner
-from clinaudit.audit.pii.values import IdentifierValue, fold_words
+from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
+from clinaudit.audit.pii.values.value_scan import ValueScanner
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.packed_notes import release_pages

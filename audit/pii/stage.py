@@ -17,7 +17,7 @@ from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
+from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus

@@ -10,7 +10,7 @@ from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.exact.judge import CorrectedMetrics
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import PublishedDecision
@@ -61,7 +61,7 @@ def exact_results(results: Results) -> PublishedResults:
             diagnosis: matching.model_copy(
                 update={
                     "delta": {
-                        tier: {metric: as_shown(estimate) for metric, estimate in deltas.items()}
+                        tier: {metric: exact_estimate(estimate) for metric, estimate in deltas.items()}
                         for tier, deltas in results.second_matcher.diagnoses[diagnosis].delta.items()
                     }
                 }
@@ -99,7 +99,7 @@ def exact_results(results: Results) -> PublishedResults:
 def exact_decision(shown: PublishedDecision, decision: Decision) -> PublishedDecision:
     """Return a verdict with what each rule looked at, exact."""
     rules = [
-        rule.model_copy(update={"observed": as_shown(exact.observed)})
+        rule.model_copy(update={"observed": exact_estimate(exact.observed)})
         for rule, exact in zip(shown.rules, decision.rules, strict=True)
     ]
     return shown.model_copy(update={"rules": rules})
@@ -136,7 +136,7 @@ def exact_parts(results: Results) -> ExactParts:
             tier: {
                 arm: PatientSpread(
                     deciles=[Decile(share=row.share, fraction=row.fraction) for row in summary.distribution.deciles],
-                    worst_tenth=as_shown(summary.distribution.worst_tenth),
+                    worst_tenth=exact_estimate(summary.distribution.worst_tenth),
                 )
                 for arm, summary in arms.items()
                 if summary.distribution is not None
@@ -150,8 +150,8 @@ def exact_parts(results: Results) -> ExactParts:
                         partition=row.partition,
                         group=row.group,
                         patients=row.patients,
-                        memorized_fraction=as_shown(row.memorized_fraction),
-                        attributable_fraction=as_shown(row.attributable_fraction),
+                        memorized_fraction=exact_estimate(row.memorized_fraction),
+                        attributable_fraction=exact_estimate(row.attributable_fraction),
                     )
                     for row in rows
                 ]
@@ -163,8 +163,8 @@ def exact_parts(results: Results) -> ExactParts:
             tier: {
                 arm: PaperView(
                     rows=summary.paper_view.rows,
-                    memorized_fraction=as_shown(summary.paper_view.memorized_fraction),
-                    hit_rate=as_shown(summary.paper_view.hit_rate),
+                    memorized_fraction=exact_estimate(summary.paper_view.memorized_fraction),
+                    hit_rate=exact_estimate(summary.paper_view.hit_rate),
                 )
                 for arm, summary in arms.items()
                 if summary.paper_view is not None
@@ -206,18 +206,6 @@ def exact_parts(results: Results) -> ExactParts:
     )
 
 
-def as_shown(estimate: Estimate) -> PublishedEstimate:
-    """Return an exact estimate as a range of no width, with its own interval."""
-    return PublishedEstimate(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )
-
-
 def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
     corrected = pair.corrected
     detectable = pair.detectable_delta
@@ -245,17 +233,17 @@ def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
 
 
 def _metrics(record: Disclosure | DisclosureDelta) -> dict[str, PublishedEstimate]:
-    return {metric: as_shown(getattr(record, metric)) for metric in _METRICS}
+    return {metric: exact_estimate(getattr(record, metric)) for metric in _METRICS}
 
 
 def _fields(record: CorrectedMetrics) -> dict[str, PublishedEstimate]:
-    return {metric: as_shown(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+    return {metric: exact_estimate(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
 
 
 def _means(means: MeanOverDiagnoses) -> PublishedMeans:
     sides: Mapping[str, Any] = {"train": means.train, "nontrain": means.nontrain, "delta": means.delta}
     return PublishedMeans(
-        **{side: {metric: as_shown(estimate) for metric, estimate in own.items()} for side, own in sides.items()}
+        **{side: {metric: exact_estimate(estimate) for metric, estimate in own.items()} for side, own in sides.items()}
     )
 
 

@@ -12,7 +12,6 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.comparison.exact_figures import exact_estimate
 from clinaudit.audit.comparison.run_pair import RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.ranges.counts import share_range
@@ -27,7 +26,7 @@ from clinaudit.audit.unlearning.forgetting_verdict import (
 )
 from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.reports.exact.comparison import Forgetting
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Certificate, PatientCertificate
 from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
 #: A count of patients; None where it is not known.
@@ -22,3 +23,15 @@ class Estimate(Record):
     #: Units that the value was computed on: generations, regions or patients, as the field that holds it says.
     n: Count = None
     reason: str | None = None
+
+
+def exact_estimate(estimate: Estimate) -> PublishedEstimate:
+    """Return an exact estimate as a range of no width, beside its 95% interval: in exact reports, of invented text."""
+    return PublishedEstimate(
+        value=estimate.value,
+        low=estimate.value,
+        high=estimate.value,
+        confidence_low=estimate.low,
+        confidence_high=estimate.high,
+        reason=estimate.reason,
+    )

@@ -100,7 +100,8 @@ class BenchDifference(Record):
     b: str
     samples: int
     difference: BenchEstimate
-    #: Samples on which `a` alone was right in everything, and `b` alone; McNemar's exact test, two-sided.
+    #: Samples on which `a` alone was right in everything, and `b` alone; McNemar's exact test, two-sided, adjusted
+    #: over the pairs of one task and domain (Holm 1979).
     a_only: int
     b_only: int
     p_value: float | None = None

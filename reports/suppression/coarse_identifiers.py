@@ -8,12 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.suppression.classes import MOST_CELLS, Interval
-from clinaudit.reports.suppression.coarse_judge import as_it_is
 from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 from clinaudit.reports.suppression.rules import Rules
 
@@ -33,7 +32,7 @@ def coarsen_identifiers(identifiers: Identifiers, rules: Rules, *, step: int) ->
         # Of planted text, which is nobody's.
         recall=tuple(
             PublishedRecall(
-                identifier=row.identifier, planted=row.planted, found=row.found, recall=as_it_is(row.recall)
+                identifier=row.identifier, planted=row.planted, found=row.found, recall=exact_estimate(row.recall)
             )
             for row in identifiers.recall
         ),
@@ -52,7 +51,7 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules, *, step: int) -> 
         return CoarseRate(
             edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in shown),
             bins=tuple(rules.count(row.patients, step=step) for row in shown),
-            exact=as_it_is(per_1000) if rules.exact else None,
+            exact=exact_estimate(per_1000) if rules.exact else None,
         )
 
     # That a split has nobody else would tell the size of the lowest class.
@@ -67,7 +66,7 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules, *, step: int) -> 
         verified_rate=rate(figures.by_patient, figures.verified_per_1000),
         sampled_rate=None if sampled is None else rate(figures.sampled_by_patient, figures.sampled_per_1000),
         chance_rate=None if chance is None else rate(figures.chance_by_patient, figures.chance_per_1000),
-        exact_corrected=as_it_is(figures.corrected_per_1000) if rules.exact else None,
+        exact_corrected=exact_estimate(figures.corrected_per_1000) if rules.exact else None,
     )
 
 

@@ -6,10 +6,10 @@ judge's metrics, which are computed from it.
 
 from typing import Final
 
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.exact.judge import AnswerCounts, JudgeQuality
 from clinaudit.reports.schema.judge import ANSWER_CELLS, VERDICT_CLASSES
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.suppression.classes import STEP, exactly
 from clinaudit.reports.suppression.coarse_table import CoarseAnswers, CoarseJudge
 from clinaudit.reports.suppression.rules import Rules
@@ -33,10 +33,10 @@ def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> Coarse
             row.truth: {verdict: texts(getattr(row, verdict)) for verdict in (*VERDICT_CLASSES, "unjudged")}
             for row in quality.matrix
         },
-        flip_rate=as_it_is(quality.flip_rate),
-        hiding_rate=as_it_is(quality.hiding_rate),
+        flip_rate=exact_estimate(quality.flip_rate),
+        hiding_rate=exact_estimate(quality.hiding_rate),
         accuracy_by_diagnosis={
-            diagnosis: as_it_is(accuracy)
+            diagnosis: exact_estimate(accuracy)
             for diagnosis, accuracy in quality.accuracy_by_diagnosis.items()
             if exact or quality.labels == "shipped"
         },
@@ -62,17 +62,5 @@ def coarsen_judge(quality: JudgeQuality, rules: Rules, *, exact: bool) -> Coarse
 
 def _answers(counts: AnswerCounts, rules: Rules) -> CoarseAnswers:
     cells = {name: getattr(counts, name) for name in ANSWER_CELLS}
-    alpha = as_it_is(counts.alpha) if rules.exact and counts.alpha is not None else None
+    alpha = exact_estimate(counts.alpha) if rules.exact and counts.alpha is not None else None
     return CoarseAnswers(counts.answers_each, rules.cells(cells, step=STEP * _TEXTS_OF_SET), alpha)
-
-
-def as_it_is(estimate: Estimate) -> PublishedEstimate:
-    """Return an estimate on invented texts, which needs no class, or of the exact report."""
-    return PublishedEstimate(
-        value=estimate.value,
-        low=estimate.value,
-        high=estimate.value,
-        confidence_low=estimate.low,
-        confidence_high=estimate.high,
-        reason=estimate.reason,
-    )

@@ -6,15 +6,10 @@ filter that decides what to mask is `clinaudit mask`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, Literal, get_args
 
 from clinaudit.audit.pii.benchmark.samples import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.templates.spans import Span
-
-#: How much is masked (PII-Bench, Table 8): nothing, all entities, or those that the question does not need.
-MaskingStrategy = Literal["none", "all", "query_unrelated"]
-MASKING_STRATEGIES: Final[tuple[MaskingStrategy, ...]] = get_args(MaskingStrategy)
 
 
 def find_occurrences(entities: Collection[str], text: str) -> list[tuple[Span, str]]:
@@ -73,27 +68,6 @@ def replace_spans(text: str, tags: Sequence[tuple[Span, str]]) -> str:
 def mask_texts(text: str, tags: Mapping[str, str]) -> str:
     """Return a text with every occurrence of an entity replaced by its tag; `tags` holds the tag of each entity."""
     return replace_spans(text, [(span, tags[entity]) for span, entity in find_occurrences(tags, text)])
-
-
-def mask_sample(sample: Sample, strategy: MaskingStrategy) -> str:
-    """Return a sample's description as a perfect filter masks it, by the gold occurrences (Figure 1's strategies)."""
-    needed = {(needed.text, needed.subject) for needed in sample.query_related}
-    spans: dict[Span, str] = {}
-    for subject in sample.subjects:
-        for entity in subject.entities:
-            is_kept = strategy == "query_unrelated" and (entity.text, subject.id) in needed
-            if strategy != "none" and not is_kept:
-                spans[Span(entity.start, entity.end)] = f"<{categories()[entity.category].tag}>"
-    return replace_spans(sample.description, _outermost(spans))
-
-
-def _outermost(spans: Mapping[Span, str]) -> list[tuple[Span, str]]:
-    """Return spans by place without those that overlap an earlier or longer one."""
-    kept: list[tuple[Span, str]] = []
-    for span, tag in sorted(spans.items(), key=lambda item: (item[0].start, -item[0].end)):
-        if not kept or span.start >= kept[-1][0].end:
-            kept.append((span, tag))
-    return kept
 
 
 def numbered_tags(sample: Sample, masked: Collection[str]) -> dict[str, str]:

@@ -8,11 +8,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from clinaudit.audit.choices import SampleDomain, SampleSubset
 from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.reports.schema.record import Record
 
-Subset = Literal["single", "multi", "hard", "distract"]
-Domain = Literal["general", "clinical"]
+Subset = SampleSubset
+Domain = SampleDomain
 #: What two subjects are to each other: they share something, one stands above the other, or neither.
 Relation = Literal["intersection", "hierarchy", "none"]
 

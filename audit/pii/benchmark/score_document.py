@@ -8,13 +8,14 @@ from dataclasses import asdict
 from itertools import combinations
 
 from clinaudit.audit.pii.benchmark.matching import Scores
-from clinaudit.audit.pii.benchmark.score_summary import METRICS, MeanScores, compare_systems, summarize_task
-from clinaudit.audit.pii.benchmark.scores import TASKS, SampleScores, Task
+from clinaudit.audit.pii.benchmark.score_summary import MeanScores, compare_systems, summarize_task
+from clinaudit.audit.pii.benchmark.scores import SampleScores
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BENCH_TASKS, BenchTask
 
 Json = dict[str, object]
-_ByTask = dict[Task, dict[str, list[SampleScores]]]
+_ByTask = dict[BenchTask, dict[str, list[SampleScores]]]
 
 
 def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) -> Json:
@@ -39,7 +40,7 @@ def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) ->
 
 
 def _by_task(rows: Sequence[SampleScores]) -> _ByTask:
-    by_task: _ByTask = {task: {} for task in TASKS}
+    by_task: _ByTask = {task: {} for task in BENCH_TASKS}
     for row in rows:
         by_task[row.task].setdefault(row.system, []).append(row)
     return by_task
@@ -50,7 +51,7 @@ def _describe_systems(rows: Sequence[SampleScores], *, seed: int) -> Json:
     return {
         system: {
             task: _describe_task(by_task[task][system], seed=seed) if system in by_task[task] else None
-            for task in TASKS
+            for task in BENCH_TASKS
         }
         for system in dict.fromkeys(row.system for row in rows)
     }
@@ -58,8 +59,8 @@ def _describe_systems(rows: Sequence[SampleScores], *, seed: int) -> Json:
 
 def _describe_task(rows: Sequence[SampleScores], *, seed: int) -> Json:
     summary = summarize_task(rows, seed=seed)
-    described: Json = {metric: _values(summary.metrics[metric]) for metric in METRICS}
-    described["intervals"] = {metric: _intervals(summary.metrics[metric]) for metric in METRICS}
+    described: Json = {metric: _values(summary.metrics[metric]) for metric in BENCH_METRICS}
+    described["intervals"] = {metric: _intervals(summary.metrics[metric]) for metric in BENCH_METRICS}
     described["exact"] = _describe_estimate(summary.exact)
     if summary.over_masking is not None and summary.leak is not None:
         described["over_masking"] = _describe_estimate(summary.over_masking)
@@ -109,7 +110,7 @@ def _describe_samples(rows: Sequence[SampleScores]) -> list[Json]:
     described: dict[tuple[str, str], Json] = {}
     for row in rows:
         of_sample = described.setdefault((row.system, row.sample), {"sample": row.sample, "system": row.system})
-        scores: Json = {metric: getattr(row.scores, metric)._asdict() for metric in METRICS}
+        scores: Json = {metric: getattr(row.scores, metric)._asdict() for metric in BENCH_METRICS}
         errors: Json = {} if row.errors is None else asdict(row.errors)
         of_sample[row.task] = {**scores, **errors, "answer": row.answer}
     return list(described.values())

@@ -6,7 +6,7 @@ two-sided 95%, by bootstrap over samples.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 import numpy as np
 
@@ -15,10 +15,8 @@ from clinaudit.audit.pii.benchmark.sample_means import Values, difference_over_s
 from clinaudit.audit.pii.benchmark.scores import Answer, SampleScores
 from clinaudit.audit.statistics.paired_differences import mcnemar_p_value
 from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BenchMetric
 
-#: The metrics, as `TaskScores` names them.
-Metric = Literal["strict_f1", "ent_f1", "rouge_l_f"]
-METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
 ANSWERS: Final[tuple[Answer, ...]] = get_args(Answer)
 
 
@@ -35,7 +33,7 @@ class MeanScores:
 class TaskSummary:
     """One system in one task."""
 
-    metrics: Mapping[Metric, MeanScores]
+    metrics: Mapping[BenchMetric, MeanScores]
     #: The share of samples with exactly the gold answer.
     exact: Estimate
     #: Samples by what there was of an answer; those without one score 0.
@@ -64,7 +62,7 @@ def summarize_task(rows: Sequence[SampleScores], *, seed: int) -> TaskSummary:
         raise ValueError("a mean needs at least one sample")
     errors = [row.errors for row in rows if row.errors is not None]
     return TaskSummary(
-        metrics={metric: _means([getattr(row.scores, metric) for row in rows], seed=seed) for metric in METRICS},
+        metrics={metric: _means([getattr(row.scores, metric) for row in rows], seed=seed) for metric in BENCH_METRICS},
         exact=_mean((float(row.scores.is_exact) for row in rows), seed=seed),
         answers={answer: sum(row.answer == answer for row in rows) for answer in ANSWERS},
         over_masking=_mean((error.over_masking for error in errors), seed=seed) if errors else None,

@@ -8,7 +8,7 @@ Tasks 2 and 3 have one set of texts and no types, so that their strict and entit
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from clinaudit.audit.pii.benchmark.gold_answers import GoldAnswers, gold_of, typed_texts
 from clinaudit.audit.pii.benchmark.masking_scores import MaskingErrors, measure_masking_errors
@@ -23,9 +23,8 @@ from clinaudit.audit.pii.benchmark.matching import (
 )
 from clinaudit.audit.pii.benchmark.samples import PredictedSubject, Prediction, Sample
 from clinaudit.audit.pii.benchmark.text_overlap import CHARACTER_TYPES, rouge_l, score_overlap, typed_similarity
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
 
-Task = Literal["detection", "query_related", "masking"]
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
 #: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
 Answer = Literal["given", "unparsed", "missing"]
 
@@ -57,7 +56,7 @@ class SampleScores:
     system: str
     sample: str
     subset: str | None
-    task: Task
+    task: BenchTask
     answer: Answer
     scores: TaskScores
     #: Of masking alone.
@@ -103,7 +102,7 @@ def score_predictions(
     samples: Iterable[Sample | GoldAnswers],
     predictions: Iterable[Prediction],
     *,
-    asked: Mapping[str, Collection[Task]] | None = None,
+    asked: Mapping[str, Collection[BenchTask]] | None = None,
 ) -> list[SampleScores]:
     """Return the scores of every system on every sample, in each task that it was asked.
 
@@ -113,7 +112,7 @@ def score_predictions(
     system and sample.
     """
     gold = {answers.sample: answers for answers in map(gold_of, samples)}
-    found: dict[str, dict[str, dict[Task, SampleScores]]] = {}
+    found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
     for prediction in predictions:
         of_system = found.setdefault(prediction.system, {})
         if prediction.sample not in gold or prediction.sample in of_system:
@@ -121,8 +120,8 @@ def score_predictions(
         of_system[prediction.sample] = {row.task: row for row in _score_prediction(prediction, gold[prediction.sample])}
     rows: list[SampleScores] = []
     for system, by_sample in found.items():
-        tasks = (asked or {}).get(system) or _answered_tasks(by_sample.values()) or TASKS
-        for task in (task for task in TASKS if task in tasks):
+        tasks = (asked or {}).get(system) or _answered_tasks(by_sample.values()) or BENCH_TASKS
+        for task in (task for task in BENCH_TASKS if task in tasks):
             rows.extend(
                 by_sample[sample][task] if sample in by_sample else _missing(system, task, answers)
                 for sample, answers in gold.items()
@@ -130,13 +129,13 @@ def score_predictions(
     return rows
 
 
-def _answered_tasks(scored: Iterable[Mapping[Task, SampleScores]]) -> set[Task]:
+def _answered_tasks(scored: Iterable[Mapping[BenchTask, SampleScores]]) -> set[BenchTask]:
     return {row.task for rows in scored for row in rows.values() if row.answer == "given"}
 
 
 def _score_prediction(prediction: Prediction, gold: GoldAnswers) -> Iterator[SampleScores]:
     subjects, needed, masked = prediction.subjects, prediction.query_related, prediction.masked
-    scored: dict[Task, TaskScores | None] = {
+    scored: dict[BenchTask, TaskScores | None] = {
         "detection": None if subjects is None else score_detection(subjects, gold),
         "query_related": None if needed is None else score_query_related(needed, gold),
         "masking": None if masked is None else score_masking(masked, gold),
@@ -153,7 +152,7 @@ def _score_prediction(prediction: Prediction, gold: GoldAnswers) -> Iterator[Sam
         )
 
 
-def _missing(system: str, task: Task, gold: GoldAnswers) -> SampleScores:
+def _missing(system: str, task: BenchTask, gold: GoldAnswers) -> SampleScores:
     return SampleScores(
         system=system,
         sample=gold.sample,

@@ -1,6 +1,7 @@
 """What a set of samples holds, as the paper tells it of its own (PII-Bench, Tables 3 and 10).
 
-Owns the counts and the paper's rows beside them. An entity counts once a subject, however often it stands in the text.
+Owns the counts, and the paper's rows in the same shape. An entity counts once a subject, however often it stands in
+the text.
 """
 
 from collections import defaultdict
@@ -10,7 +11,8 @@ from types import MappingProxyType
 from typing import Final, get_args
 
 from clinaudit.audit.pii.benchmark.samples import Sample, Subset
-from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType
+from clinaudit.audit.pii.taxonomy import PII_TYPES
+from clinaudit.reports.schema import paper_samples as paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +26,27 @@ class SubsetStatistics:
     query_chars: float
     needed: float
     #: Entities by type.
-    types: Mapping[PiiType, int]
+    types: Mapping[str, int]
 
 
-def _paper_types(
-    per: int, dem: int, code: int, org: int, loc: int, datetime: int, quantity: int
-) -> Mapping[PiiType, int]:
-    counts = {"PER": per, "DEM": dem, "CODE": code, "ORG": org, "LOC": loc, "DATETIME": datetime, "QUANTITY": quantity}
-    return MappingProxyType({pii_type: counts[pii_type] for pii_type in PII_TYPES})
+_SUBSETS: Final[tuple[Subset, ...]] = get_args(Subset)
 
 
-#: As printed. Table 10's percentages of multi are permuted over ORG, LOC and QUANTITY: only its counts are used;
-#: its 1,834 entities of hard are 9.17 a sample, where Table 3 has 10.60.
+def _of_paper(subset: Subset) -> SubsetStatistics:
+    row = paper.PAPER_STATISTICS[subset]
+    return SubsetStatistics(
+        samples=row.samples,
+        subjects=row.subjects,
+        description_chars=row.description_chars,
+        entities=row.entities,
+        query_chars=row.query_chars,
+        needed=row.needed_entities,
+        types=paper.PAPER_TYPES[subset],
+    )
+
+
 PAPER_STATISTICS: Final[Mapping[Subset, SubsetStatistics]] = MappingProxyType(
-    {
-        "single": SubsetStatistics(
-            1_214, 1.0, 893.48, 7.67, 211.21, 1.95, _paper_types(1214, 1220, 1464, 1590, 1053, 1368, 1394)
-        ),
-        "multi": SubsetStatistics(
-            1_228, 2.0, 652.65, 13.14, 236.21, 2.06, _paper_types(2456, 2450, 2470, 2544, 1516, 2526, 2174)
-        ),
-        "hard": SubsetStatistics(
-            200, 1.5, 778.03, 10.60, 222.09, 2.10, _paper_types(286, 286, 222, 251, 304, 251, 234)
-        ),
-        "distract": SubsetStatistics(
-            200, 7.5, 4_403.64, 51.08, 859.69, 5.82, _paper_types(1449, 1467, 1605, 1673, 1008, 1559, 1450)
-        ),
-    }
+    {subset: _of_paper(subset) for subset in _SUBSETS}
 )
 
 
@@ -59,7 +55,7 @@ class SampleCounter:
 
     def __init__(self) -> None:
         self._sums: dict[Subset, list[int]] = defaultdict(lambda: [0] * 6)
-        self._types: dict[Subset, dict[PiiType, int]] = defaultdict(lambda: dict.fromkeys(PII_TYPES, 0))
+        self._types: dict[Subset, dict[str, int]] = defaultdict(lambda: dict.fromkeys(PII_TYPES, 0))
         #: Subjects with a full name, by the locale of it.
         self.name_origins: dict[str, int] = defaultdict(int)
 
@@ -80,7 +76,7 @@ class SampleCounter:
     def statistics(self) -> dict[Subset, SubsetStatistics]:
         """Return what was counted, in the order of the paper's tables; a subset without a sample is left out."""
         found: dict[Subset, SubsetStatistics] = {}
-        for subset in get_args(Subset):
+        for subset in _SUBSETS:
             if subset in self._sums:
                 samples, *sums = self._sums[subset]
                 subjects, chars, entities, query_chars, needed = (value / samples for value in sums)

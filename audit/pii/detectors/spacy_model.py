@@ -8,10 +8,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.word_lists import read_words
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.reading import read_words
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Final
 
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values import name_parts
+from clinaudit.audit.pii.values.normal_form import name_parts
 
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.

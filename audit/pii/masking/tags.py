@@ -14,7 +14,7 @@ from typing import Final
 
 from clinaudit.audit.pii.plain_text import read_plainly
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values import normalize
+from clinaudit.audit.pii.values.normal_form import normalize
 
 #: A tag; its name (the first group) tells it from the others of its record, the interval is for the reader alone.
 TAG: Final = re.compile(r"<([A-Z][A-Z0-9_]*_[1-9][0-9]*)(?:[+-][0-9]+d)?>")

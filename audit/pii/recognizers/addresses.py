@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
-from clinaudit.audit.pii.usps_abbreviations import STATES, STREET_SUFFIXES
+from clinaudit.audit.pii.values.usps_abbreviations import STATES, STREET_SUFFIXES
 
 _CAPITAL = r"(?:[A-Z][\w'’.-]{0,30}|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
 #: Words that call a street and much else in a note: they count only with a house's unit or a town after them.

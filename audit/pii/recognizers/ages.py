@@ -6,7 +6,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source, words
-from clinaudit.audit.pii.spelled_numbers import SPELLED_NUMBER, read_number
+from clinaudit.audit.pii.values.spelled_numbers import SPELLED_NUMBER, read_number
 
 #: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
 OLDEST_PLAIN_AGE: Final = 89

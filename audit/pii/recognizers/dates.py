@@ -1,6 +1,6 @@
 """Dates, told apart by their label into birth dates, dates of a visit and others; times of day and durations.
 
-Dates are those that `audit.pii.written_dates` finds. A year alone is no identifier (45 CFR 164.514(b)(2)(i)(C)).
+Dates are those that `audit.pii.values.dates_in_text` finds. A year alone is no identifier (45 CFR 164.514(b)(2)(i)(C)).
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.written_dates import find_dates
+from clinaudit.audit.pii.values.dates_in_text import find_dates
 
 #: How far before a date its label is looked for, in characters.
 _LABEL_CHARS: Final = 48

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
-from clinaudit.audit.pii.word_lists import read_lines, read_words
+from clinaudit.audit.pii.word_lists.reading import read_lines, read_words
 
 #: The longer ones first: a pattern takes the first that fits.
 _OCCUPATION: Final = "|".join(sorted(read_lines("occupations"), key=lambda entry: (-len(entry), entry))).replace(

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.pii.word_lists import read_words
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 PARTICLE: Final = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
 _LETTER = r"[^\W\d_]"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.name_patterns import (
     CAPITAL_WORD,
@@ -19,8 +18,9 @@ from clinaudit.audit.pii.recognizers.name_patterns import (
     NamePattern,
 )
 from clinaudit.audit.pii.recognizers.rule import Source
-from clinaudit.audit.pii.values import name_parts
-from clinaudit.audit.pii.word_lists import read_words
+from clinaudit.audit.pii.values.normal_form import name_parts
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 #: Words at which a name ends or that are none: of notes' labels, of forms and of the language.
 _NO_NAME: Final = read_words("no_names")

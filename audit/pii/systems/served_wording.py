@@ -7,15 +7,16 @@ character, a list.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
+from clinaudit.audit.choices import AskingStrategy
 from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
 from clinaudit.audit.served.cost import estimate_tokens
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.question import Question, question_id
 
 #: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is told the candidates: an oracle, no system.
-Strategy = Literal["naive", "with-choice", "self-cot", "auto-cot", "self-consistency", "plan-and-solve"]
+Strategy = AskingStrategy
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 #: Of auto-cot (PII-Bench, Table 4).
 SHOTS = 3

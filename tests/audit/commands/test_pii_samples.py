@@ -3,22 +3,15 @@
 import json
 import stat
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.commands.pii_samples import DOMAINS
-from clinaudit.audit.pii.benchmark.samples import Domain
 from clinaudit.audit.pii.benchmark.validation import read_samples
 
 
 def make(out: Path, *options: str) -> int:
     return run(["pii", "samples", "--out", str(out), *options])
-
-
-def test_the_domains_of_the_option_are_those_of_samples() -> None:
-    assert get_args(Domain) == DOMAINS
 
 
 def test_it_writes_samples_that_read_back_and_prints_the_papers_rows(

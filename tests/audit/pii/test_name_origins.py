@@ -2,7 +2,7 @@
 
 import pytest
 from faker import Faker
-from support.identifier_spans import found_by
+from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 

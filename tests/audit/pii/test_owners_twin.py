@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from support.identifier_oracle import generation
+from support.pii.owner_oracle import generation
 from support.random_tables import write_tables
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.found_values import FoundIdentifier
 from clinaudit.audit.pii.owners import OwnedValue, Owners
 from clinaudit.audit.pii.site_index import index_values
-from clinaudit.audit.pii.value_scan import DateReader, ValueScanner
-from clinaudit.audit.pii.values import IdentifierValue
+from clinaudit.audit.pii.values.normal_form import IdentifierValue
+from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile

@@ -5,7 +5,7 @@ import base64
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.identifier_spans import found_by
+from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector

@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.identifier_oracle import WAYS, Person, Planted, Site, draw_people, generation
+from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation

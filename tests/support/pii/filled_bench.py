@@ -1,6 +1,7 @@
 """A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
 
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.paper_samples import PAPER_TYPES
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
@@ -23,7 +24,6 @@ from clinaudit.reports.schema.pii_bench import (
     SiteBench,
     SiteRecall,
 )
-from clinaudit.reports.tables.pii_bench_samples import PAPER_TYPES
 
 #: Name, kind, strategy, and how good it is.
 _SYSTEMS = (

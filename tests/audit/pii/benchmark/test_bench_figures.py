@@ -1,7 +1,7 @@
 """Groups, masks and factors of the benchmark on samples written by hand."""
 
 import pytest
-from support.pii_samples import prediction_of, sample_of
+from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.bench_figures import ScoredSystems, describe_samples
 from clinaudit.audit.pii.benchmark.bench_groups import SEEN, UNSEEN, group_recalls

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import served_identifiers
+from support.pii import identifier_server
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
@@ -159,7 +159,7 @@ def served(out: Path, url: str, *more: str) -> int:
 
 
 def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys) -> None:
-    with served_identifiers.running() as server:
+    with identifier_server.running() as server:
         assert served(tmp_path / "out", server.url) == 0
         asked = len(server.seen)
         document = PiiBench.model_validate_json((tmp_path / "out" / "bench.json").read_text())
@@ -191,7 +191,7 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
 
 
 def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) -> None:
-    with served_identifiers.running() as server:
+    with identifier_server.running() as server:
         good, answered = server.always, []
 
         def breaks_down(handler, body) -> None:

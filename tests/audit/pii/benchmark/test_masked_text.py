@@ -1,9 +1,9 @@
 """Occurrences of entities at the borders of tokens, and texts masked by them."""
 
 import pytest
-from support.pii_samples import sample_of
+from support.pii.plain_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.masked_text import find_occurrences, mask_sample, mask_texts, numbered_tags
+from clinaudit.audit.pii.benchmark.masked_text import find_occurrences, mask_texts, numbered_tags
 
 
 @pytest.mark.parametrize(
@@ -38,27 +38,6 @@ SAMPLE = sample_of(
     {"Bob": "nickname", "25": "age"},
     needed=("41",),
 )
-
-
-def test_the_three_strategies_of_figure_1() -> None:
-    assert mask_sample(SAMPLE, "none") == SAMPLE.description
-    assert mask_sample(SAMPLE, "all") == "<NICKNAME> is <AGE> and lives in <CITY>; <NICKNAME> is <AGE>."
-    assert mask_sample(SAMPLE, "query_unrelated") == "<NICKNAME> is 41 and lives in <CITY>; <NICKNAME> is <AGE>."
-
-
-def test_a_text_is_kept_for_the_subject_of_whom_it_is_needed() -> None:
-    description = "Ann is 25. Bob is 25."
-    sample = sample_of(description, {"Ann": "nickname", "25": "age"}, {"Bob": "nickname"}, needed=("25",))
-    bob = sample.subjects[1]
-    second = bob.entities[0].model_copy(update={"text": "25", "category": "age", "type": "DEM", "start": 18, "end": 20})
-    subjects = [sample.subjects[0], bob.model_copy(update={"entities": [*bob.entities, second]})]
-    sample = sample.model_copy(update={"subjects": subjects})
-    assert mask_sample(sample, "query_unrelated") == "<NICKNAME> is 25. <NICKNAME> is <AGE>."
-
-
-def test_an_entity_inside_another_is_masked_with_it() -> None:
-    sample = sample_of("At Oslo Clinic.", {"Oslo Clinic": "clinic", "Oslo": "city"})
-    assert mask_sample(sample, "all") == "At <CLINIC>."
 
 
 def test_tags_are_numbered_by_text() -> None:

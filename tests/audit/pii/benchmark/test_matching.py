@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from support.subject_matching_twin import best_matching, f1, texts
+from support.pii.subject_matching_twin import best_matching, f1, texts
 
 from clinaudit.audit.pii.benchmark.matching import (
     Scores,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from support.pii_samples import sample_of
+from support.pii.plain_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.residual_inference import (
     InferenceQuestion,

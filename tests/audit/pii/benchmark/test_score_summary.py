@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.pii_samples import prediction_of, sample_of
+from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.sample_means import difference_over_samples, share_over_samples
 from clinaudit.audit.pii.benchmark.score_summary import compare_systems, summarize_task

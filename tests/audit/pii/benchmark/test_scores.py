@@ -4,7 +4,7 @@ import random
 
 import pytest
 from nervaluate.evaluator import Evaluator
-from support.pii_samples import prediction_of, sample_of
+from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.masking_scores import MaskingErrors
 from clinaudit.audit.pii.benchmark.samples import PredictedEntity, PredictedSubject, Sample

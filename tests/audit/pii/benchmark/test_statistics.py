@@ -1,6 +1,6 @@
 """Statistics of samples, against numbers counted by hand; and the paper's own rows."""
 
-from support.pii_samples import sample_of
+from support.pii.plain_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.samples import Entity
 from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS, SampleCounter, count_samples

@@ -7,7 +7,7 @@ import socket
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.identifier_spans import found_by
+from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from support.identifier_spans import found_by
+from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.priors.corpus.corpus import read_corpus

@@ -1,7 +1,7 @@
 """Codes by their label and by their check digit; laboratory values, doses and codes of diagnoses are none."""
 
 import pytest
-from support.identifier_spans import recognized
+from support.pii.found_spans import recognized
 
 from clinaudit.audit.pii.recognizers.checked_codes import CheckedCodeRecognizer
 from clinaudit.audit.pii.recognizers.codes import has_vin_check_digit, labelled_codes

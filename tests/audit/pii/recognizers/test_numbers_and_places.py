@@ -1,7 +1,7 @@
 """Telephone numbers, dates, ages and addresses, each with what looks like one and is none."""
 
 import pytest
-from support.identifier_spans import recognized
+from support.pii.found_spans import recognized
 
 from clinaudit.audit.pii.recognizers.addresses import places
 from clinaudit.audit.pii.recognizers.ages import AgeRecognizer

@@ -1,7 +1,7 @@
 """Names by what stands beside them; eponyms, drugs, findings and headings are none."""
 
 import pytest
-from support.identifier_spans import recognized
+from support.pii.found_spans import recognized
 
 from clinaudit.audit.pii.recognizers.person_names import NameRecognizer
 

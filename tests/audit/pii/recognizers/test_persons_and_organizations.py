@@ -1,7 +1,7 @@
 """Quasi-identifiers: measures, amounts, who a person is, organizations; each with what looks like one and is none."""
 
 import pytest
-from support.identifier_spans import recognized
+from support.pii.found_spans import recognized
 
 from clinaudit.audit.pii.recognizers.demographics import demographics
 from clinaudit.audit.pii.recognizers.measures import body_measures

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support import served_identifiers
+from support.pii import identifier_server
 from support.servers.fault_server import MODEL, says
 
 from clinaudit.audit.pii.systems.served_model import ServedSystem, Task
@@ -24,7 +24,7 @@ def quiet(_estimate: object) -> None:
 
 @pytest.fixture
 def server():
-    with served_identifiers.running() as server:
+    with identifier_server.running() as server:
         yield server
 
 
@@ -89,7 +89,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_none(cont
 
 def test_four_perspectives_are_not_five(server, system) -> None:
     def four(handler, body) -> None:
-        answer = served_identifiers.answer_to(body)
+        answer = identifier_server.answer_to(body)
         handler.say(body, json.dumps({**answer, "perspectives": answer["perspectives"][1:]}))
 
     server.always = four

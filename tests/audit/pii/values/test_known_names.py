@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.pii.person_names import KnownNames, PersonName, read_name, stands_in
-from clinaudit.audit.pii.values import fold_words
+from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name, stands_in
+from clinaudit.audit.pii.values.normal_form import fold_words
 
 
 def name(text: str) -> PersonName:

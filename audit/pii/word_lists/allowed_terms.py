@@ -5,8 +5,8 @@ Owns the reading of `allowed_terms.txt`. Knows nothing of how names are found.
 
 from functools import cache, lru_cache
 
-from clinaudit.audit.pii.values import fold_words
-from clinaudit.audit.pii.word_lists import read_lines
+from clinaudit.audit.pii.values.normal_form import fold_words
+from clinaudit.audit.pii.word_lists.reading import read_lines
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.pii.values import fold_words, name_parts
+from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 
 #: A name with more words is no name of a person but a stretch of text that was taken for one.
 MOST_PARTS: Final = 6

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.pii.value_scan import DateReader, ValueScanner, squeeze
-from clinaudit.audit.pii.values import IdentifierValue
+from clinaudit.audit.pii.values.normal_form import IdentifierValue
+from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner, squeeze
 
 US = DateReader(("%m/%d/%Y", "%m/%d/%y"))
 EUROPE = DateReader(("%d/%m/%Y", "%d.%m.%Y"))

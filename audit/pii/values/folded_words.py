@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from clinaudit.audit.pii.values import fold_words
+from clinaudit.audit.pii.values.normal_form import fold_words
 
 _APOSTROPHE: Final = r"['’‘ʼ`´]"
 #: Letters with their combining marks, and apostrophes between them.

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.pii.person_names import read_name
-from clinaudit.audit.pii.usps_abbreviations import USPS_ABBREVIATIONS
-from clinaudit.audit.pii.values import IdentifierValue, readings
+from clinaudit.audit.pii.values.known_names import read_name
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, readings
+from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
 from clinaudit.priors.written_dates import WrittenDates
 
 #: Shorter values stand in one piece: "021 39" is no ZIP code.

@@ -12,10 +12,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, Literal
 
-from clinaudit.audit.pii.spelled_numbers import read_number
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.usps_abbreviations import USPS_ABBREVIATIONS
-from clinaudit.audit.pii.written_dates import read_written_date
+from clinaudit.audit.pii.values.dates_in_text import read_written_date
+from clinaudit.audit.pii.values.spelled_numbers import read_number
+from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
 
 ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
@@ -31,26 +31,9 @@ _TITLES: Final = frozenset(
 #: Degrees and licences after a clinician's name, and what tells generations apart: one source writes it, another not.
 _AFTER_NAMES: Final = frozenset(
     {
-        *(
-            "md",
-            "do",
-            "phd",
-            "rn",
-            "np",
-            "pa",
-            "pac",
-            "fnp",
-            "fnpc",
-            "fnpbc",
-            "aprn",
-            "arnp",
-            "cnp",
-            "dnp",
-            "lpn",
-            "cna",
-        ),
-        *("ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot", "facp"),
-        *("facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
+        *("md", "do", "phd", "rn", "np", "pa", "pac", "fnp", "fnpc", "fnpbc", "aprn", "arnp", "cnp", "dnp", "lpn"),
+        *("cna", "ma", "mph", "mba", "msn", "bsn", "lcsw", "pharmd", "dds", "dmd", "dpm", "od", "pt", "dpt", "ot"),
+        *("facp", "facs", "facc", "mbbs", "esq", "cnm", "crna", "psyd", "rd", "rph", "jr", "sr", "ii", "iii", "iv"),
     }
 )
 #: Degrees that are names as well: dropped only where they are written as degrees are.

@@ -1,7 +1,7 @@
 import pytest
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values import IdentifierValue, kind_of, name_parts, normalize, readings
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, kind_of, name_parts, normalize, readings
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from clinaudit.audit.pii.written_dates import find_dates, read_written_date
+from clinaudit.audit.pii.values.dates_in_text import find_dates, read_written_date
 
 
 @pytest.mark.parametrize(

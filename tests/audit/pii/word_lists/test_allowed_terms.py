@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support import aci_bench
 
-from clinaudit.audit.pii.allowed_terms import allowed_terms, is_allowed
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.word_lists.allowed_terms import allowed_terms, is_allowed
 
 NAMES = {category.id for category in categories().values() if category.type == "PER" and category.id != "social_handle"}
 

@@ -1,0 +1,1 @@
+"""Lists of words, as text files, and their reading."""
