@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.presidio_package import import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
@@ -78,6 +79,7 @@ class _RaiseWhereSkipped(logging.Handler):
 
 @cache
 def _load_engine() -> "AnalyzerEngine":
+    import_presidio()
     import spacy
     from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
     from presidio_analyzer.nlp_engine import SpacyNlpEngine
