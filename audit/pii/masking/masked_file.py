@@ -253,8 +253,8 @@ def _require_silent_id(row: TextRow, masked: MaskedPrompt, masker: PromptMasker)
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
         raise BadInputError(
-            "the id of a row holds an identifier, or what is masked in its text, and ids are passed on; give ids that say "
-            "nothing, such as a count"
+            "the id of a row holds an identifier, or what is masked in its text, and ids are passed on; give ids that "
+            "say nothing, such as a count"
         )
 
 

@@ -6,6 +6,7 @@ rescan still finds something is withheld. Knows nothing of files, nor of how ide
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -257,6 +258,9 @@ def _between_tags(span: EntitySpan, kept: Sequence[Kept]) -> list[tuple[int, int
             one.source_start + max(span.start, one.start) - one.start,
             one.source_start + min(span.end, one.end) - one.start,
         )
-        for one in kept
-        if one.start < span.end and span.start < one.end
+        for one in kept[
+            bisect_right(kept, span.start, key=lambda one: one.end) : bisect_left(
+                kept, span.end, key=lambda one: one.start
+            )
+        ]
     ]
