@@ -5,6 +5,7 @@ numbers and words. Owns the way from each plain character back to the original. 
 """
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,12 +22,19 @@ _LOOK_ALIKES: Final = str.maketrans(
     "ABESIJKMHOPCTYXYGQWaesijopcyxvhdqwrkmtbhABEZHIKMNOPTYXaoptuvikykIloOoSuhngqUS",
 )
 _HYPHENS: Final = frozenset("‐‑‒–—―⁃−﹘﹣－⸺⸻─")
+#: Letters in boxes and circles, of flags, and the tags of Unicode, which show nothing and which a model reads.
+_ENCLOSED: Final = {
+    **{first + place: ord("A") + place for first in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)},
+    **{0xE0000 + code: code for code in range(0x20, 0x7F)},
+}
 #: Marks that show nothing, or only turn the direction of what is shown.
 _INVISIBLE: Final = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0\ufeff\u2060")
 _ENCODED: Final = re.compile(
     r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8}[0-9]{0,2});|(?:%[0-9A-Fa-f]{2})+"
-    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}"
+    r"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\u\{[0-9A-Fa-f]{1,6}\}|(?:=[0-9A-F]{2})+|(?<!\w)U\+[0-9A-Fa-f]{4,5}(?!\w)"
 )
+#: Control characters, which show nothing.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 #: Letters that stand for figures among figures.
 _FIGURES: Final = str.maketrans("OoQlI|", "000111")
 _AMONG_FIGURES: Final = re.compile(
@@ -42,7 +50,15 @@ _BREAKS: Final = re.compile(
     r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
 )
 _FEWEST_CHARS_DECODED: Final = 16
+#: How often an encoding within an encoding is undone.
+_MOST_TIMES_ENCODED: Final = 3
 _BASE64: Final = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}={{0,2}}(?![\w+/])")
+#: The same over lines, as mail breaks it.
+_BASE64_LINES: Final = re.compile(
+    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}+"
+    r"(?:[ \t]*\r?\n[ \t]*[A-Za-z0-9+/_-]{2,}+)++={0,2}(?![\w+/])"
+)
+_WHITE: Final = re.compile(r"\s+")
 _HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_DECODED // 2},}}(?!\w)")
 
 
@@ -83,20 +99,36 @@ def read_plainly(text: str) -> PlainText:
 
     Line breaks stay; `read_joined` reads on over them.
     """
-    if text.isascii() and not _ENCODED.search(text):
-        plain = PlainText(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
-    else:
-        characters: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        for written, start, end in _decoded(text):
-            for character in _plain_character(written):
-                characters.append(character)
-                starts.append(start)
-                ends.append(end)
-        plain = PlainText("".join(characters), tuple(starts), tuple(ends))
+    plain = _read_once(text)
+    for _ in range(_MOST_TIMES_ENCODED - 1):
+        # What was decoded may be encoded once more: "%254D", "&amp;#45;".
+        if plain.text == text or not _ENCODED.search(plain.text):
+            break
+        again = _read_once(plain.text)
+        if again.text == plain.text:
+            break
+        plain = PlainText(
+            again.text,
+            tuple(plain.starts[start] for start in again.starts),
+            tuple(plain.ends[end - 1] for end in again.ends),
+        )
     figures = _AMONG_FIGURES.sub(lambda match: match[0].translate(_FIGURES), plain.text)
     return PlainText(figures, plain.starts, plain.ends)
+
+
+def _read_once(text: str) -> PlainText:
+    """Return a text with each of its characters read plainly and each encoded stretch decoded, once."""
+    if text.isascii() and not _ENCODED.search(text) and not _CONTROL.search(text):
+        return PlainText(text, tuple(range(len(text))), tuple(range(1, len(text) + 1)))
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for written, start, end in _decoded(text):
+        for character in _plain_character(written):
+            characters.append(character)
+            starts.append(start)
+            ends.append(end)
+    return PlainText("".join(characters), tuple(starts), tuple(ends))
 
 
 def read_joined(plain: PlainText) -> PlainText:
@@ -111,8 +143,8 @@ def decoded_stretches(text: str) -> Iterator[Encoded]:
     """Yield the stretches of a text that hide another text, with what they hide."""
     from base64 import b64decode
 
-    for match in _BASE64.finditer(text):
-        padded = match[0].rstrip("=")
+    for match in (*_BASE64.finditer(text), *_BASE64_LINES.finditer(text)):
+        padded = _WHITE.sub("", match[0]).rstrip("=")
         if not (any(map(str.isupper, padded)) or any(map(str.isdigit, padded))):
             continue
         try:
@@ -154,8 +186,13 @@ def _decode(written: str) -> str:
     if written.startswith("%"):
         decoded = unquote(written, errors="replace")
         return written if "\ufffd" in decoded else decoded
-    if written.startswith("\\"):
-        return chr(int(written[2:], 16))
+    if written.startswith("="):
+        # Quoted-printable; "a=20" of a formula reads as a blank, which does no harm.
+        return _decode(written.replace("=", "%"))
+    if written.startswith(("\\", "U+")):
+        code = int(written[2:].strip("{}"), 16)
+        return chr(code) if code <= sys.maxunicode else written
+    # Twice: "&amp;#45;" is a hyphen to whoever shows it.
     return unescape(written)
 
 
@@ -163,14 +200,18 @@ def _decode(written: str) -> str:
 def _plain_character(written: str) -> str:
     """Return what a character, or a short decoded stretch, reads as; empty for what shows nothing."""
     plain = ""
-    for character in unicodedata.normalize("NFKC", written):
+    for character in unicodedata.normalize("NFKC", written).translate(_ENCLOSED):
         category = unicodedata.category(character)
         if character in _HYPHENS:
             plain += "-"
-        elif character.isdecimal():
-            plain += str(unicodedata.decimal(character))
+        elif character.isdigit():
+            plain += str(unicodedata.digit(character))
         elif category == "Zs":
             plain += " "
-        elif category not in ("Cf", "Mn", "Me", "Cn") and character not in _INVISIBLE:
+        elif category in ("Zl", "Zp") or character in "\v\f\x85":
+            plain += "\n"
+        elif (
+            category not in ("Cf", "Mn", "Me", "Cn", "Co", "Cc") or character in "\t\n\r"
+        ) and character not in _INVISIBLE:
             plain += character
     return plain.translate(_LOOK_ALIKES)

@@ -28,7 +28,8 @@ class PlainReadingDetector:
                 spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
                 found += [span for span in spans if not _is_column(text, span)]
         for stretch in decoded_stretches(text):
-            hidden = self._detector.detect(read_plainly(stretch.text).text)
+            # It may hide another one, which is shorter.
+            hidden = self.detect(stretch.text)
             if hidden:
                 found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
         return resolve_overlaps(found)

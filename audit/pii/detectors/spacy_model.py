@@ -3,6 +3,7 @@
 The model was trained on news. What it calls a person and the list of allowed terms does not is a name here.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -31,6 +32,7 @@ _CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
         "NORP": "nationality",
     }
 )
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 #: What the model needs for entities; the other components cost time.
 _DISABLED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
 
@@ -58,7 +60,7 @@ class SpacyDetector:
             start, end = _without_edges(text, entity.start_char, entity.end_char)
             if category is None or start >= end or is_allowed(text[start:end]):
                 continue
-            if category == "full_name" and not _is_name(text[start:end]):
+            if not (_is_name(text[start:end]) if category == "full_name" else _is_more_than_labels(text[start:end])):
                 continue
             found.append(EntitySpan(start, end, category, _MODEL))
         return found
@@ -80,6 +82,11 @@ def _is_name(text: str) -> bool:
     return not any(character.isdigit() for character in text) and not all(
         is_allowed(word) or word.lower().strip(".,") in read_words("no_names") for word in words
     )
+
+
+def _is_more_than_labels(text: str) -> bool:
+    """Whether more stands there than labels of a note and words of the language: the model takes "MRN" for a firm."""
+    return not all(is_allowed(word) or word.lower() in read_words("no_names") for word in _LETTERS.findall(text))
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
 from clinaudit.audit.pii.plain_text import PlainText, read_plainly
 
 #: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
@@ -21,17 +22,28 @@ _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^
 _BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
 
 
+#: Marks of HTML and Markdown, which show nothing by themselves.
+_MARKUP: Final = re.compile(
+    r"</?[A-Za-z][A-Za-z0-9]{0,10}(?:\s[^<>\n]{0,200})?/?>|\*{1,3}|`+|~~|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"
+)
+
+
 class EverySpan:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
-    def __init__(self, detectors: Iterable[Detector]) -> None:
+    def __init__(self, detectors: Iterable[Detector], *, by_line: Iterable[Detector] = ()) -> None:
+        """`by_line` go by the lines of a text: they are not shown the readings in which these run on."""
         self._detectors = tuple(detectors)
-        self.name = " + ".join(detector.name for detector in self._detectors)
+        self._by_line = tuple(by_line)
+        self.name = " + ".join(detector.name for detector in (*self._detectors, *self._by_line))
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
         plain = read_plainly(text)
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
+        for detector in self._by_line:
+            found.update(detector.detect(text))
+            found.update(plain.original_span(span) for span in detector.detect(plain.text))
         for reading in _other_readings(plain):
             found.update(self._found_in(reading))
         broken = list(_BROKEN_WORD.finditer(plain.text))
@@ -59,6 +71,12 @@ def _other_readings(plain: PlainText) -> Iterator[PlainText]:
         yield plain.without(spelled)
     if _LINE_END.search(plain.text):
         yield _run_on(plain)
+    spoken = read_spoken(plain)
+    if spoken is not None:
+        yield spoken
+    marks = list(_MARKUP.finditer(plain.text))
+    if marks:
+        yield plain.without(marks)
 
 
 def _run_on(plain: PlainText) -> PlainText:

@@ -25,10 +25,12 @@ from clinaudit.audit.pii.masking.prompt import (
     PromptMasker,
     withheld_prompt,
 )
-from clinaudit.audit.pii.masking.repeated import FoldedText, fold_value
+from clinaudit.audit.pii.masking.repeated import fold_value
 from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows
 from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
 from clinaudit.audit.pii.relevance import needed_spans
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values import name_parts
 from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, put_in_place, require_writable
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import digest_file
@@ -39,7 +41,7 @@ _BATCH_ROWS: Final = 64
 _KEEP_EVERY_S: Final = 1.0
 _MAP_NAME: Final = "map.sqlite"
 #: Shorter ones stand in an id by chance.
-_LEAST_IN_ID: Final = 5
+_LEAST_IN_ID: Final = 4
 #: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
 BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
@@ -226,7 +228,7 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
             for row, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
-                _require_silent_id(row, masked)
+                _require_silent_id(row, masked, stage.masker)
                 stage.output.write(_line(row, masked, with_query=request.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
@@ -243,15 +245,21 @@ def _line(row: TextRow, masked: MaskedPrompt, *, with_query: bool) -> bytes:
     return (json.dumps(written, ensure_ascii=False) + "\n").encode()
 
 
-def _require_silent_id(row: TextRow, masked: MaskedPrompt) -> None:
-    """Raise `BadInputError` where the id says what was masked: it is passed on as it stands."""
-    folded = FoldedText(row.key)
-    values = {fold_value(form) for forms in masked.forms.values() for form in forms}
-    if any(len(value) >= _LEAST_IN_ID and next(folded.find(value), None) is not None for value in values):
+def _require_silent_id(row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
+    """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
+    folded = fold_value(row.key)
+    written = [(tag, form) for tag, forms in masked.forms.items() for form in forms]
+    values = {fold_value(form) for _, form in written}
+    values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
+    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
         raise BadInputError(
-            "the id of a row holds what is masked in its text, and ids are passed on; give ids that say nothing, such "
-            "as a count"
+            "the id of a row holds an identifier, or what is masked in its text, and ids are passed on; give ids that "
+            "say nothing, such as a count"
         )
+
+
+def _is_name(tag: str) -> bool:
+    return tag.rpartition("_")[0] in {one.tag for one in categories().values() if one.type == "PER"}
 
 
 def _partial(out: Path) -> Path:

@@ -6,6 +6,7 @@ rescan still finds something is withheld. Knows nothing of files, nor of how ide
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -28,6 +29,9 @@ _ROUNDS: Final = 4
 _EACH: Final = (" every", " each", " per")
 _LONG: Final = (" for", " in", " after", " about", " of", " within")
 _RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
+#: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
+_WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
+_MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
 #: 164.514(b)(2)(i)(C).
 _OLDEST_AGE_TOLD: Final = 89
 #: (text, everything found, question) -> what the question needs of it.
@@ -119,6 +123,15 @@ class PromptMasker:
         forms = book.forms([(one.text, one.hidden) for one in texts])
         query = written[1].text if len(written) > 1 else None
         return MaskedPrompt(written[0].text, query, written[0].tags, forms)
+
+    def tells(self, key: str) -> bool:
+        """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
+        written = (key, _MARKS_OF_KEYS.sub(" ", key))
+        try:
+            found = [span for text in written for span in _found_by(self._detector, text)]
+        except DetectionError:
+            return True
+        return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
 
     def _detect(self, text: str) -> tuple[EntitySpan, ...]:
         return tuple(_pooled(text, span) for span in _found_by(self._detector, text))
@@ -245,6 +258,9 @@ def _between_tags(span: EntitySpan, kept: Sequence[Kept]) -> list[tuple[int, int
             one.source_start + max(span.start, one.start) - one.start,
             one.source_start + min(span.end, one.end) - one.start,
         )
-        for one in kept
-        if one.start < span.end and span.start < one.end
+        for one in kept[
+            bisect_right(kept, span.start, key=lambda one: one.end) : bisect_left(
+                kept, span.end, key=lambda one: one.start
+            )
+        ]
     ]

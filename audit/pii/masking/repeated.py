@@ -19,6 +19,8 @@ _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 _LEAST_LETTERS: Final = 4
 _LEAST_LETTERS_OF_NAME: Final = 3
 _LEAST_DIGITS: Final = 5
+#: What is written backwards is looked for too, from this length on.
+_LEAST_BACKWARDS: Final = 7
 #: The words of these are everybody's: "a day" that something took stands in "twice a day" too.
 _EVERYDAY: Final = frozenset({"duration", "time"})
 #: Words of names that are no name by themselves.
@@ -95,6 +97,8 @@ def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
     if len(whole) >= least:
         # A name of one word may be a word as well ("Hope", "White").
         yield whole, is_name and len(value.split()) == 1
+    if len(whole) >= _LEAST_BACKWARDS:
+        yield whole[::-1], False
     if is_name:
         parts = name_parts(value)
         if len(parts) > 1:

@@ -23,7 +23,10 @@ from clinaudit.audit.pii.masking.masked_file import (
     rules_for_all,
 )
 from clinaudit.audit.pii.masking.named_people import NamedPeople
+from clinaudit.audit.pii.masking.other_scripts import OtherScripts
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.strict_rules import StrictRules
+from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.errors import UsageError
@@ -99,7 +102,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
-    detectors: list[Detector] = [RuleDetector(), NamedPeople()]
+    detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
@@ -113,7 +116,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())
-    detector, second = EverySpan(detectors), PlainReadingDetector(PresidioDetector())
+    detector, second = EverySpan(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

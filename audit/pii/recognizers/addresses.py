@@ -136,7 +136,7 @@ def places() -> RuleTable:
             Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
             Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
             Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
-            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w)"), (",",)),
+            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w|-\d)"), (",",)),
             Rule(
                 "city",
                 re.compile(

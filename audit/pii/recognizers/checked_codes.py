@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.presidio_package import import_presidio
 from clinaudit.audit.pii.recognizers.rule import Source
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class CheckedCodeRecognizer:
 @cache
 def _recognizers() -> "tuple[tuple[PatternRecognizer, str], ...]":
     """Return presidio's recognizers, and what each finds."""
+    import_presidio()
     from presidio_analyzer import predefined_recognizers
 
     return tuple((getattr(predefined_recognizers, name)(), category) for name, category in _CATEGORIES.items())

@@ -1,0 +1,158 @@
+"""Numbers that are spelled out, read as figures: "five-one-two 44", "oh one four three", "nineteen forty-six".
+
+Owns the reading, with the way back. Single number words stay as they are ("three days"). Knows nothing of identifiers.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from clinaudit.audit.pii.plain_text import PlainText
+
+_UNITS: Final = {
+    "zero": 0,
+    "oh": 0,
+    "o": 0,
+    "nought": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "niner": 9,
+}
+_TEENS: Final = {
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+}
+_TENS: Final = {
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fourty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+}
+_REPEATS: Final = {"double": 2, "triple": 3}
+_GREATER: Final = {"hundred": 100, "thousand": 1000}
+_WORDS: Final = "|".join(
+    sorted((*_UNITS, *_TEENS, *_TENS, *_REPEATS, *_GREATER, "and"), key=lambda word: (-len(word), word))
+)
+_TOKEN: Final = re.compile(rf"(?i:{_WORDS})(?![^\W_])|[0-9]+")
+#: What may stand between two numerals of one number.
+_MARKS: Final = r"[ \t]{0,2}(?:[-–,./;]|dash|hyphen|\r?\n)?[ \t]{0,2}"
+_NUMERAL: Final = rf"(?:(?i:{_WORDS})(?![^\W_])|[0-9]+)"
+_RUN: Final = re.compile(
+    rf"(?<![\w])(?i:{_WORDS})(?![^\W_])(?:{_MARKS}{_NUMERAL})+|(?<![\w.])[0-9]+(?:{_MARKS}{_NUMERAL})+"
+)
+#: Fewer figures are no number of anybody, nor a year.
+_FEWEST_FIGURES: Final = 4
+
+
+def read_spoken(plain: PlainText) -> PlainText | None:
+    """Return a text with figures for the numbers that it spells out; None where it spells none of four figures."""
+    text = plain.text
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    place = 0
+    for run in _RUN.finditer(text):
+        figures = _figures(run)
+        if figures is None:
+            continue
+        characters += text[place : run.start()]
+        starts += plain.starts[place : run.start()]
+        ends += plain.ends[place : run.start()]
+        for written, start, end in figures:
+            characters += written
+            starts += [plain.starts[start]] * len(written)
+            ends += [plain.ends[end - 1]] * len(written)
+        place = run.end()
+    if not place:
+        return None
+    characters += text[place:]
+    return PlainText("".join(characters), (*starts, *plain.starts[place:]), (*ends, *plain.ends[place:]))
+
+
+def _figures(run: "re.Match[str]") -> list[tuple[str, int, int]] | None:
+    """Return the numbers of a run as figures, with their places, and a blank where a mark parts them."""
+    tokens = list(_TOKEN.finditer(run.string, run.start(), run.end()))
+    words = [token for token in tokens if token[0][0].isalpha()]
+    if not words:
+        return None
+    found: list[tuple[str, int, int]] = []
+    for written, start, end in _numbers(tokens):
+        if found:
+            gap = run.string[found[-1][2] : start]
+            # Words run on into one number; figures, and what a mark parts, begin another.
+            parted = bool(gap.strip(" \t")) and gap.strip(" \t") != "-"
+            if parted or run.string[start].isdigit() or run.string[found[-1][2] - 1].isdigit():
+                found.append((" ", found[-1][2] - 1, found[-1][2]))
+        found.append((written, start, end))
+    total = sum(character.isdigit() for written, _, _ in found for character in written)
+    return found if total >= _FEWEST_FIGURES else None
+
+
+def _numbers(tokens: "list[re.Match[str]]") -> Iterator[tuple[str, int, int]]:
+    """Yield each numeral of a run as figures: "forty" and "six" are one, so are "two thousand and one"."""
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        word = token[0].lower()
+        end = token.end()
+        place += 1
+        following = tokens[place][0].lower() if place < len(tokens) else ""
+        if word.isdigit():
+            yield token[0], token.start(), end
+        elif word in _REPEATS:
+            if following in _UNITS:
+                yield str(_UNITS[following]) * _REPEATS[word], token.start(), tokens[place].end()
+                place += 1
+        elif following in _GREATER and word in (_UNITS | _TEENS | _TENS):
+            value, place, end = _great(tokens, place - 1)
+            yield str(value), token.start(), end
+        elif word in _TENS and following in _UNITS and _UNITS[following]:
+            yield str(_TENS[word] + _UNITS[following]), token.start(), tokens[place].end()
+            place += 1
+        elif word in _UNITS | _TEENS | _TENS:
+            yield str((_UNITS | _TEENS | _TENS)[word]), token.start(), end
+
+
+def _great(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
+    """Return a number of hundreds or thousands, the place after its last token, and where that ends."""
+    small = _UNITS | _TEENS | _TENS
+    total = current = 0
+    end = tokens[place].end()
+    last = "greater"
+    while place < len(tokens):
+        word = tokens[place][0].lower()
+        kind = "greater" if word in _GREATER else "unit" if word in _UNITS else "tens" if word in _TENS else "teen"
+        if word in _GREATER:
+            current = (current or 1) * _GREATER[word]
+            if word == "thousand":
+                total, current = total + current, 0
+        elif word == "and" and last == "greater":
+            place += 1
+            continue
+        elif word in small and (last == "greater" or (last == "tens" and kind == "unit")):
+            current += small[word]
+        else:
+            break
+        last, end = kind, tokens[place].end()
+        place += 1
+    return total + current, place, end

@@ -1,0 +1,295 @@
+"""Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
+
+Ages without "years old", years of birth, towns after a preposition, addresses that are spoken, letters that are spelled
+out, days by their name. Clinical values stay: what follows and what stands before is asked. Knows nothing of masking.
+"""
+
+import re
+from typing import Final
+
+from clinaudit.audit.pii.allowed_terms import is_allowed
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.spelled_numbers import SPELLED_NUMBER, read_number
+from clinaudit.audit.pii.word_lists import read_words
+
+_OLDEST_AGE_TOLD: Final = 89
+_OLDEST: Final = 125
+_NUMBER: Final = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
+_SOMEBODY: Final = (
+    r"(?:she|he|they|i|who|patient|pt|client|woman|man|lady|gentleman|girl|boy|mother|father|mom|mum|dad|wife|husband"
+    r"|spouse|partner|son|daughter|sister|brother|aunt|uncle|grandmother|grandfather|grandma|grandpa|baby|child)"
+)
+_IS: Final = r"(?:\s(?:is|was|are|were|am|turns|turned)|['’](?:s|m|re))"
+_ABOUT: Final = r"(?:\s(?:now|only|just|almost|nearly|about|around|currently|already|still|over|barely|approximately))?"
+#: What may follow an age that stands alone; a unit, a percent sign or a further figure may not.
+_AGE_ENDS: Final = (
+    r"(?=\s?(?:[,;!?)\n]|\.(?!\d)|$)|\s(?:and|but|now|when|with|who|today|this|at|as|so|years|y/?o)\b(?!\s(?:mg|%)))"
+)
+_SMALL_NAME: Final = r"[a-z][a-z'’-]{1,20}"
+_TOWN: Final = r"[A-Z][a-z][\w'’-]{1,25}(?:[ ][A-Z][a-z][\w'’-]{1,25}){0,2}"
+_MONTH: Final = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul"
+    r"|Aug|Sept?|Oct|Nov|Dec)"
+)
+_NO_TOWN: Final = frozenset(
+    {
+        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
+        *("december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "spring", "summer"),
+        *("autumn", "winter", "fall"),
+    }
+)
+_STREET: Final = r"(?:Street|Avenue|Road|Lane|Boulevard|Blvd|Terrace|Highway|Parkway)"
+_DOMAIN: Final = r"(?:com|org|net|edu|gov|health|uk|ca|de|fr|us|eu|io|co)"
+_PROVIDER: Final = r"(?:gmail|googlemail|yahoo|hotmail|outlook|icloud|aol|protonmail|proton|comcast|msn|live|gmx)"
+
+
+def _is_place(match: "re.Match[str]") -> bool:
+    """Whether a capitalized word after a preposition may be a town: no word of notes, eponym, drug or month."""
+    parts = match["value"].split()
+    return not any(
+        is_allowed(part) or part.lower() in _NO_TOWN or part.lower() in read_words("no_names") for part in parts
+    )
+
+
+def _is_person(match: "re.Match[str]") -> bool:
+    return not any(is_allowed(part) or part.lower() in read_words("no_names") for part in match["who"].split())
+
+
+def _is_old(match: "re.Match[str]") -> bool:
+    age = read_number(match["value"])
+    return age is not None and _OLDEST_AGE_TOLD < age <= _OLDEST
+
+
+def _is_code(match: "re.Match[str]") -> bool:
+    return sum(map(str.isdigit, match["value"])) >= 4
+
+
+def _is_small_name(match: "re.Match[str]") -> bool:
+    """Whether the words that stand where a name stands, in small letters, begin with a given name and are no words."""
+    first, *others = match["value"].split()
+    return first.title() in read_words("given_names") and not any(word in read_words("no_names") for word in others)
+
+
+def _is_given_name(match: "re.Match[str]") -> bool:
+    """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
+    return match[0] in read_words("given_names") and not is_allowed(match[0])
+
+
+def _is_loud_name(match: "re.Match[str]") -> bool:
+    first, *others = match["value"].split()
+    return first.title() in read_words("given_names") and not any(
+        word.lower() in read_words("no_names") or is_allowed(word) for word in (first, *others)
+    )
+
+
+_AGES: Final = (
+    words(rf"\b{_SOMEBODY}{_IS}{_ABOUT}\s(?P<value>{_NUMBER}){_AGE_ENDS}"),
+    words(rf"\bat\s(?P<value>{_NUMBER}),?(?=\s(?:she|he|they|i)\b)"),
+    words(r"(?<![\w./])(?:(?P<value>\d{1,3})/[mf]|[mf]/(?P<other>\d{1,3}))(?![\w/])"),
+    words(r"(?<![\w.])(?P<value>\d{1,3})[\s-]?(?:years?|yrs?)[\s-]young\b"),
+    # After somebody's tag, in a text that is masked already.
+    re.compile(
+        rf"<(?:PATIENT|PERSON|RELATIVE|NICKNAME|INITIALS)[A-Z_]*_\d+>(?:,?\s(?:is|was|now)\s|,\s|\s?\()"
+        rf"(?P<value>{_NUMBER})(?=\s?(?:[,;)\n]|\.(?!\d)|$)|\s(?:and|but|with|who)\b)"
+    ),
+)
+_NAMED_AGE: Final = re.compile(
+    rf"(?<![\w-])(?P<who>[A-Z][a-z'’-]{{2,}}[ ][A-Z][a-z'’-]{{2,}})(?:,?[ ](?:is|was|now)[ ]|,[ ]|[ ]?\()"
+    rf"(?P<value>{_NUMBER})(?=[,;)]|\.(?!\d)|[ ](?:and|but|with|who)\b|$)"
+)
+_OLD: Final = (
+    words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-]{{0,2}}(?:years?|yrs?|y/?o)\b"),
+    words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-](?:year|yr)[\s-]olds?\b"),
+)
+_RULES: Final = RuleTable(
+    "strict rules",
+    (
+        Rule(
+            "age_over_89",
+            words(
+                r"\bin\s(?:his|her|their|my)\s(?:(?:early|mid|late)[\s-])?nineties\b"
+                r"|\b(?:ninetieth|ninety-(?:first|second|third|fourth|fifth|sixth"
+                r"|seventh|eighth|ninth)|hundredth)(?=\sbirthday)"
+            ),
+            ("nineties", "birthday"),
+        ),
+        Rule(
+            "birth_date",
+            words(
+                r"(?:\bborn(?:\s(?:in|on|around|about))?(?:\sthe\syear)?|\b(?:dob"
+                r"|d\.o\.b\.?|yob|birth\s?(?:year|date)|year of birth"
+                r"|date of birth)(?:\s(?:is|was))?\s?[:=]?|\bb\.)\s{1,3}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"
+            ),
+            ("born", "dob", "d.o.b", "yob", "birth", "b."),
+        ),
+        Rule(
+            "birth_date",
+            words(r"\b(?:dob|yob|born)[:=]\s{0,2}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"),
+            ("dob", "yob", "born"),
+        ),
+        # A month is an element of a date.
+        Rule(
+            "date",
+            re.compile(
+                rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during"
+                rf"|from|through|of|around|before|after))[ -]"
+                rf"(?P<value>{_MONTH})\b(?![-'’]|\.?[ ]?\d)"
+            ),
+            ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+        ),
+        Rule(
+            "date",
+            words(
+                r"\b(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s(?:\s(?:eve|day))?|thanksgiving(?:\sday)?|halloween"
+                r"|valentine['’]?s\sday|independence\sday|easter(?:\s(?:sunday|monday))?|memorial\sday|labor\sday"
+                r"|veterans['’]?\sday|good\sfriday|boxing\sday|mother['’]?s\sday|father['’]?s\sday)\b"
+            ),
+            ("christmas", "new year", "thanksg", "hallow", " day", "easter", "good fri"),
+        ),
+        Rule(
+            "city",
+            re.compile(
+                rf"(?<=\w)[ ,][ ]?(?:in|near|from|outside(?:[ ]of)?|around|(?:trip|moved"
+                rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ]"
+                rf"(?P<value>{_TOWN})"
+                r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at"
+                r"|on|as|by|because|after|before|to)\b|\n|$)"
+            ),
+            (" in ", " near ", " from ", " outside ", " around ", " to "),
+            _is_place,
+        ),
+        Rule(
+            "street_address",
+            re.compile(rf"(?<!\w)(?P<value>(?:[A-Z][a-z'’]{{1,20}}[ ]){{1,3}}{_STREET})(?!\w)"),
+            ("street", "avenue", "road", "lane", "boulevard", "blvd", "terrace", "highway", "parkway"),
+        ),
+        Rule(
+            "street_address",
+            words(
+                r"(?<![\w.,/-])\d{1,5}\s(?:[a-z]{2,20}\s){1,3}(?:street|avenue|road|lane|boulevard|terrace|highway)\b"
+                r"|\baddr(?:ess)?[ :]{1,3}\d{1,5}\s[^\n,;:|]{3,40}"
+            ),
+            ("street", "avenue", "road", "lane", "boulevard", "terrace", "highway", "addr"),
+        ),
+        Rule(
+            "date",
+            words(
+                r"\b(?:seen|visit(?:ed)?|admitted|discharged|appointment|appt|scheduled|due|lmp|edd|again|last|next|f/u"
+                r"|follow[- ]?up|surgery|here|date|dated)[\s:]{1,2}(?P<value>(?:0?[1-9]"
+                r"|1[0-2])[/-](?:0?[1-9]|[12]\d|3[01]))"
+                r"(?![\w/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
+            ),
+            ("/", "-"),
+        ),
+        Rule(
+            "date",
+            re.compile(r"(?<![\w./-])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)?\d{2}(?![\w/-]|\.\d)"),
+            (".",),
+        ),
+        # "Camila" is a pill, too.
+        Rule(
+            "full_name",
+            re.compile(r"(?<![\w-])[A-Z][a-z]{2,}(?!\w|[ ](?:birth control|tablet|pill|\d))"),
+            (),
+            _is_given_name,
+        ),
+        Rule(
+            "email",
+            words(
+                rf"(?:[\w+-]+\s){{0,2}}[\w.+-]+(?:\s(?:dot|underscore|dash|hyphen"
+                rf"|period)\s[\w+-]+)*\s(?:at|\(at\))\s(?:{_PROVIDER}\b"
+                rf"(?:(?:\sdot\s|\.){_DOMAIN}\b)?|[\w-]+(?:\sdot\s[\w-]+)*(?:\sdot\s|\.){_DOMAIN}\b)"
+            ),
+            (" at ", "(at)"),
+        ),
+        Rule(
+            "email",
+            re.compile(r"(?<![\w@])[\w.+-]*[A-Za-z][\w.+-]*[ ]?@[ ]?[A-Za-z][\w-]*[.,][ ]?[A-Za-z]{2,6}\b"),
+            ("@",),
+        ),
+        Rule("full_name", re.compile(r"(?<![\w.-])[A-Za-z](?:[-.·*_~/|+][A-Za-z]){4,}(?![\w-])")),
+        Rule("full_name", re.compile(r"(?<![\w.-])[A-Z](?:,?[ ][A-Z]){4,}(?![\w-])")),
+        Rule(
+            "ssn",
+            words(
+                r"(?<!\w)(?:ssn|ss\s?#|social(?:\ssecurity)?(?:\s(?:number|no\.?|num))?)(?:\s(?:is|was))?[\s:#=.]{1,4}"
+                r"(?P<value>[0-9a-z]{3}[-. /_]?[0-9a-z]{2}[-. /_]?[0-9a-z]{4})(?!\w)"
+            ),
+            ("ssn", "ss#", "ss #", "social"),
+            _is_code,
+        ),
+        Rule("other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)),
+        Rule(
+            "other_code",
+            re.compile(r"(?<![\w/+=])(?=(?:[A-Za-z+/=_]*\d){4})(?=(?:[\d+/=_]*[A-Za-z]){3})[\w+/]{20,}={0,2}(?![\w])"),
+        ),
+        Rule(
+            "mrn",
+            words(
+                r"(?<!\w)(?:id(?:entity)?\scard|hosp(?:ital)?\.?|case|file|folder|member|clinic|nhs|ref(?:erence)?)\s?"
+                r"(?:no\.?|number|num\.?|#|id)\s?[:#=]?\s?(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,})(?!\w)"
+            ),
+            ("no", "num", "#", "id"),
+        ),
+        Rule(
+            "patient_name",
+            re.compile(
+                rf"(?i:\b(?:patient|pt\.?|client|name(?:\sis)?|named|called|this\sis"
+                rf"|i\sam|i'm|mr\.?|mrs\.?|ms\.?|son|daughter|wife"
+                rf"|husband|mother|father|brother|sister|friend|dear|hi"
+                rf"|hello)\b,?:?)[ ](?P<value>{_SMALL_NAME}(?:[ ][a-z]\.?)?[ ]{_SMALL_NAME})\b"
+            ),
+            (),
+            _is_small_name,
+        ),
+        Rule(
+            "patient_name",
+            re.compile(
+                rf"(?<![\w-])(?P<value>{_SMALL_NAME}[ ]{_SMALL_NAME})(?=,?[ ]\(?(?i:dob"
+                rf"|d\.o\.b|mrn|ssn|born|aged?[ ]\d|\d{{1,3}}[ ]?y))"
+            ),
+            (),
+            _is_small_name,
+        ),
+        Rule(
+            "full_name",
+            re.compile(r"(?<![\w-])(?P<value>[A-Z]{3,20}(?:[ ][A-Z]\.?)?[ ][A-Z][A-Z'’-]{2,20})(?![\w-])"),
+            (),
+            _is_loud_name,
+        ),
+    ),
+)
+
+
+class StrictRules:
+    """Finds what the wider rules of a filter do."""
+
+    name = "strict rules"
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start; they may overlap."""
+        source = Source.of(text)
+        return sorted({*_RULES.find(source), *self._ages(source)})
+
+    def _ages(self, source: Source) -> "list[EntitySpan]":
+        found = []
+        for regex in _AGES:
+            for match in source.matches(regex):
+                group = "value" if match["value"] else "other"
+                found.append((match, group))
+        found += [(match, "value") for match in source.matches(_NAMED_AGE) if _is_person(match)]
+        spans = [self._age(match, group) for match, group in found]
+        old = [
+            EntitySpan(match.start("value"), match.end("value"), "age_over_89", self.name)
+            for regex in _OLD
+            for match in source.matches(regex, ("y",))
+            if _is_old(match)
+        ]
+        return [span for span in spans if span is not None] + old
+
+    def _age(self, match: "re.Match[str]", group: str) -> EntitySpan | None:
+        age = read_number(match[group])
+        if age is None or age > _OLDEST:
+            return None
+        return EntitySpan(*match.span(group), "age_over_89" if age > _OLDEST_AGE_TOLD else "age", self.name)
