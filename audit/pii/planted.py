@@ -95,7 +95,7 @@ def measure_recall(
     """
     rng = Random(seed)
     texts = [generation.text for generation in generations]
-    names = sorted({patient.name for patient in corpus.patients.values() if can_be_planted(patient.name)})
+    names = sorted({name for patient in corpus.patients.values() if can_be_planted(name := patient.name or "")})
     by_identifier: dict[HipaaIdentifier, list[str]] = {}
     for category in _FORMS:
         hipaa = categories()[category].hipaa
@@ -115,12 +115,12 @@ def measure_recall(
     return measured
 
 
-def can_be_planted(name: str | None) -> bool:
+def can_be_planted(name: str) -> bool:
     """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone.
 
     What is planted of any other would be no name, and the recall would not be that of names.
     """
-    if not name or is_tag(name) or "," in name:
+    if is_tag(name) or "," in name:
         return False
     read = read_name(name)
     return read is not None and read.is_full and all(len(part) > 1 for part in (read.parts[0], read.parts[-1]))
