@@ -16,11 +16,13 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.found_values import read_value
+from clinaudit.audit.pii.person_names import read_name
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.reports.exact.identifiers import DetectorRecall
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 
@@ -93,7 +95,7 @@ def measure_recall(
     """
     rng = Random(seed)
     texts = [generation.text for generation in generations]
-    names = sorted({patient.name for patient in corpus.patients.values() if patient.name}) or list(_INVENTED)
+    names = sorted({name for patient in corpus.patients.values() if can_be_planted(name := patient.name or "")})
     by_identifier: dict[HipaaIdentifier, list[str]] = {}
     for category in _FORMS:
         hipaa = categories()[category].hipaa
@@ -104,13 +106,24 @@ def measure_recall(
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
         for identifier in planned:
             found = 0
-            for planted in plant(texts, by_identifier[identifier], names, rng):
+            for planted in plant(texts, by_identifier[identifier], names or _INVENTED, rng):
                 found += is_found(planted, detector, dates)
                 advance(1)
             measured.append(
                 DetectorRecall(identifier=identifier, planted=PLANTED, found=found, recall=wilson(found, PLANTED))
             )
     return measured
+
+
+def can_be_planted(name: str) -> bool:
+    """Whether a patient's name is one in the order of speech: no tag of de-identification, and no word alone.
+
+    What is planted of any other would be no name, and the recall would not be that of names.
+    """
+    if is_tag(name) or "," in name:
+        return False
+    read = read_name(name)
+    return read is not None and read.is_full and all(len(part) > 1 for part in (read.parts[0], read.parts[-1]))
 
 
 def plant(

@@ -75,8 +75,8 @@ def _labelled(label: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w/])(?i:{label})[ \t]{{0,3}}[:=][ \t]{{0,4}}(?P<value>{_ANY_CASE}){_VALUE_ENDS}")
 
 
-#: At the start of a sentence.
-_SUBJECT = rf"{_CAPITAL}(?:(?<![^\n].)|(?<=[.!?\n][ ].)|(?<=[.!?][ ][ ].)){_REST}{_MORE_WORDS}{{1,3}}"
+#: At the start of a sentence; "A." and "I." there number a list.
+_SUBJECT = rf"(?![AI]\.\s){_CAPITAL}(?:(?<![^\n].)|(?<=[.!?\n][ ].)|(?<=[.!?][ ][ ].)){_REST}{_MORE_WORDS}{{1,3}}"
 _CLINICIAN_TRIGGERS: Final = (
     *("provider", "physician", "attending", "surgeon", "doctor", "clinician", "pcp", "nurse", "consultant", "resident"),
     *("fellow", "author", " by", "signed", "ologist", "pharmacist", "therapist", "manager", "worker", "referring"),

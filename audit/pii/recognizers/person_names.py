@@ -34,6 +34,10 @@ _FEWEST_LETTERS_ALONE: Final = 4
 _FIRST_NAME = re.compile(rf"(?<=[^\s.!?:\n])[ ](?P<first>{CAPITAL_WORD})(?:[ ]{CAPITAL_WORD})?[ ]$")
 _FIRST_NAME_CHARS: Final = 40
 _TOKEN = re.compile(NAME_WORD)
+#: Letters that are words as well: "A. Lund" and "Ada A. Lund" are names, "A holter" is none.
+_INITIAL = re.compile(r"[AaIi]\.|[AI]")
+#: What a name does not end with: a particle, or a letter that goes on as a word ("Ada Lund I saw").
+_NO_END = re.compile(rf"(?i:{PARTICLE})|[AI]")
 
 
 class NameRecognizer:
@@ -79,8 +83,10 @@ class NameRecognizer:
                 start = text.find(written, end)
 
 
-def _is_no_name(word: str, *, may_be_small: bool) -> bool:
+def _is_no_name(word: str, *, is_first: bool, may_be_small: bool = False) -> bool:
     """Whether a word ends a name; "May" and "Per" are names where they are written as one, or stand after a label."""
+    if _INITIAL.fullmatch(word) and (word.endswith(".") or not is_first):
+        return False
     plain = word.lower().rstrip(".")
     if plain in _NAMES_TOO and (may_be_small or word.istitle()):
         return False
@@ -96,7 +102,7 @@ def _is_degree(text: str, kept: list[re.Match[str]]) -> bool:
 def _with_first_name(text: str, start: int) -> int:
     """Return where a last name begins with the first name or initials before it, if such stand there."""
     before = _FIRST_NAME.search(text, max(0, start - _FIRST_NAME_CHARS), start)
-    if before is None or _is_no_name(before["first"], may_be_small=False) or is_allowed(before["first"]):
+    if before is None or _is_no_name(before["first"], is_first=True) or is_allowed(before["first"]):
         return start
     return before.start("first")
 
@@ -122,10 +128,11 @@ def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, in
     """Return the part of a stretch that is a name: up to the first word that is none; None where nothing is left."""
     kept: list[re.Match[str]] = []
     for word in _TOKEN.finditer(text, *match.span("value")):
-        if _is_no_name(word[0], may_be_small=pattern.is_sure and not kept) or text[word.end() : word.end() + 1] == ":":
+        is_no_name = _is_no_name(word[0], is_first=not kept, may_be_small=pattern.is_sure and not kept)
+        if is_no_name or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
-    while kept and (re.fullmatch(PARTICLE, kept[-1][0], re.IGNORECASE) or _is_degree(text, kept)):
+    while kept and (_NO_END.fullmatch(kept[-1][0]) or _is_degree(text, kept)):
         kept.pop()
     if len(kept) < pattern.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
         return None

@@ -1,5 +1,6 @@
 """The detector's recall: what is planted stands where it is said, and counts as found only as what it is."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -7,7 +8,7 @@ from support.pii.owner_oracle import Site, draw_people, generation
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.planted import PLANTED, is_found, measure_recall, plant
+from clinaudit.audit.pii.planted import PLANTED, can_be_planted, is_found, measure_recall, plant
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import readings
@@ -34,6 +35,18 @@ class Finder:
         return self.spans
 
 
+class Asked(Finder):
+    """Finds nothing, and keeps what it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        self.texts.append(text)
+        return []
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
     folder = tmp_path_factory.mktemp("site") / "corpus"
@@ -49,6 +62,30 @@ def test_what_is_planted_holds_a_value_and_stands_in_the_runs_own_text(category:
     assert any("no fever" in item.text for item in planted)
     again = list(plant(TEXTS, [category], ["Ada Lund-Berg", "Theo Quill"], Random(1), count=20))
     assert again == planted
+
+
+@pytest.mark.parametrize("name", ["Ada Lund-Berg", "Jan van der Berg", "Ada B. Lund", "李小 龍山"])
+def test_a_name_in_the_order_of_speech_is_planted(name: str) -> None:
+    assert can_be_planted(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "[**Known lastname 12**]", "<NAME>", "___", "Ada", "A.", "N/A", "Ada L.", "MD", "Lund, Ada", "x" * 300],
+)
+def test_what_is_no_name_in_the_order_of_speech_is_not_planted(name: str) -> None:
+    assert not can_be_planted(name)
+
+
+def test_of_a_deidentified_corpus_the_detector_is_measured_with_invented_names(tmp_path: Path) -> None:
+    for person in (people := draw_people(6, Random(3))):
+        person.given, person.last = "[**First Name 12**]", "[**Known lastname 34**]"
+    Site(people).write(tmp_path / "corpus", Random(1))
+    corpus = read_corpus(tmp_path / "corpus")
+    asked = Asked()
+    measure_recall(GENERATIONS, asked, corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True))
+    assert sum("Pellgrove" in text for text in asked.texts) > 3
+    assert not any("[**" in text for text in asked.texts)
 
 
 def test_it_is_found_as_what_it_is_alone() -> None:

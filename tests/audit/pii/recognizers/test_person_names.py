@@ -30,6 +30,15 @@ from clinaudit.audit.pii.recognizers.person_names import NameRecognizer
         ("goes by Addie", [("nickname", "Addie")]),
         ("Dr. Foley inserted a Foley catheter", [("clinician_name", "Foley")]),
         ("Patient: John Parkinson", [("patient_name", "John Parkinson")]),
+        # "A" and "I" are initials as well.
+        ("Mr. John A. Lund was seen", [("full_name", "John A. Lund")]),
+        ("patient: john a. lund\ndob", [("patient_name", "john a. lund")]),
+        ("Name: Lund, Ada I.\nDOB", [("patient_name", "Lund, Ada I.")]),
+        ("patient: Ada I Lund\n", [("patient_name", "Ada I Lund")]),
+        ("signed by A. Estermont, MD", [("clinician_name", "A. Estermont")]),
+        ("Mrs. I. Lund agrees", [("full_name", "I. Lund")]),
+        ("A. Lund is a 40-year-old woman", [("patient_name", "A. Lund")]),
+        ("his son Tom I saw before", [("relative_name", "Tom")]),
     ],
 )
 def test_a_name_is_told_by_what_stands_beside_it(text, expected):
@@ -60,6 +69,7 @@ def test_a_name_is_told_by_what_stands_beside_it(text, expected):
             "Mother Alive and well",
         ),
         *("Past Medical History: Diabetes", "name: unknown", "provider: see above", "Review of Systems: negative"),
+        *("A Holter was worn.", "A. Colonoscopy was done.", "I. Lungs has cleared.", "Hepatitis A. Titers was drawn"),
         *("Congestive Heart Failure has worsened.", "his son is well", "brother, deceased", "patient is here today"),
     ],
 )
