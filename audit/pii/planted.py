@@ -16,8 +16,8 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.found_values import read_value
-from clinaudit.audit.pii.person_names import read_name
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.statistics.intervals import wilson

@@ -30,7 +30,7 @@ from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, i
 from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.values import name_parts
+from clinaudit.audit.pii.values.normal_form import name_parts
 from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, put_in_place, require_writable
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import digest_file

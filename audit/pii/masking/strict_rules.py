@@ -7,11 +7,11 @@ out, days by their name. Clinical values stay: what follows and what stands befo
 import re
 from typing import Final
 
-from clinaudit.audit.pii.allowed_terms import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.spelled_numbers import SPELLED_NUMBER, read_number
-from clinaudit.audit.pii.word_lists import read_words
+from clinaudit.audit.pii.values.spelled_numbers import SPELLED_NUMBER, read_number
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 _OLDEST_AGE_TOLD: Final = 89
 _OLDEST: Final = 125
