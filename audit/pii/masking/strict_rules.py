@@ -168,7 +168,7 @@ _RULES: Final = RuleTable(
             "street_address",
             words(
                 r"(?<![\w.,/-])\d{1,5}\s(?:[a-z]{2,20}\s){1,3}(?:street|avenue|road|lane|boulevard|terrace|highway)\b"
-                r"|\baddr(?:ess)?[ :]{1,3}\d{1,5}\s[^\n,;:|]{3,40}"
+                r"|\baddr[ :]{1,3}\d{1,5}\s[^\n,;:|]{3,40}?(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$))"
             ),
             ("street", "avenue", "road", "lane", "boulevard", "terrace", "highway", "addr"),
         ),

@@ -197,3 +197,13 @@ def test_spans_lie_in_the_text_and_apart(text):
         assert all(0 <= span.start < span.end <= len(text) for span in spans)
         assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
         assert {span.category for span in spans} <= set(categories())
+
+
+def test_spacy_takes_no_label_of_a_note_for_a_firm():
+    found = found_by(SpacyDetector(), "Martha Collins, DOB 03/14/1950, MRN 00482913, was seen at Acme Widgets.")
+    assert not {"DOB", "MRN"} & {text for _, text in found}
+
+
+def test_presidio_reads_past_a_line_that_is_drawn():
+    # The line was quadratic in time; what stands after it keeps its place.
+    assert found_by(PresidioDetector(), "*" * 20_000 + " SSN 123-45-6780") == [("ssn", "123-45-6780")]

@@ -103,3 +103,8 @@ def test_a_text_that_mentions_nobody_is_about_whoever_is_asked_about() -> None:
     text = "34, lives in Aarhus."
     spans = spans_of(text, ("34", "age"), ("Aarhus", "city"))
     assert [text[span.start : span.end] for span in needed_spans(text, spans, "Where does she live?")] == ["Aarhus"]
+
+
+@pytest.mark.parametrize("query", ["Write her a short reminder of her next visit", "Is the region of pain typical?"])
+def test_a_visit_to_a_clinic_is_no_place(query: str) -> None:
+    assert not {"city", "county", "landmark"} & needed_categories(query)
