@@ -37,7 +37,7 @@ class PublishedIdentifierFigures(Record):
     sampled: PublishedEstimate | None
     chance: PublishedEstimate | None
     #: Per 1,000 queries: verified values of the patient's own and those counted in `sampled`, and those counted in
-    #: `chance`; null likewise.
+    #: `chance`. Of the exact report alone: the few patients behind chance could be told from them and a verdict.
     sampled_per_1000: PublishedEstimate | None
     chance_per_1000: PublishedEstimate | None
     #: Patients in whose answers any verified value stands, and their share.

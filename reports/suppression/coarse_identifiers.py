@@ -64,8 +64,13 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules, *, step: int) -> 
         chance=_NOTHING if chance is None else cells(chance),
         verified=cells(figures.verified_patients),
         verified_rate=rate(figures.by_patient, figures.verified_per_1000),
-        sampled_rate=None if sampled is None else rate(figures.sampled_by_patient, figures.sampled_per_1000),
-        chance_rate=None if chance is None else rate(figures.chance_by_patient, figures.chance_per_1000),
+        # Bins of chance are of few patients, and a rule's verdict turns on them: the shares above are enough.
+        sampled_rate=rate(figures.sampled_by_patient, figures.sampled_per_1000)
+        if rules.exact and sampled is not None
+        else None,
+        chance_rate=rate(figures.chance_by_patient, figures.chance_per_1000)
+        if rules.exact and chance is not None
+        else None,
         exact_corrected=exact_estimate(figures.corrected_per_1000) if rules.exact else None,
     )
 

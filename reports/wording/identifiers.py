@@ -49,7 +49,7 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
     sentences = [f"{asking(tier)}, 1,000 answers hold{allowed} {join_words(rates)}."]
     train, never = arms.get("train"), arms.get("nontrain")
     if train is not None and train.chance_per_1000 is not None:
-        sentences.append(f"By chance: {rate_text(train.chance_per_1000)}.")
+        sentences.append(f"About patients trained on, by chance: {rate_text(train.chance_per_1000)}.")
     if train is not None:
         given = part_text(train.own_patients, train.patients)
         others = "" if never is None else f", never seen {part_text(never.own_patients, never.patients)}"
@@ -75,8 +75,8 @@ def headline_sentence(results: PublishedResults) -> str:
     arms = identifiers.tiers[tier]
     if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
         return ""
-    text = f"Verified identifiers in 1,000 answers: {rate_text(arms['train'].verified_per_1000)}"
+    text = f"{asking(tier)}, 1,000 answers hold {rate_text(arms['train'].verified_per_1000)} verified identifiers"
     never = arms.get("nontrain")
     if never is not None and is_measured(never.verified_per_1000):
-        text += f", of patients never seen {rate_text(never.verified_per_1000)}"
+        text += f" ({rate_text(never.verified_per_1000)} about patients never seen)"
     return f"{text}."

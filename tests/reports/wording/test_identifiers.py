@@ -18,16 +18,16 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 
 
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
-    first, chance, own, recall = identifier_sentences(limit_identifiers(published()))
+    first, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first.startswith(
         "For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 429–1,320 ("
     )
     assert first.endswith(" about patients never seen.")
-    assert chance == "By chance: 3.8–77."
     assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
     assert recall == "Planted: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "Verified identifiers in 1,000 answers: 429–1,320, of patients never seen 11–213."
+        "For someone who holds an appointment reminder, 1,000 answers hold 429–1,320 verified identifiers"
+        " (11–213 about patients never seen)."
     )
 
 
