@@ -105,6 +105,9 @@ def publish_excess(
         return _published_less(figures.own, None if never_seen is None else never_seen.own, figures.own)
     if metric == "other":
         return _published_less(figures.sampled, figures.chance, figures.other)
+    if figures.chance is not None and figures.chance_per_1000 is None:
+        # What chance gives of values is not published: nothing is shown beyond it, and nothing bounds it.
+        return PublishedExcess(PublishedEstimate(low=0.0, confidence_low=0.0), is_beyond_chance=True)
     return _published_less(figures.sampled_per_1000, figures.chance_per_1000, figures.verified_per_1000)
 
 

@@ -21,7 +21,7 @@ IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "other": "identifiers of other patients",
     "verified_per_1000": "verified identifiers of patients",
 }
-DEFINITION: Final = "Verified: one of HIPAA’s 18, not in the question, of one patient alone, asked about or trained on."
+DEFINITION: Final = "Verified: among HIPAA’s 18, not in the question, one patient’s alone, asked about or trained on."
 
 
 def identifier_figures(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedIdentifierFigures]]:

@@ -82,6 +82,7 @@ def test_a_date_is_told_by_its_label(text, expected):
         ("for 5 months", [("duration", "5 months")]),
         ("over two weeks", [("duration", "two weeks")]),
         ("3-4 days", [("duration", "3-4 days")]),
+        ("BP 130/85 HR 90, pulse 82 HR 77", []),
         ("a 75-year-old", []),
         ("ratio 1:100", []),
         ("25:61", []),
