@@ -100,10 +100,20 @@ def _matrix(matrix: RuleMatrix, *, colour: bool) -> list[str]:
 def _wrap_heads(heads: Sequence[str], room: int) -> list[list[str]]:
     """Return heads in lines, as wide as they may be together, with two signs between columns."""
     for width in range(max(map(len, heads)), 0, -1):
-        wrapped = [textwrap.wrap(harmless_text(head), width, max_lines=_HEAD_LINES, placeholder="…") for head in heads]
+        wrapped = [
+            textwrap.wrap(_hyphenate(harmless_text(head), width), width, max_lines=_HEAD_LINES, placeholder="…")
+            for head in heads
+        ]
         if sum(2 + max(map(len, head), default=0) for head in wrapped) <= room:
             return wrapped
     return [[head[:1]] for head in heads]
+
+
+def _hyphenate(head: str, width: int) -> str:
+    """Return a head whose words fit a width of two or more: a longer one is cut once, with a hyphen."""
+    return " ".join(
+        f"{word[: width - 1]}- {word[width - 1 :]}" if 1 < width < len(word) else word for word in head.split()
+    )
 
 
 def _paint_signs(signs: str) -> str:
