@@ -1,6 +1,6 @@
 """The door of masking: from the options of `clinaudit mask` to its detectors, its relevance, and the masked file.
 
-Owns which detectors look, and what the result depends on. Knows nothing of how a text is masked.
+Owns what the result depends on. Knows nothing of how a text is masked.
 """
 
 import json
@@ -13,7 +13,7 @@ import clinaudit
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
     BatchRelevance,
     MaskedFile,
@@ -22,11 +22,7 @@ from clinaudit.audit.pii.masking.masked_file import (
     mask_file,
     rules_for_all,
 )
-from clinaudit.audit.pii.masking.named_people import NamedPeople
-from clinaudit.audit.pii.masking.other_scripts import OtherScripts
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
-from clinaudit.audit.pii.masking.strict_rules import StrictRules
-from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.errors import UsageError
@@ -97,12 +93,8 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
-    from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
-    from clinaudit.audit.pii.detectors.presidio import PresidioDetector
-    from clinaudit.audit.pii.detectors.rules import RuleDetector
-
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
-    detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
+    site: Detector | None = None
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
@@ -110,13 +102,9 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         profile = load_profile(options.template)
         patients = len(corpus.patients) + len(corpus.validation)
         with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
-            detectors.append(Gazetteer(corpus, profile, advance=advance))
+            site = Gazetteer(corpus, profile, advance=advance)
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
-    if options.ner:
-        from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
-
-        detectors.append(SpacyDetector())
-    detector, second = EverySpan(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())
+    detector, second = filter_detectors(site, ner=options.ner)
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

@@ -3,7 +3,7 @@
 import pytest
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.masking import mask_prompt
+from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.masking.detection import EverySpan
 from clinaudit.audit.pii.masking.other_scripts import OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
@@ -99,3 +99,9 @@ def test_what_cannot_be_left_is_masked_and_comes_back(text: str, masked: str | N
 )
 def test_clinical_content_stays(text: str) -> None:
     assert mask_prompt(text, None, DETECTOR).text == text
+
+
+def test_the_library_offers_the_detectors_of_the_command() -> None:
+    first, second = filter_detectors()
+    masked = mask_prompt("Mr. Lund is 93, SSN five-one-two 44 1234.", None, first, second=second)
+    assert masked.text == "Mr. <PERSON_1> is <AGE_OVER_89_1>, SSN <SSN_1>."
