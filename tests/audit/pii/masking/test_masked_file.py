@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -112,7 +112,15 @@ def test_a_run_killed_before_its_last_step_is_finished_by_the_next(
     assert mask(tmp_path, prompts, PatternDetector()).counts.records == 3
 
 
-@pytest.mark.usefixtures("kept_at_once")
+@pytest.fixture
+def nobody_takes_sigterm() -> Iterator[None]:
+    """Other libraries in this process, such as Ray, may have left a handler of their own, which would end it."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+@pytest.mark.usefixtures("kept_at_once", "nobody_takes_sigterm")
 def test_a_terminated_command_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = write_prompts(tmp_path)
     detectors = [InterruptedDetector(100, lambda: os.kill(os.getpid(), signal.SIGTERM)), PatternDetector()]
