@@ -173,9 +173,9 @@ def test_it_does_not_write_into_the_run(capsys, finished, inside) -> None:
     assert run(["verify", str(finished.root)]) == 0
 
 
-@pytest.mark.parametrize("outside", ["verdict", "run/verdict", "run/evidence/work/verdict"])
+@pytest.mark.parametrize("outside", [("verdict",), ("run", "verdict"), ("run", "evidence", "work", "verdict")])
 def test_exact_figures_are_not_written_outside_the_evidence(capsys, finished, outside) -> None:
-    out = finished.root.parent / outside
+    out = finished.root.parent.joinpath(*outside)
     assert run(["gate", str(finished.root), "--exact", "--out", str(out)]) == 2
     assert "where PHI stays" in capsys.readouterr().err
     assert not out.exists()
