@@ -13,10 +13,10 @@ import numpy as np
 
 from clinaudit.audit.pii.benchmark.sample_means import mean_over_samples
 from clinaudit.audit.pii.benchmark.samples import Domain, Prediction, Sample
+from clinaudit.audit.pii.benchmark.score_summary import compare_systems
 from clinaudit.audit.pii.benchmark.scores import SampleScores, score_predictions
 from clinaudit.audit.pii.taxonomy import PII_TYPES
 from clinaudit.audit.statistics.intervals import holm
-from clinaudit.audit.statistics.paired_differences import mcnemar_p_value, paired_difference
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
@@ -111,19 +111,18 @@ class ScoredSystems:
             by_task.setdefault((task, domain), {})[system] = rows
         for (task, domain), by_system in by_task.items():
             pairs = list(combinations(by_system.items(), 2))
-            counts = [_right_alone(first, second) for (_, first), (_, second) in pairs]
-            p_values = holm([mcnemar_p_value(*count) for count in counts])
-            for ((a, first), (b, second)), (a_only, b_only), p_value in zip(pairs, counts, p_values, strict=True):
-                estimate = paired_difference(_strict_f1(second), _strict_f1(first), seed=self._seed)
+            compared = [compare_systems(first, second, seed=self._seed) for (_, first), (_, second) in pairs]
+            p_values = holm([comparison.p_value for comparison in compared])
+            for ((a, first), (b, _)), comparison, p_value in zip(pairs, compared, p_values, strict=True):
                 yield BenchDifference(
                     task=task,
                     domain=domain,
                     a=a,
                     b=b,
                     samples=len(first),
-                    difference=bench_estimate(estimate),
-                    a_only=a_only,
-                    b_only=b_only,
+                    difference=bench_estimate(comparison.strict_f1),
+                    a_only=comparison.only_first_exact,
+                    b_only=comparison.only_second_exact,
                     p_value=p_value,
                 )
 
@@ -203,12 +202,3 @@ def _entities_by_type(sample: Sample) -> Counter[str]:
         for subject in sample.subjects
         for _, kind in dict.fromkeys((entity.text, entity.type) for entity in subject.entities)
     )
-
-
-def _right_alone(first: Sequence[SampleScores], second: Sequence[SampleScores]) -> tuple[int, int]:
-    exact = [(a.scores.is_exact, b.scores.is_exact) for a, b in zip(first, second, strict=True)]
-    return exact.count((True, False)), exact.count((False, True))
-
-
-def _strict_f1(rows: Sequence[SampleScores]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return np.array([row.scores.strict_f1.f1 for row in rows])
