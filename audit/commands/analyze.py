@@ -25,7 +25,9 @@ from clinaudit.audit.settings import DEFAULT_NGRAM, MAX_NGRAM, AnalyzeSettings
 @ray_option()
 @click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
 def analyze(**options: Any) -> int:
-    """Analyse memorization in GENERATIONS, made elsewhere, against CORPUS.
+    """Analyse memorization and identifiers in GENERATIONS, made elsewhere.
+
+    They are compared with CORPUS: what stands in the patients' notes, and whose identifiers are given.
 
     GENERATIONS is a .jsonl file (an object a line; also .jsonl.gz and .jsonl.zst) or a .parquet file. Columns, as text:
     generation_id (unique), patient_id, tier and text; optionally prompt, and as lists token_ids (whole numbers, of the
