@@ -19,9 +19,9 @@ from typing import get_args
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-from clinaudit.audit.pii.benchmark.samples import Domain
-from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS, SampleCounter, SubsetStatistics
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.samples.sample import Domain
+from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, SampleCounter, SubsetStatistics
+from clinaudit.audit.pii.benchmark.samples.validation import check_sample
 
 MEANS = [field.name for field in fields(SubsetStatistics) if field.name not in ("samples", "types")]
 MOST_SECONDS = 60

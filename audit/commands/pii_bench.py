@@ -9,7 +9,7 @@ from clinaudit.audit.commands.options import PATH, price_of, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.bench_request import BenchRequest
+    from clinaudit.audit.pii.benchmark.request import BenchRequest
 
 
 def _number_or_full(_context: click.Context, _option: click.Parameter, value: str) -> int | None:
@@ -112,8 +112,8 @@ def bench(quiet: bool, **options: Any) -> int:
       clinaudit pii bench --out bench/ --url http://127.0.0.1:8000/v1 --model NAME --strategy naive
     """
     from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.pii.benchmark.bench_text import bench_text
     from clinaudit.audit.pii.benchmark.run import run_bench
+    from clinaudit.audit.pii.benchmark.terminal_text import bench_text
 
     bench = run_bench(_request(**options), Progress(quiet=quiet))
     say_of_finished_work(bench_text(bench))
@@ -121,13 +121,13 @@ def bench(quiet: bool, **options: Any) -> int:
 
 
 def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
-    from clinaudit.audit.pii.benchmark.bench_request import (
+    from clinaudit.audit.pii.benchmark.drawn_samples import DOMAINS, SUBSETS
+    from clinaudit.audit.pii.benchmark.request import (
         DEFAULT_SYSTEMS,
         SERVED,
         BenchRequest,
         ServedOptions,
     )
-    from clinaudit.audit.pii.benchmark.bench_samples import DOMAINS, SUBSETS
     from clinaudit.audit.pii.systems.served_wording import STRATEGIES
     from clinaudit.audit.pii.systems.table import SystemOptions
     from clinaudit.errors import UsageError

@@ -12,8 +12,8 @@ from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
-    from clinaudit.audit.pii.benchmark.samples import Sample
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter, SubsetStatistics
+    from clinaudit.audit.pii.benchmark.samples.sample import Sample
+    from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter, SubsetStatistics
 
 
 class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
@@ -76,7 +76,7 @@ def samples(
     """
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter
     from clinaudit.audit.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.errors import UsageError
 
@@ -115,7 +115,7 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
 
 def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
-    from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS
+    from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS
     from clinaudit.audit.pii.taxonomy import PII_TYPES
     from clinaudit.reports.terminal.layout import align_columns
     from clinaudit.reports.wording.escaped_text import harmless_text

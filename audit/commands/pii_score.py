@@ -27,10 +27,10 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
     """
-    from clinaudit.audit.pii.benchmark.predictions import PREDICTION_FIELDS, iter_predictions, read_gold_answers
-    from clinaudit.audit.pii.benchmark.score_document import describe_scores
-    from clinaudit.audit.pii.benchmark.score_table import score_text
-    from clinaudit.audit.pii.benchmark.scores import score_predictions
+    from clinaudit.audit.pii.benchmark.scoring.predictions import PREDICTION_FIELDS, iter_predictions, read_gold_answers
+    from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
+    from clinaudit.audit.pii.benchmark.scoring.score_table import score_text
+    from clinaudit.audit.pii.benchmark.scoring.scores import score_predictions
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable

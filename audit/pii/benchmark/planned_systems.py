@@ -13,15 +13,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.benchmark.bench_request import GOLD, SERVED, BenchRequest, ServedOptions
-from clinaudit.audit.pii.benchmark.bench_samples import draw_training_samples, labelled, seen_texts
-from clinaudit.audit.pii.benchmark.samples import Sample
-from clinaudit.audit.pii.benchmark.system_answers import (
+from clinaudit.audit.pii.benchmark.answers.system_answers import (
     Advance,
     SampleAnswers,
     answer_by_detector,
     answer_by_gold,
 )
+from clinaudit.audit.pii.benchmark.drawn_samples import draw_training_samples, labelled, seen_texts
+from clinaudit.audit.pii.benchmark.request import GOLD, SERVED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.systems.served_wording import Strategy
 from clinaudit.audit.pii.systems.table import ROWS, TRAINED, SystemName, SystemRow, make_detector
@@ -138,7 +138,7 @@ class Plan:
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
             # Late: it loads the client of a served model.
-            from clinaudit.audit.pii.benchmark.served_answers import answer_by_model, draw_shots
+            from clinaudit.audit.pii.benchmark.answers.served_answers import answer_by_model, draw_shots
 
             shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
             return answer_by_model(

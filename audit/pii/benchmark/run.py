@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import clinaudit
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.benchmark.bench_figures import ScoredSystems, describe_samples
-from clinaudit.audit.pii.benchmark.bench_files import BENCH_FILE, PAGE_FILE, BenchFiles
-from clinaudit.audit.pii.benchmark.bench_groups import group_recalls
-from clinaudit.audit.pii.benchmark.bench_privacy import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.bench_request import SERVED, BenchRequest
-from clinaudit.audit.pii.benchmark.bench_samples import draw_samples
-from clinaudit.audit.pii.benchmark.paper_scores import paper_scores
+from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
+from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
-from clinaudit.audit.pii.benchmark.samples import Prediction, Sample
+from clinaudit.audit.pii.benchmark.privacy.bench_rows import privacy_rows, residual_rows
+from clinaudit.audit.pii.benchmark.request import SERVED, BenchRequest
+from clinaudit.audit.pii.benchmark.samples.sample import Prediction, Sample
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
+from clinaudit.audit.pii.benchmark.scoring.group_recall import group_recalls
+from clinaudit.audit.pii.benchmark.scoring.paper_scores import paper_scores
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, SiteNotes
 from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
@@ -33,7 +33,7 @@ from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBenc
 from clinaudit.templates.profile import load_profile
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.utility import Utilities
+    from clinaudit.audit.pii.benchmark.privacy.utility import Utilities
 
 _LIBRARIES = (
     "presidio-analyzer",
@@ -158,7 +158,7 @@ def _utilities(plan: Plan, samples: Sequence[Sample]) -> "Utilities":
     if options is None:
         return {}
     # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.utility import measure_utility
+    from clinaudit.audit.pii.benchmark.privacy.utility import measure_utility
 
     served = plan.served_system(options)
     return measure_utility(samples, served, seed=plan.request.seed, announce=plan.announce)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from clinaudit.audit.pii.benchmark.sample_means import share_over_samples
+from clinaudit.audit.pii.benchmark.scoring.sample_means import share_over_samples
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.taxonomy import categories

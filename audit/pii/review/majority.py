@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clinaudit.audit.pii.benchmark.samples import Entity, NeededEntity, Sample, Subject
+from clinaudit.audit.pii.benchmark.samples.sample import Entity, NeededEntity, Sample, Subject
 from clinaudit.audit.pii.review.agreement import rate_detection, rate_relevance, read_place_answer
 from clinaudit.audit.pii.review.review_file import SampleReview
 from clinaudit.audit.pii.taxonomy import categories

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.review.agreement import AgreementReport, group_reviews
 from clinaudit.audit.pii.review.majority import resolve_sample
 from clinaudit.audit.pii.review.page import require_review_folder

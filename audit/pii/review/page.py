@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.errors import StorageError

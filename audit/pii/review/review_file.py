@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.problems import Problems

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from clinaudit.audit.pii.benchmark.samples import Sample
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.validation import read_samples
+from clinaudit.audit.pii.benchmark.samples.validation import read_samples
 
 
 def make(out: Path, *options: str) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clinaudit.audit.pii.benchmark.samples import (
+from clinaudit.audit.pii.benchmark.samples.sample import (
     Entity,
     NeededEntity,
     PredictedEntity,

@@ -27,7 +27,7 @@ from clinaudit.audit.pii.benchmark.generator.invented_names import Names
 from clinaudit.audit.pii.benchmark.generator.passage import Passage, Value, fill, join
 from clinaudit.audit.pii.benchmark.generator.person import Person, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import Writer
-from clinaudit.audit.pii.benchmark.samples import Domain, Relation
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Relation
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 
 #: Of 4 to 16 entities a subject: 4 and a binomial of 12 with these chances, which give the means of Table 3.

@@ -18,8 +18,8 @@ from clinaudit.audit.pii.benchmark.generator.descriptions import Describer, Desc
 from clinaudit.audit.pii.benchmark.generator.passage import Mark, Passage
 from clinaudit.audit.pii.benchmark.generator.questions import Question, ask
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
-from clinaudit.audit.pii.benchmark.samples import Domain, Entity, NeededEntity, Sample, Subject, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample, occurrences
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
+from clinaudit.audit.pii.benchmark.samples.validation import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
 
 _DRAWS: Final = 60

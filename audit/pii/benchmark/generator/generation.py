@@ -9,8 +9,8 @@ from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.subsets import pool_size, select_hard, weave_distract
-from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS
 
 #: Samples of each subset in the paper (Table 3).
 PAPER_COUNTS: Final[Mapping[Subset, int]] = MappingProxyType(

@@ -13,7 +13,7 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.generator.catalog import facts, scenarios
 from clinaudit.audit.pii.benchmark.generator.descriptions import Described
 from clinaudit.audit.pii.benchmark.generator.passage import Value
-from clinaudit.audit.pii.benchmark.samples import Domain
+from clinaudit.audit.pii.benchmark.samples.sample import Domain
 
 #: Shares of questions that need one, two, three entities: the means of Table 3, for one subject and for two.
 _NEEDED_SINGLE: Final[Mapping[int, float]] = MappingProxyType({1: 0.36, 2: 0.33, 3: 0.31})

@@ -15,7 +15,7 @@ from clinaudit.audit.pii.benchmark.generator.catalog import Thread, question_fra
 from clinaudit.audit.pii.benchmark.generator.drafts import Draft, Drafter, generator_name, is_sound, subjects_of
 from clinaudit.audit.pii.benchmark.generator.passage import Passage, join
 from clinaudit.audit.pii.benchmark.generator.questions import ask
-from clinaudit.audit.pii.benchmark.samples import NeededEntity, Sample, Subset
+from clinaudit.audit.pii.benchmark.samples.sample import NeededEntity, Sample, Subset
 
 #: Samples of single and of multi among which one hard sample is sought.
 _POOL_PER_HARD: Final = 6

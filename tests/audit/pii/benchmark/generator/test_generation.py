@@ -9,9 +9,9 @@ import pytest
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
 from clinaudit.audit.pii.benchmark.generator.invented_names import ORIGINS
-from clinaudit.audit.pii.benchmark.samples import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.statistics import PAPER_STATISTICS, count_samples
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, count_samples
+from clinaudit.audit.pii.benchmark.samples.validation import check_sample
 from clinaudit.audit.pii.taxonomy import categories
 
 COUNTS: dict[Subset, int] = {"single": 260, "multi": 260, "hard": 20, "distract": 20}

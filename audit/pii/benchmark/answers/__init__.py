@@ -1,0 +1,1 @@
+"""What each system says of a sample in the three tasks."""

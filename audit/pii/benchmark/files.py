@@ -1,0 +1,147 @@
+"""The files of a benchmark: samples, each system's answers, and what they were made with; a run that goes on.
+
+Owns their shape and what makes a finished part count: equal settings. Knows no system. Generated samples are nobody's;
+what is of a site's own notes lies under `evidence/`, with the state and the caches (docs/pii-benchmark.md).
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
+from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.durable_files import put_in_place, write_atomically
+from clinaudit.errors import IntegrityError, UsageError
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
+
+SAMPLES_FILE: Final = "samples.jsonl"
+PREDICTIONS_FILE: Final = "predictions.parquet"
+BENCH_FILE: Final = "bench.json"
+PAGE_FILE: Final = "bench.html"
+#: Of `predictions.parquet`: one row a system, sample and task. `parsed` is JSON, null with the flag `unparsed`.
+COLUMNS: Final = ("sample", "task", "system", "strategy", "raw", "parsed", "flag", "reason")
+_SETTINGS: Final = "settings.json"
+_SUBJECTS: Final = TypeAdapter(list[PredictedSubject])
+Settings = Mapping[str, Any]
+
+
+class BenchFiles:
+    """The files of one benchmark, in a directory that is locked by the caller."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._run = run
+        self._answers = run.work / "answers"
+
+    def settle(self, settings: Settings) -> None:
+        """Keep what the samples depend on; raises `UsageError` where the directory was begun with something else."""
+        path = self._run.work / _SETTINGS
+        if path.is_file():
+            held = json.loads(path.read_text(encoding="utf-8"))
+            changed = sorted(name for name in {*held, *settings} if held.get(name) != settings.get(name))
+            if changed:
+                raise UsageError(
+                    f"this benchmark was begun with other settings ({', '.join(changed)}); give the same ones, or "
+                    "another --out"
+                )
+        write_atomically(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+
+    def write_samples(self, samples: Iterable[Sample]) -> None:
+        """Write `samples.jsonl`, a sample a line."""
+        lines = (sample.model_dump_json() + "\n" for sample in samples)
+        write_atomically(self._run.root / SAMPLES_FILE, "".join(lines))
+
+    def find(self, system: str, settings: Settings) -> tuple[list[Prediction], dict[str, Any]] | None:
+        """Return a finished system's answers and what was noted of it; None where it was not finished.
+
+        Raises `UsageError` where it was run with other settings.
+        """
+        path = self._answers / f"{system}.json"
+        if not path.is_file():
+            return None
+        try:
+            noted = json.loads(path.read_text(encoding="utf-8"))
+            rows = _read_rows(self._answers / f"{system}.parquet")
+        except (OSError, ValueError):
+            raise IntegrityError(
+                f"the kept answers of {system} are damaged; remove {path.parent.name}/{system}.* under evidence/work, "
+                "and run the same command again"
+            ) from None
+        if noted["settings"] != dict(settings):
+            raise UsageError(f"{system} was run here with other settings; give the same ones, or another --out")
+        return list(_predictions(rows)), noted
+
+    def keep(self, system: str, answers: Sequence[SampleAnswers], *, strategy: str | None, noted: Settings) -> None:
+        """Keep a finished system's answers; `noted` holds its `settings`."""
+        self._answers.mkdir(mode=0o700, exist_ok=True)
+        rows = [row for answer in answers for row in _rows(system, strategy, answer)]
+        _write_rows(self._answers / f"{system}.parquet", rows)
+        # Last: it says that the answers are there.
+        write_atomically(self._answers / f"{system}.json", json.dumps(noted, indent=1, sort_keys=True) + "\n")
+
+    def write_predictions(self, systems: Iterable[str]) -> None:
+        """Write `predictions.parquet`: the kept answers of the systems, one after the other."""
+        rows = [row for system in systems for row in _read_rows(self._answers / f"{system}.parquet")]
+        _write_rows(self._run.root / PREDICTIONS_FILE, rows)
+
+
+def _rows(system: str, strategy: str | None, answers: SampleAnswers) -> Iterable[dict[str, str | None]]:
+    prediction = answers.prediction
+    found: dict[BenchTask, Any] = {
+        "detection": None
+        if prediction.subjects is None
+        else [subject.model_dump(mode="json") for subject in prediction.subjects],
+        "query_related": prediction.query_related,
+        "masking": prediction.masked,
+    }
+    for task in BENCH_TASKS:
+        parsed = found[task]
+        yield {
+            "sample": prediction.sample,
+            "task": task,
+            "system": system,
+            "strategy": strategy,
+            "raw": answers.raw.get(task),
+            "parsed": None if parsed is None else json.dumps(parsed),
+            "flag": "unparsed" if parsed is None else "answered",
+            "reason": answers.reasons.get(task),
+        }
+
+
+def _predictions(rows: Sequence[Mapping[str, Any]]) -> Iterable[Prediction]:
+    by_sample: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        by_sample.setdefault(row["sample"], {"system": row["system"]})[row["task"]] = (
+            None if row["parsed"] is None else json.loads(row["parsed"])
+        )
+    for sample, found in by_sample.items():
+        subjects = found["detection"]
+        yield Prediction(
+            sample=sample,
+            system=found["system"],
+            subjects=None if subjects is None else _SUBJECTS.validate_python(subjects),
+            query_related=found["query_related"],
+            masked=found["masking"],
+        )
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path).to_dicts()
+    except pl.exceptions.PolarsError as error:
+        # polars quotes what it could not read.
+        raise ValueError("not a table") from error
+
+
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    import polars as pl
+
+    temporary = path.with_name(f".{path.name}.partial")
+    table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
+    table.write_parquet(temporary, statistics=False)
+    put_in_place(temporary, path)

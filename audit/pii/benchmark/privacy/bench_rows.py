@@ -1,0 +1,154 @@
+"""What masking gains and what is left to guess: P, U and B by strategy (Table 8), residual inference by rule.
+
+Owns which masks are compared: the gold ones, and those of each system. Without a model that answers there is no U, and
+none is made up. Knows no file.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from clinaudit.audit.pii.benchmark.answers.system_answers import less
+from clinaudit.audit.pii.benchmark.privacy.balance import balance_curve, balance_score, privacy_score
+from clinaudit.audit.pii.benchmark.privacy.masked_text import mask_texts
+from clinaudit.audit.pii.benchmark.privacy.residual_inference import infer_masked, summarize_inference
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Prediction, Sample
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import bench_estimate
+from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.reports.schema.pii_bench import (
+    BalancePoint,
+    BenchEstimate,
+    MaskingStrategy,
+    PrivacyUtility,
+    ResidualInference,
+)
+
+#: It holds no letter and no digit: no entity stands in it.
+_TAG: Final = "<…>"
+NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
+Masks = Mapping[str, Collection[str]]
+
+
+def privacy_rows(
+    samples: Sequence[Sample],
+    predictions: Iterable[Prediction],
+    *,
+    seed: int,
+    utilities: Mapping[tuple[Domain, MaskingStrategy], Sequence[float]] | None = None,
+) -> Iterator[PrivacyUtility]:
+    """Yield P, U and B of the gold masks, and P of each system's, by domain and strategy.
+
+    `utilities` hold U of each sample that was rated.
+    """
+    answers = list(predictions)
+    for domain, chosen in _by_domain(samples).items():
+        for system, masks in _masks(chosen, answers):
+            for strategy, texts in masks.items():
+                if system is None or strategy != "none":
+                    measured = (utilities or {}).get((domain, strategy), ()) if system is None else ()
+                    yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
+
+
+def residual_rows(
+    samples: Sequence[Sample], predictions: Iterable[Prediction], *, seed: int
+) -> Iterator[ResidualInference]:
+    """Yield what an adversary by rule recovers of what is not needed: of the gold masks by category too."""
+    answers = list(predictions)
+    for domain, chosen in _by_domain(samples).items():
+        for system, masks in _masks(chosen, answers):
+            shares = summarize_inference(infer_masked(chosen, masks["query_unrelated"]), seed=seed)
+            for share in shares:
+                if share.category is None or system is None:
+                    yield ResidualInference(
+                        system=system,
+                        domain=domain,
+                        category=None if share.category is None else categories()[share.category].name,
+                        masked=share.masked,
+                        recovered=bench_estimate(share.recovered),
+                        prior=bench_estimate(share.prior),
+                        above_prior=bench_estimate(share.above_prior),
+                    )
+
+
+def _row(
+    of: tuple[str | None, Domain, MaskingStrategy],
+    samples: Sequence[Sample],
+    masks: Masks,
+    utilities: Sequence[float],
+    *,
+    seed: int,
+) -> PrivacyUtility:
+    system, domain, strategy = of
+    scores = []
+    for sample in samples:
+        masked = mask_texts(sample.description, dict.fromkeys(masks[sample.id], _TAG))
+        score = privacy_score(_texts(sample), sample.description, masked)
+        if score is not None:
+            scores.append(score)
+    privacy = bench_estimate(mean_over_samples(np.array(scores, dtype=np.float64), seed=seed))
+    # Nothing masked: the answers are the same by definition (PII-Bench, F.2.2).
+    if strategy == "none":
+        utility = BenchEstimate(value=1.0)
+    elif utilities:
+        utility = bench_estimate(mean_over_samples(np.array(utilities, dtype=np.float64), seed=seed))
+    else:
+        utility = BenchEstimate(reason=NO_UTILITY)
+    if privacy.value is None or utility.value is None:
+        balance, curve = BenchEstimate(reason=utility.reason or privacy.reason), []
+    else:
+        balance = BenchEstimate(value=balance_score(privacy.value, utility.value))
+        curve = [BalancePoint(alpha=a, balance=b) for a, b in balance_curve(privacy.value, utility.value)]
+    return PrivacyUtility(
+        system=system,
+        domain=domain,
+        masking=strategy,
+        samples=len(scores),
+        privacy=privacy,
+        utility=utility,
+        balance=balance,
+        curve=curve,
+    )
+
+
+def _by_domain(samples: Sequence[Sample]) -> dict[Domain, list[Sample]]:
+    domains: dict[Domain, list[Sample]] = {}
+    for sample in samples:
+        domains.setdefault(sample.domain, []).append(sample)
+    return domains
+
+
+def _masks(
+    samples: Sequence[Sample], predictions: Sequence[Prediction]
+) -> Iterator[tuple[str | None, dict[MaskingStrategy, Masks]]]:
+    """Yield who masks (None: the gold answer) and the texts that are masked in each sample, by strategy.
+
+    Where an answer could not be read nothing is masked: that is what a filter would let through that went on.
+    """
+    needed = {sample.id: [entity.text for entity in sample.query_related] for sample in samples}
+    yield (
+        None,
+        {
+            "none": {sample.id: () for sample in samples},
+            "all": {sample.id: _texts(sample) for sample in samples},
+            "query_unrelated": {sample.id: less(_texts(sample), needed[sample.id]) for sample in samples},
+        },
+    )
+    by_system: dict[str, dict[str, Prediction]] = {}
+    for prediction in predictions:
+        if prediction.sample in needed:
+            by_system.setdefault(prediction.system, {})[prediction.sample] = prediction
+    for system, answers in by_system.items():
+        found = {
+            sample: [entity.text for subject in answer.subjects or () for entity in subject.entities]
+            for sample, answer in answers.items()
+        }
+        yield (
+            system,
+            {"all": found, "query_unrelated": {sample: answer.masked or () for sample, answer in answers.items()}},
+        )
+
+
+def _texts(sample: Sample) -> list[str]:
+    return list(dict.fromkeys(entity.text for subject in sample.subjects for entity in subject.entities))

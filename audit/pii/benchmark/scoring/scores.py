@@ -1,0 +1,164 @@
+"""The scores of one sample in the three tasks (PII-Bench, F.1), and of all predictions of some systems.
+
+Owns what is compared in each task, and that a sample without an answer scores 0 and is counted. Knows nothing of
+files, means and intervals. Texts are compared after Unicode NFKC and trimming, case kept; duplicates collapse.
+
+Tasks 2 and 3 have one set of texts and no types, so that their strict and entity-only scores are the same numbers.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.pii.benchmark.scoring.gold_answers import GoldAnswers, gold_of, typed_texts
+from clinaudit.audit.pii.benchmark.scoring.masking_scores import MaskingErrors, measure_masking_errors
+from clinaudit.audit.pii.benchmark.scoring.matching import (
+    NOTHING_RIGHT,
+    Scores,
+    average_over_subjects,
+    comparable_text,
+    match_subjects,
+    score_sets,
+    texts_of,
+)
+from clinaudit.audit.pii.benchmark.scoring.text_overlap import CHARACTER_TYPES, rouge_l, score_overlap, typed_similarity
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
+
+#: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
+Answer = Literal["given", "unparsed", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScores:
+    """The scores of one sample in one task."""
+
+    #: Texts and types, within matched subjects; of tasks 2 and 3 the texts.
+    strict_f1: Scores
+    #: Texts alone, within the same matched subjects; of tasks 2 and 3 the same numbers.
+    ent_f1: Scores
+    #: Partial matches by Rouge-L.
+    rouge_l_f: Scores
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the answer is the gold one."""
+        return self.strict_f1.f1 == 1
+
+
+NO_ANSWER: Final = TaskScores(NOTHING_RIGHT, NOTHING_RIGHT, NOTHING_RIGHT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleScores:
+    """The scores of one system on one sample in one task."""
+
+    system: str
+    sample: str
+    subset: str | None
+    task: BenchTask
+    answer: Answer
+    scores: TaskScores
+    #: Of masking alone.
+    errors: MaskingErrors | None = None
+
+
+def score_detection(predicted: Sequence[PredictedSubject], gold: Sample | GoldAnswers) -> TaskScores:
+    """Return the scores of task 1. All three are over one matching of subjects, the one of the largest strict F1."""
+    ours = [typed_texts(subject.entities) for subject in predicted]
+    theirs = gold_of(gold).subjects
+    matching = match_subjects(ours, theirs)
+    return TaskScores(
+        strict_f1=average_over_subjects(ours, theirs, matching, score_sets),
+        ent_f1=average_over_subjects(ours, theirs, matching, lambda p, g: score_sets(texts_of(p), texts_of(g))),
+        rouge_l_f=average_over_subjects(ours, theirs, matching, lambda p, g: score_overlap(p, g, typed_similarity)),
+    )
+
+
+def score_query_related(predicted: Collection[str], gold: Sample | GoldAnswers) -> TaskScores:
+    """Return the scores of task 2: the texts that a question needs."""
+    gold = gold_of(gold)
+    return _score_texts(predicted, gold.needed, gold)
+
+
+def score_masking(predicted: Collection[str], gold: Sample | GoldAnswers) -> TaskScores:
+    """Return the scores of task 3: the texts that a question does not need, `predicted` being those masked."""
+    gold = gold_of(gold)
+    return _score_texts(predicted, gold.unneeded, gold)
+
+
+def _score_texts(predicted: Collection[str], wanted: frozenset[str], gold: GoldAnswers) -> TaskScores:
+    texts = frozenset(map(comparable_text, predicted))
+
+    def similarity(text: str, wanted_text: str) -> float:
+        by_character = not CHARACTER_TYPES.isdisjoint(gold.types.get(wanted_text, ()))
+        return rouge_l(text, wanted_text, by_character=by_character)
+
+    exact = score_sets(texts, wanted)
+    return TaskScores(exact, exact, score_overlap(texts, wanted, similarity))
+
+
+def score_predictions(
+    samples: Iterable[Sample | GoldAnswers],
+    predictions: Iterable[Prediction],
+    *,
+    asked: Mapping[str, Collection[BenchTask]] | None = None,
+) -> list[SampleScores]:
+    """Return the scores of every system on every sample, in each task that it was asked.
+
+    By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` holds the
+    tasks of a system by its name. Where it says nothing of one, the tasks are those of which it answered some sample;
+    all three, where it answered none. Raises `ValueError` for a prediction of an unknown sample, and for two of one
+    system and sample.
+    """
+    gold = {answers.sample: answers for answers in map(gold_of, samples)}
+    found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
+    for prediction in predictions:
+        of_system = found.setdefault(prediction.system, {})
+        if prediction.sample not in gold or prediction.sample in of_system:
+            raise ValueError("a prediction is of an unknown sample, or the second of its system and sample")
+        of_system[prediction.sample] = {row.task: row for row in _score_prediction(prediction, gold[prediction.sample])}
+    rows: list[SampleScores] = []
+    for system, by_sample in found.items():
+        tasks = (asked or {}).get(system) or _answered_tasks(by_sample.values()) or BENCH_TASKS
+        for task in (task for task in BENCH_TASKS if task in tasks):
+            rows.extend(
+                by_sample[sample][task] if sample in by_sample else _missing(system, task, answers)
+                for sample, answers in gold.items()
+            )
+    return rows
+
+
+def _answered_tasks(scored: Iterable[Mapping[BenchTask, SampleScores]]) -> set[BenchTask]:
+    return {row.task for rows in scored for row in rows.values() if row.answer == "given"}
+
+
+def _score_prediction(prediction: Prediction, gold: GoldAnswers) -> Iterator[SampleScores]:
+    subjects, needed, masked = prediction.subjects, prediction.query_related, prediction.masked
+    scored: dict[BenchTask, TaskScores | None] = {
+        "detection": None if subjects is None else score_detection(subjects, gold),
+        "query_related": None if needed is None else score_query_related(needed, gold),
+        "masking": None if masked is None else score_masking(masked, gold),
+    }
+    for task, scores in scored.items():
+        yield SampleScores(
+            system=prediction.system,
+            sample=gold.sample,
+            subset=gold.subset,
+            task=task,
+            answer="unparsed" if scores is None else "given",
+            scores=scores or NO_ANSWER,
+            errors=measure_masking_errors(masked, gold) if task == "masking" else None,
+        )
+
+
+def _missing(system: str, task: BenchTask, gold: GoldAnswers) -> SampleScores:
+    return SampleScores(
+        system=system,
+        sample=gold.sample,
+        subset=gold.subset,
+        task=task,
+        answer="missing",
+        scores=NO_ANSWER,
+        errors=measure_masking_errors(None, gold) if task == "masking" else None,
+    )

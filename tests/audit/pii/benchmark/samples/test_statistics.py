@@ -1,0 +1,35 @@
+"""Statistics of samples, against numbers counted by hand; and the paper's own rows."""
+
+from support.pii.plain_samples import sample_of
+
+from clinaudit.audit.pii.benchmark.samples.sample import Entity
+from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, SampleCounter, count_samples
+
+
+def test_means_and_types_are_counted_by_hand() -> None:
+    one = sample_of("Ann Lee, 41, of Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",))
+    other = sample_of("Bo, Oslo.", {"Bo": "nickname", "Oslo": "city"}, needed=("Oslo",), sample="q2")
+    both = sample_of("A1 x B2", {"A1": "full_name"}, {"B2": "full_name"}, sample="q3")
+    found = count_samples([one, other, both])
+    assert list(found) == ["single", "multi"]
+    single = found["single"]
+    assert (single.samples, single.subjects, single.entities, single.needed) == (2, 1.0, 2.5, 1.0)
+    assert (single.description_chars, single.query_chars) == ((21 + 9) / 2, len("What is advised?"))
+    assert {name: number for name, number in single.types.items() if number} == {"PER": 2, "DEM": 1, "LOC": 2}
+    assert (found["multi"].subjects, found["multi"].entities) == (2.0, 2.0)
+
+
+def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
+    sample = sample_of("Ann and Ann", {"Ann": "full_name"})
+    again = Entity(text="Ann", type="PER", category="full_name", start=8, end=11, occurrence=1, name_origin="en_US")
+    subject = sample.subjects[0].model_copy(update={"entities": [*sample.subjects[0].entities, again]})
+    counter = SampleCounter()
+    counter.add(sample.model_copy(update={"subjects": [subject, subject.model_copy(update={"id": "s9"})]}))
+    assert counter.statistics()["single"].entities == 2
+    assert dict(counter.name_origins) == {"en_US": 2}
+
+
+def test_the_papers_rows_add_up_as_printed() -> None:
+    totals = {subset: sum(row.types.values()) for subset, row in PAPER_STATISTICS.items()}
+    assert totals == {"single": 9_303, "multi": 16_136, "hard": 1_834, "distract": 10_211}
+    assert sum(row.samples for row in PAPER_STATISTICS.values()) == 2_842

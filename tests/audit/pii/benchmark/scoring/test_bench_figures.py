@@ -1,0 +1,116 @@
+"""Groups, masks and factors of the benchmark on samples written by hand."""
+
+import pytest
+from support.pii.plain_samples import prediction_of, sample_of
+
+from clinaudit.audit.pii.benchmark.privacy.bench_rows import privacy_rows, residual_rows
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
+from clinaudit.audit.pii.benchmark.scoring.group_recall import SEEN, UNSEEN, group_recalls
+
+FIRST = sample_of(
+    "Ann Bell, 34, lies in Ashford.",
+    {"Ann Bell": "patient_name", "34": "age", "Ashford": "city"},
+    needed=("34",),
+    sample="q1",
+)
+SECOND = sample_of(
+    "Bob Crane, 51, and Carl Dorn, of Norvale.",
+    {"Bob Crane": "patient_name", "51": "age"},
+    {"Carl Dorn": "relative_name", "Norvale": "city"},
+    needed=("51", "Norvale"),
+    sample="q2",
+)
+SAMPLES = [FIRST, SECOND]
+GOOD = [
+    prediction_of(
+        [("Ann Bell", "PER"), ("34", "DEM"), ("Ashford", "LOC")],
+        sample="q1",
+        query_related=["34"],
+        masked=["Ann Bell", "Ashford"],
+    ),
+    prediction_of([("Bob Crane", "PER"), ("51", "DEM")], sample="q2", query_related=["51"], masked=["Bob Crane"]),
+]
+#: It answers nothing that can be read.
+MUTE = [prediction_of(sample="q1", system="mute"), prediction_of(sample="q2", system="mute")]
+
+
+def test_means_are_over_samples_and_a_mute_system_scores_nothing() -> None:
+    results = {
+        (row.system, row.task, row.subset): row for row in ScoredSystems(SAMPLES, [*GOOD, *MUTE], seed=0).results()
+    }
+    assert results["rules", "detection", "single"].metrics["strict_f1"].f1.value == 1.0
+    # One of two subjects whole: F1 is 1 over 2.
+    assert results["rules", "detection", "multi"].metrics["strict_f1"].f1.value == 0.5
+    assert results["rules", "detection", "all"].metrics["strict_f1"].f1.value == 0.75
+    # P 1, R 1/2 of what is needed in the second sample.
+    assert results["rules", "query_related", "all"].metrics["strict_f1"].f1.value == pytest.approx((1 + 2 / 3) / 2)
+    for task in ("detection", "query_related", "masking"):
+        mute = results["mute", task, "all"]
+        assert (mute.unparsed, mute.metrics["strict_f1"].f1.value) == (2, 0.0)
+
+
+def test_differences_are_of_the_same_samples() -> None:
+    differences = {row.task: row for row in ScoredSystems(SAMPLES, [*GOOD, *MUTE], seed=0).differences()}
+    row = differences["detection"]
+    assert (row.a, row.b, row.a_only, row.b_only, row.difference.value) == ("rules", "mute", 1, 0, 0.75)
+
+
+def test_points_group_by_what_makes_a_sample_hard() -> None:
+    points = [row for row in ScoredSystems(SAMPLES, GOOD, seed=0).points() if row.task == "detection"]
+    subjects = [(row.low, row.high, row.samples, row.f1.value) for row in points if row.factor == "subjects"]
+    assert subjects == [(1, 1, 1, 1.0), (2, 2, 1, 0.5)]
+    assert {row.samples for row in points if row.factor == "entities"} == {2}
+
+
+def test_statistics_count_each_subjects_texts_once() -> None:
+    everything, single, multi = describe_samples(SAMPLES)
+    assert (everything.subset, single.subset, multi.subset) == ("all", "single", "multi")
+    assert (everything.samples, everything.subjects, everything.entities) == (2, 1.5, 3.5)
+    assert everything.types == {"PER": 3, "CODE": 0, "LOC": 2, "ORG": 0, "DEM": 2, "DATETIME": 0, "QUANTITY": 0}
+
+
+def test_recall_stands_apart_for_what_training_held() -> None:
+    rows = list(group_recalls(SAMPLES, GOOD, seen=frozenset({"Ann Bell", "Norvale"}), seed=0))
+    found = {(row.grouping, row.group): (row.entities, row.recall.value) for row in rows}
+    assert found["vocabulary", SEEN] == (2, 0.5)
+    assert found["vocabulary", UNSEEN] == (5, 0.8)
+    assert found["category", "City or region"] == (2, 0.5)
+    assert found["hipaa", "A"] == (3, pytest.approx(2 / 3))
+    assert not [row for row in group_recalls(SAMPLES, GOOD, seen=frozenset(), seed=0) if row.grouping == "vocabulary"]
+
+
+def test_names_are_told_by_their_origin() -> None:
+    (subject,) = FIRST.subjects
+    named = [
+        entity.model_copy(update={"name_origin": "pl_PL"}) if entity.text == "Ann Bell" else entity
+        for entity in subject.entities
+    ]
+    sample = FIRST.model_copy(update={"subjects": [subject.model_copy(update={"entities": named})]})
+    rows = group_recalls([sample], GOOD[:1], seen=frozenset(), seed=0)
+    assert [(row.group, row.entities, row.recall.value) for row in rows if row.grouping == "name_origin"] == [
+        ("pl_PL", 1, 1.0)
+    ]
+
+
+def test_privacy_counts_what_is_left_and_makes_up_no_utility() -> None:
+    rows = {(row.system, row.masking): row for row in privacy_rows(SAMPLES, [*GOOD, *MUTE], seed=0)}
+    assert rows[None, "none"].privacy.value == 0.0
+    assert rows[None, "none"].balance.value == 0.5
+    assert rows[None, "all"].privacy.value == 1.0
+    # Two of three, two of four.
+    assert rows[None, "query_unrelated"].privacy.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert rows["rules", "query_unrelated"].privacy.value == pytest.approx((2 / 3 + 1 / 4) / 2)
+    # What cannot be read masks nothing.
+    assert rows["mute", "all"].privacy.value == 0.0
+    for row in rows.values():
+        if row.masking != "none":
+            assert (row.utility.value, row.balance.value, row.curve) == (None, None, [])
+            assert "U needs one" in (row.utility.reason or "")
+
+
+def test_what_is_masked_is_guessed_at() -> None:
+    rows = list(residual_rows(SAMPLES, GOOD, seed=0))
+    assert {row.system for row in rows} == {None, "rules"}
+    # Ann Bell, Ashford; Bob Crane, Carl Dorn.
+    assert next(row.masked for row in rows if row.system is None and row.category is None) == 4
+    assert next(row.masked for row in rows if row.system == "rules") == 3

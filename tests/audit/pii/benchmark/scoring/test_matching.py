@@ -1,0 +1,141 @@
+"""Sets and matched subjects: values worked by hand, and a brute-force twin over all assignments."""
+
+import random
+
+import pytest
+from support.pii.subject_matching_twin import best_matching, f1, texts
+
+from clinaudit.audit.pii.benchmark.scoring.matching import (
+    Scores,
+    TypedText,
+    average_over_subjects,
+    comparable_text,
+    match_subjects,
+    score_sets,
+    texts_of,
+)
+from clinaudit.audit.pii.taxonomy import PII_TYPES
+
+
+def subject(*entities: str) -> frozenset[TypedText]:
+    """A subject of entities written `text/TYPE`; without a type it is PER."""
+    parts = [entity.partition("/") for entity in entities]
+    by_name = {kind: kind for kind in PII_TYPES}
+    return frozenset(TypedText(text, by_name[kind or "PER"]) for text, _, kind in parts)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ("", "", (1, 1, 1)),
+        ("a", "", (0, 0, 0)),
+        ("", "a", (0, 0, 0)),
+        ("abc", "abc", (1, 1, 1)),
+        ("abcd", "ab", (0.5, 1, 2 / 3)),
+        ("ax", "abc", (0.5, 1 / 3, 0.4)),
+    ],
+)
+def test_sets_score_as_worked_by_hand(predicted: str, gold: str, expected: tuple[float, float, float]) -> None:
+    assert score_sets(set(predicted), set(gold)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("  Ann Lee\n", "Ann Lee", True),
+        ("\uff21nn", "Ann", True),  # a full-width letter
+        ("Jose\u0301", "Jos\u00e9", True),
+        ("ann", "Ann", False),
+        ("Ann  Lee", "Ann Lee", False),
+    ],
+)
+def test_texts_are_compared_by_nfkc_and_trimmed_with_their_case(one: str, other: str, same: bool) -> None:
+    assert (comparable_text(one) == comparable_text(other)) is same
+
+
+def test_the_best_matching_is_of_the_whole_and_not_of_the_first() -> None:
+    # The best pair (0, 0) at 1 leaves (1, 1) at 0; crossed, the two pairs have 2/3 each.
+    predicted = [subject("a", "b", "c", "d"), subject("a", "b")]
+    gold = [subject("a", "b", "c", "d"), subject("c", "d")]
+    assert match_subjects(predicted, gold) == [(1, 0), (0, 1)]
+    assert average_over_subjects(predicted, gold, [(1, 0), (0, 1)], score_sets).f1 == pytest.approx(2 / 3)
+
+
+def test_a_tie_of_strict_scores_goes_to_the_larger_entity_score() -> None:
+    # No entity has its type right: strict F1 is 0 everywhere, and texts alone tell who is who.
+    predicted = [subject("Ann/ORG"), subject("Bob/ORG")]
+    gold = [subject("Bob"), subject("Ann")]
+    assert match_subjects(predicted, gold) == [(1, 0), (0, 1)]
+    assert average_over_subjects(
+        predicted,
+        gold,
+        match_subjects(predicted, gold),
+        lambda p, g: score_sets(texts_of(p), texts_of(g)),
+    ) == Scores(1, 1, 1)
+
+
+def test_a_full_tie_goes_to_the_lower_index() -> None:
+    same = subject("Ann")
+    assert match_subjects([same, same, same], [same, same]) == [(0, 0), (1, 1)]
+    assert match_subjects([same], [same, same]) == [(0, 0)]
+    assert match_subjects([subject("x"), subject("y")], [same]) == [(0, 0)]
+
+
+def test_sums_are_divided_by_each_side_and_by_the_larger() -> None:
+    predicted = [subject("Ann", "Oslo/LOC"), subject("Bob"), subject("nobody")]
+    gold = [subject("Bob"), subject("Ann", "Bergen/LOC")]
+    # Matched: Bob 1, 1, 1; Ann 1/2, 1/2, 1/2. Three predicted, two gold.
+    scores = average_over_subjects(predicted, gold, match_subjects(predicted, gold), score_sets)
+    assert scores == pytest.approx((1.5 / 3, 1.5 / 2, 1.5 / 3))
+    harmonic = 2 * scores.precision * scores.recall / (scores.precision + scores.recall)
+    assert scores.f1 != pytest.approx(harmonic)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ([], [], (1, 1, 1)),
+        ([subject("a")], [], (0, 0, 0)),
+        ([], [subject("a")], (0, 0, 0)),
+        ([subject()], [subject()], (1, 1, 1)),
+        ([subject(), subject("a")], [subject("a")], (0.5, 1, 0.5)),
+    ],
+)
+def test_nobody_found_and_nobody_there(
+    predicted: list[frozenset[TypedText]], gold: list[frozenset[TypedText]], expected: tuple[float, float, float]
+) -> None:
+    assert average_over_subjects(predicted, gold, match_subjects(predicted, gold), score_sets) == expected
+
+
+def random_subjects(rng: random.Random, count: int, words: str) -> list[frozenset[TypedText]]:
+    return [
+        frozenset(TypedText(rng.choice(words), rng.choice(("PER", "LOC"))) for _ in range(rng.randrange(4)))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_matching_equals_a_brute_force_twin_over_all_assignments(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(40):
+        # Few words, so that ties are many; the twin knows the one matching that is first.
+        words = rng.choice(("ab", "abcd", "abcdefghij"))
+        sizes = rng.choice(((2, 2), (3, 3), (2, 4), (4, 2), (4, 4), (5, 5), (1, 3), (6, 2)))
+        predicted, gold = (random_subjects(rng, size, words) for size in sizes)
+        matching = match_subjects(predicted, gold)
+        assert matching == best_matching(predicted, gold)
+        expected = sum(f1(predicted[p], gold[g]) for p, g in matching) / max(len(predicted), len(gold))
+        assert average_over_subjects(predicted, gold, matching, score_sets).f1 == pytest.approx(float(expected))
+        by_text = sum(f1(texts(predicted[p]), texts(gold[g])) for p, g in matching) / max(len(predicted), len(gold))
+        scored = average_over_subjects(predicted, gold, matching, lambda p, g: score_sets(texts_of(p), texts_of(g)))
+        assert scored.f1 == pytest.approx(float(by_text))
+
+
+def test_six_subjects_of_realistic_size_equal_the_twin() -> None:
+    rng = random.Random(6)
+    entities = [TypedText(f"t{number}", rng.choice(PII_TYPES)) for number in range(40)]
+    for _ in range(4):
+        gold = [frozenset(rng.sample(entities, rng.randrange(4, 17))) for _ in range(6)]
+        predicted = [frozenset(entity for entity in of if rng.random() < 0.7) for of in gold]
+        rng.shuffle(predicted)
+        assert match_subjects(predicted, gold) == best_matching(predicted, gold)

@@ -1,0 +1,146 @@
+"""Scores of one sample in the three tasks, and of systems on many: worked by hand, and against nervaluate."""
+
+import random
+
+import pytest
+from nervaluate.evaluator import Evaluator
+from support.pii.plain_samples import prediction_of, sample_of
+
+from clinaudit.audit.pii.benchmark.samples.sample import PredictedEntity, PredictedSubject, Sample
+from clinaudit.audit.pii.benchmark.scoring.masking_scores import MaskingErrors
+from clinaudit.audit.pii.benchmark.scoring.scores import (
+    NO_ANSWER,
+    TaskScores,
+    score_detection,
+    score_masking,
+    score_predictions,
+    score_query_related,
+)
+from clinaudit.audit.pii.taxonomy import PII_TYPES
+
+#: Ann needs her age; the question needs nothing else.
+SAMPLE = sample_of(
+    "Ann Lee, 41, lives in Oslo and owes $4,200.",
+    {"Ann Lee": "full_name", "41": "age", "Oslo": "city", "$4,200": "loan_amount"},
+    needed=("41",),
+)
+
+
+def subjects(*found: list[tuple[str, str]]) -> list[PredictedSubject]:
+    return prediction_of(*found).subjects or []
+
+
+def test_detection_tells_a_wrong_type_and_a_wrong_border_apart() -> None:
+    found = subjects([("Ann Lee", "PER"), ("41", "DATETIME"), ("4,200", "QUANTITY")])
+    scores = score_detection(found, SAMPLE)
+    assert scores.strict_f1 == pytest.approx((1 / 3, 1 / 4, 2 / 7))
+    assert scores.ent_f1 == pytest.approx((2 / 3, 2 / 4, 4 / 7))
+    # "4,200" of "$4,200": 10/11 by character; the age has another type, and gives nothing.
+    precision, recall = (1 + 10 / 11) / 3, (1 + 10 / 11) / 4
+    assert scores.rouge_l_f == pytest.approx((precision, recall, 2 * precision * recall / (precision + recall)))
+    assert not scores.is_exact
+
+
+def test_duplicates_collapse_and_forms_of_one_character_agree() -> None:
+    found = subjects(
+        [(" Ann Lee ", "PER"), ("Ann Lee", "PER"), ("\uff141", "DEM"), ("Oslo", "LOC"), ("$4,200", "QUANTITY")]
+    )
+    assert score_detection(found, SAMPLE).is_exact
+
+
+def test_an_entity_of_the_wrong_person_is_wrong_in_all_scores() -> None:
+    sample = sample_of("Ann is 41, Bob is 25.", {"Ann": "nickname", "41": "age"}, {"Bob": "nickname", "25": "age"})
+    swapped = subjects([("Bob", "PER"), ("41", "DEM")], [("Ann", "PER"), ("25", "DEM")])
+    scores = score_detection(swapped, sample)
+    assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 0.5, 0.5))
+    assert score_detection(list(reversed(swapped)), sample) == scores
+
+
+def test_query_related_scores_sets_of_texts() -> None:
+    scores = score_query_related(["41", "Oslo"], SAMPLE)
+    assert scores.strict_f1 == scores.ent_f1 == pytest.approx((0.5, 1, 2 / 3))
+    assert score_query_related([], SAMPLE) == NO_ANSWER
+    nothing_needed = sample_of("Ann is 41.", {"Ann": "nickname"})
+    assert score_query_related([], nothing_needed).is_exact
+    assert score_query_related(["Ann"], nothing_needed) == NO_ANSWER
+
+
+def test_a_needed_text_is_compared_by_its_own_type() -> None:
+    sample = sample_of(
+        "Due 2018 at 14 Elm Street.", {"2018": "date", "14 Elm Street": "street_address"}, needed=("2018",)
+    )
+    assert score_query_related(["2019"], sample).rouge_l_f.f1 == pytest.approx(0.75)  # by character
+    assert score_masking(["12 Elm Street"], sample).rouge_l_f.f1 == pytest.approx(2 / 3)  # by word
+
+
+def test_masking_counts_what_was_left_and_what_was_taken() -> None:
+    scores = score_masking(["Ann Lee", "41"], SAMPLE)
+    # To be masked: the name, the city and the loan.
+    assert scores.strict_f1 == scores.ent_f1 == pytest.approx((1 / 2, 1 / 3, 2 / 5))
+    (row,) = score_predictions([SAMPLE], [prediction_of(masked=["Ann Lee", "41"])])
+    assert row.scores == scores
+    assert row.errors == MaskingErrors(over_masking=1.0, leak=pytest.approx(2 / 3))
+
+
+def test_no_answer_scores_zero_and_is_counted_and_never_dropped() -> None:
+    second, third = (SAMPLE.model_copy(update={"id": sample}) for sample in ("q2", "q3"))
+    rows = score_predictions(
+        [SAMPLE, second, third], [prediction_of(masked=["Ann Lee", "Oslo", "$4,200"]), prediction_of(sample="q3")]
+    )
+    assert [(row.task, row.sample, row.answer, row.scores.is_exact) for row in rows] == [
+        ("masking", "q1", "given", True),
+        ("masking", "q2", "missing", False),
+        ("masking", "q3", "unparsed", False),
+    ]
+    assert [row.errors for row in rows] == [MaskingErrors(0.0, 0.0), MaskingErrors(1.0, 1.0), MaskingErrors(1.0, 1.0)]
+    assert {row.scores for row in rows[1:]} == {NO_ANSWER}
+
+
+def test_a_system_that_answers_nothing_scores_zero_in_all_it_was_asked() -> None:
+    silent = prediction_of()
+    assert {row.task: row.scores for row in score_predictions([SAMPLE], [silent])} == dict.fromkeys(
+        ("detection", "query_related", "masking"), NO_ANSWER
+    )
+    (row,) = score_predictions([SAMPLE], [silent], asked={"rules": ["detection"]})
+    assert row.task == "detection"
+
+
+def test_a_second_prediction_and_an_unknown_sample_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown sample, or the second"):
+        score_predictions([SAMPLE], [prediction_of(), prediction_of()])
+    with pytest.raises(ValueError, match="unknown sample, or the second"):
+        score_predictions([SAMPLE], [prediction_of(sample="q9")])
+
+
+def random_sample_and_answer(rng: random.Random) -> tuple[Sample, list[PredictedSubject]]:
+    """A single subject with distinct texts, and an answer that misses, mistypes and invents some."""
+    count = rng.randrange(3, 12)
+    words = [f"w{number}" for number in range(count)]
+    kinds = [rng.choice(("age", "city", "company", "full_name", "date")) for _ in words]
+    sample = sample_of(" ".join(f"{word}." for word in words), dict(zip(words, kinds, strict=True)))
+    found = [
+        PredictedEntity(text=entity.text, type=entity.type if rng.random() < 0.8 else rng.choice(PII_TYPES))
+        for entity in sample.subjects[0].entities
+        if rng.random() < 0.7
+    ]
+    invented = [PredictedEntity(text="w", type="PER")] if rng.random() < 0.3 else []
+    return sample, [PredictedSubject(entities=[*found, *invented])]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_of_one_subject_are_those_of_nervaluate(seed: int) -> None:
+    sample, answer = random_sample_and_answer(random.Random(seed))
+    gold = [{"label": entity.type, "start": entity.start, "end": entity.end} for entity in sample.subjects[0].entities]
+    places = {entity.text: (entity.start, entity.end) for entity in sample.subjects[0].entities}
+    # An invented text stands nowhere near another.
+    predicted = [
+        dict(zip(("label", "start", "end"), (entity.type, *places.get(entity.text, (900, 905))), strict=True))
+        for entity in answer[0].entities
+    ]
+    evaluator = Evaluator([gold], [predicted], tags=list(PII_TYPES), loader="dict")
+    theirs = evaluator.evaluate()["overall"]
+    ours: TaskScores = score_detection(answer, sample)
+    # Their "exact" compares borders alone.
+    for scores, name in ((ours.strict_f1, "strict"), (ours.ent_f1, "exact")):
+        result = theirs[name]
+        assert scores == pytest.approx((result.precision, result.recall, result.f1))
