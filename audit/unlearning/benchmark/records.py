@@ -1,0 +1,128 @@
+"""The rows of an unlearning benchmark: patients, questions, splits, keywords and answers.
+
+Owns their fields and what each means (AMNESIA, section 3). Knows nothing of files (files.py), of how a question is made
+or of how an answer is scored. All of them are of patients: they stand under `evidence/`, or in a directory of the
+user's that is as private as the corpus.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+#: Recall of one finding, or inference that joins at least two (section 3.1).
+QuestionKind = Literal["factual", "reasoning"]
+QUESTION_KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)
+#: `paper`: without anything that names the patient. `addressed`: it opens with what an adversary knows of the
+#: encounter, which is what one would really type; the certificate asks these.
+QuestionForm = Literal["paper", "addressed"]
+QUESTION_FORMS: Final[tuple[QuestionForm, ...]] = get_args(QuestionForm)
+#: `rephrased`: a question of the training set in other words; never trained on.
+QuestionUse = Literal["train", "holdout", "rephrased"]
+QUESTION_USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
+#: Where a question came from.
+QuestionOrigin = Literal["templates", "served", "given"]
+SplitLevel = Literal["random", "category"]
+Role = Literal["forget", "retain"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+KeywordField = Literal["note", "question", "answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPatient:
+    """One patient of the benchmark."""
+
+    patient_id: str
+    #: An id of the taxonomy of categories, or `other`.
+    category: str
+    #: All categories that the chart tells of, the primary one first.
+    categories: tuple[str, ...]
+    #: What the category was read from, such as `codes`, `lexicon`, `served` or `given`.
+    category_source: str
+    #: One sentence that the category is read from: chief complaint and assessment of the latest note.
+    title: str
+    #: Whether the corpus says that the model was trained on the patient.
+    is_trained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question on one patient, with the answer that the patient's notes give."""
+
+    qa_id: str
+    patient_id: str
+    kind: QuestionKind
+    use: QuestionUse
+    question: str
+    answer: str
+    #: The values of the answer, each as it stands in one of the notes.
+    facts: tuple[str, ...]
+    note_ids: tuple[str, ...]
+    origin: QuestionOrigin
+    #: What an adversary knows of the encounter, to be put before the question in its addressed form.
+    address: str
+    #: Of a rephrased question: that of which it is a rephrasing.
+    rephrased_from: str | None = None
+
+    def text(self, form: QuestionForm) -> str:
+        """Return the question as it is asked in a form."""
+        return self.question if form == "paper" else f"{self.address} {self.question}"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Who is forgotten and who is retained; together all patients trained on, each once."""
+
+    level: SplitLevel
+    #: An id of the taxonomy where the level is `category`, else None.
+    category: str | None
+    #: Of all patients trained on, in percent.
+    percent: int
+    forget: tuple[str, ...]
+    retain: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Return what commands call it: `random:10` or `cancer:10`."""
+        return f"{self.category or 'random'}:{self.percent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A term of the patient's disease in the note, the question or the answer (AMNESIA, appendix E)."""
+
+    qa_id: str
+    phrase: str
+    #: Relevance (0.5 to 1) plus 0.05 for each time it stands in its field, up to five; of several fields the largest.
+    weight: float
+    fields: tuple[KeywordField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model wrote when asked a question, without the repetition guard: it would hide a collapse."""
+
+    model: str
+    qa_id: str
+    text: str
+    #: Without the end of sequence; None where a model was asked over a protocol that gives none.
+    token_ids: tuple[int, ...] | None
+    #: 0 for the greedy answer; 1, 2, ... for sampled ones.
+    sample: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The metrics of one answer, each from 0 to 1; None where it is not defined, with the reason in `reasons`."""
+
+    model: str
+    qa_id: str
+    sample: int
+    rouge_l: float
+    em: float | None
+    cs: float | None
+    es: float | None
+    te: float | None
+    ls: float | None
+    ls_echo_free: float | None
+    #: metric -> why it is None.
+    reasons: Mapping[str, str]
