@@ -138,14 +138,19 @@ def _without_opening(words: Words) -> Words:
 
 
 def _by_first_word(lexicon: Iterable[Words]) -> dict[str, list[Words]]:
+    """Return the terms by their first words, the longest first."""
     by_first: dict[str, list[Words]] = {}
-    for term in sorted(lexicon):
+    for term in sorted(lexicon, key=lambda term: (-len(term), term)):
         by_first.setdefault(term[0], []).append(term)
     return by_first
 
 
 def _known_terms(words: Words, by_first: Mapping[str, list[Words]]) -> Iterator[Words]:
-    for start, word in enumerate(words):
-        for term in by_first.get(word, ()):
-            if words[start : start + len(term)] == term:
-                yield term
+    """Yield the terms from left to right, the longest at each place; none overlaps another, as entities do not."""
+    start = 0
+    while start < len(words):
+        terms = by_first.get(words[start], ())
+        found = next((term for term in terms if words[start : start + len(term)] == term), None)
+        if found is not None:
+            yield found
+        start += 1 if found is None else len(found)
