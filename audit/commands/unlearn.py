@@ -6,6 +6,7 @@ Owns the group; each subcommand has its own module.
 import click
 
 from clinaudit.audit.commands.unlearn_build import build
+from clinaudit.audit.commands.unlearn_score import score
 
 
 @click.group()
@@ -15,7 +16,9 @@ def unlearn() -> None:
     \b
     Example:
       clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn score bench/ answers.jsonl --out scores.json
     """
 
 
 unlearn.add_command(build)
+unlearn.add_command(score)
