@@ -91,8 +91,9 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.terminal_text import bench_text
 
     progress = Progress(quiet=quiet)
-    keywords = _keywords(options.pop("parser"), progress)
-    counts = build_bench(_request(corpus=corpus, out=out, **options), progress, keywords=keywords)
+    parser = options.pop("parser")
+    request = _request(corpus=corpus, out=out, **options)
+    counts = build_bench(request, progress, keywords=_keywords(parser, progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
