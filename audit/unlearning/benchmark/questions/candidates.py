@@ -144,7 +144,8 @@ class CandidateMaker:
                     (allergy.value, medication.subject),
                 )
         for last, first in combinations(each("vital sign"), 2):
-            if first.subject == last.subject and first.complaint and last.complaint:
+            is_named = all(one.complaint and not self._is_identifying(one.complaint) for one in (first, last))
+            if first.subject == last.subject and is_named:
                 change = _change(first.value, last.value)
                 if change is not None:
                     yield _changed(first, last, change)
