@@ -1,8 +1,9 @@
 """Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
 Owns the choice, by seed, and why a patient gets none. Preferred are descriptions that fit nobody else, then kinds not
-asked yet, then facts not told yet. No two factual questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others tell least of: what
-training repeats elsewhere would not be held out. Knows nothing of how a question was made.
+asked yet, then facts not told yet. No two factual questions share a fact, no two reasoning ones all of their facts.
+Withheld is the question whose facts the others tell least of: what training repeats elsewhere would not be held out.
+Knows nothing of how a question was made.
 """
 
 import random
