@@ -45,7 +45,8 @@ from clinaudit.audit.unlearning.benchmark.splits import split_patients
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.priors.corpus.files import printable
+from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1
@@ -89,6 +90,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     Raises `UsageError` where the directory was begun with other settings, `BadInputError` where nobody can be asked
     about, `IncompleteError` where a served model did not answer: what it answered is kept.
     """
+    _require_files(request)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
@@ -115,6 +117,17 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     return counts
 
 
+def _require_files(request: BuildRequest) -> None:
+    """Raise `BadInputError` for a file that is not there, before any work."""
+    panel = request.panel
+    named = [request.questions, request.categories, *((panel.file, panel.sheet) if panel is not None else ())]
+    for path in named:
+        if isinstance(path, Path) and not path.is_file():
+            raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
+    if panel is not None:
+        read_judges(panel.file)
+
+
 def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
     return {
         "version": _VERSION,
@@ -124,7 +137,7 @@ def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
         "questions": _described(request.questions),
         "categories": _described(request.categories),
         "model": None if request.served is None else request.served.model,
-        "template": None if request.template is None else sha256_of(request.template),
+        "template": sha256_of(locate_profile(request.template)),
     }
 
 
