@@ -67,6 +67,11 @@ class SpacyParser:
         yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
 
 
+def load_parser(directory: Path | None, lexicon: frozenset[Words]) -> SpacyParser:
+    """Return the parser in a directory, or that of the installed package with the terms of a lexicon as entities."""
+    return packaged_parser(lexicon) if directory is None else parser_of_directory(directory)
+
+
 def packaged_parser(lexicon: frozenset[Words]) -> SpacyParser:
     """Return the parser by spaCy's small English model; raises `BadInputError` where it is not installed."""
     installed = [package for package in _PACKAGES if find_spec(package) is not None]
