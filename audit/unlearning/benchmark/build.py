@@ -1,0 +1,227 @@
+"""The benchmark, from a corpus to its files: who has which disease, what is asked, who is to be forgotten.
+
+Read this first. Owns the order, and what is counted of patients who are left out. A stopped build is begun again with
+the same command and gives the same bytes; what a served model answered is kept. Source: AMNESIA, section 3.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.run.begun_settings import settle_settings
+from clinaudit.audit.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
+from clinaudit.audit.unlearning.benchmark.categories.given import read_given_categories
+from clinaudit.audit.unlearning.benchmark.categories.sources import categories_of_file, categories_of_model
+from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
+from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
+from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
+from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifier_check
+from clinaudit.audit.unlearning.benchmark.questions.rows import question_rows
+from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.sources import (
+    Asking,
+    GivenSource,
+    QuestionSource,
+    ServedSource,
+    TemplateSource,
+)
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest, Source
+from clinaudit.audit.unlearning.benchmark.served_model import BenchModel
+from clinaudit.audit.unlearning.benchmark.splits import split_patients
+from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.templates.profile import NoteProfile, load_profile
+
+#: Raised whenever a change of the code changes what is built from equal settings.
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordSource:
+    """What reads the keywords of a benchmark: metrics do, of which the benchmark knows nothing."""
+
+    #: For the record.
+    name: str
+    read: Callable[[Bench], Sequence[Keyword]]
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The questions of all patients who have any, and what was left out."""
+
+    questions: list[Question] = field(default_factory=list)
+    patients: list[str] = field(default_factory=list)
+    #: Reason -> patients dropped for it.
+    dropped: Counter[str] = field(default_factory=Counter)
+    #: Reason -> questions that were not asked.
+    refused: Counter[str] = field(default_factory=Counter)
+    shared_holdouts: int = 0
+    shared_descriptions: int = 0
+    #: Of questions made elsewhere that bring their own: qa_id -> terms.
+    keywords: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> None:
+        """Add a patient with the questions chosen."""
+        self.patients.append(patient_id)
+        self.questions.extend(question_rows(patient_id, chosen, origin=origin, address=address))
+        self.shared_holdouts += shared_holdouts(chosen)
+        self.shared_descriptions += sum(not question.is_unique for question in chosen.questions)
+
+
+def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> dict[str, Any]:
+    """Build a benchmark and write its files; return its counts, as `bench.json` holds them.
+
+    Raises `UsageError` where the directory was begun with other settings, `BadInputError` where nobody can be asked
+    about, `IncompleteError` where a served model did not answer: what it answered is kept.
+    """
+    run = RunDirectory(request.out)
+    with run.removed_on_failure():
+        corpus, profile = read_corpus(request.corpus), load_profile(request.template)
+        run.create()
+        with hold_lock(run):
+            settings = {**_settings(request, corpus), "keywords": keywords.name}
+            settle_settings(run.work / "settings.json", settings, what="this benchmark")
+            with open_answer_cache(run) as cache:
+                work = _Work(request, corpus, profile, cache, progress)
+                asked = work.ask()
+                categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
+            patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
+            tables, counts = _tables(request, corpus, patients, asked)
+            source = BenchSource(
+                corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
+            )
+            read = [one for one in keywords.read(bench_of(tables, source, corpus)) if one.qa_id not in asked.keywords]
+            given = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
+            tables = replace(tables, keywords=[*read, *given])
+            counts["keywords"] = len(tables.keywords)
+            counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in tables.keywords})
+            write_bench(request.out, tables, source)
+    return counts
+
+
+def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
+    return {
+        "version": _VERSION,
+        "corpus": corpus.digest,
+        "seed": request.seed,
+        "percents": list(request.percents),
+        "questions": _described(request.questions),
+        "categories": _described(request.categories),
+        "model": None if request.served is None else request.served.model,
+        "template": None if request.template is None else sha256_of(request.template),
+    }
+
+
+def _described(source: Source | Path) -> str:
+    """Return what is compared when the build goes on: of a file its content."""
+    return f"file {sha256_of(source)}" if isinstance(source, Path) else source
+
+
+class _Work:
+    """The charts of a corpus, asked about and categorized from whatever source the request names."""
+
+    def __init__(
+        self, request: BuildRequest, corpus: Corpus, profile: NoteProfile, cache: AnswerCache, progress: Progress
+    ) -> None:
+        self._request = request
+        self._corpus = corpus
+        self._profile = profile
+        self._cache = cache
+        self._progress = progress
+        progress.say("reading charts")
+        reader = ChartReader(corpus, profile)
+        self.charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
+        # Before any work: a faulty file is told of at once.
+        self._questions = self._question_source()
+        self._given_categories = (
+            read_given_categories(request.categories, corpus.patients) if isinstance(request.categories, Path) else {}
+        )
+
+    def ask(self) -> "_Asked":
+        """Return the questions of all patients; raises `BadInputError` where there is none."""
+        asked = _Asked()
+        with self._progress.stage("reading names", total=len(self._corpus.patients), unit="patients") as advance:
+            holds_identifier = identifier_check(self._corpus, self._profile, advance=advance)
+        asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused)
+        address_of = address_reader(self._corpus, self._profile)
+        for patient_id, chosen in self._questions.choose(asking, self._progress):
+            if isinstance(chosen, str):
+                asked.dropped[chosen] += 1
+            else:
+                address = address_of(patient_id)
+                asked.add(patient_id, chosen, origin=self._questions.origin, address=address)
+        if not asked.patients:
+            reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(asked.dropped.items()))
+            raise BadInputError(
+                f"no patient can be asked about ({reasons}); give the note template of these notes with --template, "
+                "or questions made elsewhere with --qa FILE"
+            )
+        if isinstance(self._questions, GivenSource):
+            asked.keywords = given_keywords(asked.questions, self._questions.given)
+        return asked
+
+    def categorize(self, charts: Sequence[Chart]) -> dict[str, Assigned]:
+        """Return the categories of patients."""
+        if self._request.categories == "served":
+            return categories_of_model(charts, self._model(), self._progress)
+        return categories_of_file(charts, self._given_categories)
+
+    def _question_source(self) -> QuestionSource:
+        source = self._request.questions
+        if isinstance(source, Path):
+            return GivenSource(read_given_questions(source, self._corpus.patients))
+        return ServedSource(self._model()) if source == "served" else TemplateSource(self._request.corpus)
+
+    def _model(self) -> BenchModel:
+        served = self._request.served
+        if served is None:
+            raise UsageError("served was asked for, and no model is named; give --url and --model")
+        return BenchModel(
+            ServedModel(served.url, served.model),
+            approved_hosts=served.approved_hosts,
+            key_file=served.key_file,
+            seed=self._request.seed,
+            cache=self._cache,
+        )
+
+
+def _patient(corpus: Corpus, chart: Chart, assigned: Assigned) -> BenchPatient:
+    return BenchPatient(
+        patient_id=chart.patient_id,
+        category=assigned.primary,
+        categories=assigned.categories,
+        category_source=assigned.source,
+        title=chart.title(),
+        is_trained=corpus.patients[chart.patient_id].split == "train",
+    )
+
+
+def _tables(
+    request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked
+) -> tuple[BenchTables, dict[str, Any]]:
+    """Return the rows without keywords, and all counts."""
+    trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
+    splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
+    counts = {
+        **describe_bench(patients, asked.questions, splits, notes_of(corpus, patients)),
+        "patients_dropped": dict(sorted(asked.dropped.items())),
+        "questions_refused": dict(sorted(asked.refused.items())),
+        "questions_that_fit_others": asked.shared_descriptions,
+        "holdout_questions_told_in_training": asked.shared_holdouts,
+        "category_sources": dict(sorted(Counter(patient.category_source for patient in patients).items())),
+        "splits_unavailable": [
+            {"category": one.category, "percent": one.percent, "reason": one.reason} for one in missing
+        ],
+    }
+    return BenchTables(patients=patients, questions=asked.questions, splits=splits), counts
