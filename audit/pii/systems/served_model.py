@@ -4,12 +4,10 @@ Owns its identity and the way from texts to answers. An answer that cannot be us
 question to a served model is; after that it is *unparsed*, and scores 0. Imported lazily: it loads the client.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Generic, TypeVar
 
 from clinaudit.audit.pii.systems.served_answers import NamedSubject, read_entities, read_needed
@@ -28,6 +26,7 @@ from clinaudit.audit.served.approved_addresses import ServedModel, require_appro
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
 from clinaudit.audit.served.request_form import first_form
 
@@ -71,14 +70,7 @@ class ServedSystem:
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key nor the address."""
-        return {
-            "kind": "pii-bench",
-            "version": _VERSION,
-            "model": self._model.name,
-            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
-            "seed": str(self._seed),
-            "openai": version("openai"),
-        }
+        return identity_of(self._model, kind="pii-bench", reading=_VERSION, seed=self._seed)
 
     def find_entities(
         self, texts: Sequence[str], *, announce: Callable[[AskingEstimate], None]

@@ -4,12 +4,10 @@ Owns its identity in the cache. An answer that cannot be used is asked for once 
 its place. Knows nothing of what is asked. Imported lazily: it loads the client.
 """
 
-import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,6 +18,7 @@ from clinaudit.audit.served.approved_addresses import ServedModel, require_appro
 from clinaudit.audit.served.asking import Asked, Asker
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
+from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
 from clinaudit.audit.served.request_form import first_form
 
@@ -61,14 +60,7 @@ class BenchModel:
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key nor the address."""
-        return {
-            "kind": "unlearning-benchmark",
-            "version": _VERSION,
-            "model": self._model.name,
-            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
-            "seed": str(self._seed),
-            "openai": version("openai"),
-        }
+        return identity_of(self._model, kind="unlearning-benchmark", reading=_VERSION, seed=self._seed)
 
     def ask(
         self, inquiries: Sequence[Inquiry[Found]], *, title: str, unit: str, progress: Progress
