@@ -8,6 +8,7 @@ entities that it finds itself. Knows nothing of relevance.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -54,10 +55,10 @@ class SpacyParser:
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text: entities, then noun chunks."""
-        for text in texts:
-            pieces = self._pipeline.pipe(_pieces(text), batch_size=_BATCH)
-            found = [phrase for document in pieces for phrase in self._phrases_of(document)]
-            yield found
+        pieces = [list(_pieces(text)) for text in texts]
+        documents = self._pipeline.pipe((piece for own in pieces for piece in own), batch_size=_BATCH)
+        for own in pieces:
+            yield [phrase for document in islice(documents, len(own)) for phrase in self._phrases_of(document)]
 
     def _phrases_of(self, document: Any) -> Iterator[Words]:
         if self._lexicon is None:
