@@ -61,6 +61,9 @@ _SERVED = "served"
     "--panel-questions", type=click.IntRange(min=1), metavar="N", help="Questions they check.  [default: 1000]"
 )
 @click.option(
+    "--human", type=PATH, metavar="FILE", help="The blind sheet of the panel's titles, filled in by a person."
+)
+@click.option(
     "--phi-approved",
     multiple=True,
     metavar="HOST",
@@ -88,8 +91,9 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.terminal_text import bench_text
 
     progress = Progress(quiet=quiet)
-    keywords = _keywords(options.pop("parser"), progress)
-    counts = build_bench(_request(corpus=corpus, out=out, **options), progress, keywords=keywords)
+    parser = options.pop("parser")
+    request = _request(corpus=corpus, out=out, **options)
+    counts = build_bench(request, progress, keywords=_keywords(parser, progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
@@ -141,9 +145,10 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
             approved,
             titles=options["panel_titles"] or PANEL_TITLES,
             questions=options["panel_questions"] or PANEL_QUESTIONS,
+            sheet=options["human"],
         )
-    elif options["panel_titles"] or options["panel_questions"]:
-        raise UsageError("--panel-titles and --panel-questions go with --panel")
+    elif options["panel_titles"] or options["panel_questions"] or options["human"]:
+        raise UsageError("--panel-titles, --panel-questions and --human go with --panel")
     return BuildRequest(
         corpus=options["corpus"],
         out=options["out"],

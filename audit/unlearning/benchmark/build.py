@@ -5,7 +5,7 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,10 @@ from clinaudit.audit.unlearning.benchmark.categories.sources import categories_o
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
+from clinaudit.audit.unlearning.benchmark.panel.asking import Judged
+from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe_panel, draw_sample, write_panel
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelTask
 from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
 from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifier_check
@@ -35,13 +39,14 @@ from clinaudit.audit.unlearning.benchmark.questions.sources import (
     TemplateSource,
 )
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest, Source
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, Source
+from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
 from clinaudit.audit.unlearning.benchmark.splits import split_patients
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.priors.corpus.files import printable
+from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1
@@ -85,6 +90,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     Raises `UsageError` where the directory was begun with other settings, `BadInputError` where nobody can be asked
     about, `IncompleteError` where a served model did not answer: what it answered is kept.
     """
+    _require_files(request)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
@@ -96,18 +102,30 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                 work = _Work(request, corpus, profile, cache, progress)
                 asked = work.ask()
                 categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
-            patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
-            tables, counts = _tables(request, corpus, patients, asked)
-            source = BenchSource(
-                corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
-            )
-            read = [one for one in keywords.read(bench_of(tables, source, corpus)) if one.qa_id not in asked.keywords]
-            given = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
-            tables = replace(tables, keywords=[*read, *given])
+                patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
+                tables, counts = _tables(request, corpus, patients, asked)
+                source = BenchSource(
+                    corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
+                )
+                bench = bench_of(tables, source, corpus)
+                if request.panel is not None:
+                    counts["panel"] = work.judge(bench, request.panel, run.evidence)
+            tables = replace(tables, keywords=_keywords(keywords.read(bench), asked))
             counts["keywords"] = len(tables.keywords)
             counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in tables.keywords})
             write_bench(request.out, tables, source)
     return counts
+
+
+def _require_files(request: BuildRequest) -> None:
+    """Raise `BadInputError` for a file that is not there, before any work."""
+    panel = request.panel
+    named = [request.questions, request.categories, *((panel.file, panel.sheet) if panel is not None else ())]
+    for path in named:
+        if isinstance(path, Path) and not path.is_file():
+            raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
+    if panel is not None:
+        read_judges(panel.file)
 
 
 def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
@@ -119,7 +137,7 @@ def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
         "questions": _described(request.questions),
         "categories": _described(request.categories),
         "model": None if request.served is None else request.served.model,
-        "template": None if request.template is None else sha256_of(request.template),
+        "template": sha256_of(locate_profile(request.template)),
     }
 
 
@@ -177,6 +195,25 @@ class _Work:
             return categories_of_model(charts, self._model(), self._progress)
         return categories_of_file(charts, self._given_categories)
 
+    def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> dict[str, Any]:
+        """Ask the panel, write what it says, and return its figures."""
+        named = {judge.name: judge for judge in read_judges(panel.file)}
+        models = {
+            name: self._open(judge.url, judge.model, panel.approved_hosts, judge.key_file)
+            for name, judge in named.items()
+        }
+        seed = self._request.seed
+        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
+
+        def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> Iterator[Reading[Judged]]:
+            return models[judge].ask(
+                inquiries, title=f"asking a judge about {task}s", unit=f"{task}s", progress=self._progress
+            )
+
+        verdicts = ask_panel(bench, sample, list(named), ask)
+        write_panel(evidence, sample, verdicts, seed=seed)
+        return describe_panel(sample, verdicts, list(named), sheet=panel.sheet)
+
     def _question_source(self) -> QuestionSource:
         source = self._request.questions
         if isinstance(source, Path):
@@ -187,13 +224,22 @@ class _Work:
         served = self._request.served
         if served is None:
             raise UsageError("served was asked for, and no model is named; give --url and --model")
+        return self._open(served.url, served.model, served.approved_hosts, served.key_file)
+
+    def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> BenchModel:
         return BenchModel(
-            ServedModel(served.url, served.model),
-            approved_hosts=served.approved_hosts,
-            key_file=served.key_file,
+            ServedModel(url, model),
+            approved_hosts=approved_hosts,
+            key_file=key_file,
             seed=self._request.seed,
             cache=self._cache,
         )
+
+
+def _keywords(read: Iterable[Keyword], asked: _Asked) -> list[Keyword]:
+    """Return the keywords, those that a file gives in place of those read."""
+    own = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
+    return [*(keyword for keyword in read if keyword.qa_id not in asked.keywords), *own]
 
 
 def _patient(corpus: Corpus, chart: Chart, assigned: Assigned) -> BenchPatient:

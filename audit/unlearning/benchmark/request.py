@@ -35,6 +35,8 @@ class PanelOptions:
     approved_hosts: Collection[str] = ()
     titles: int = PANEL_TITLES
     questions: int = PANEL_QUESTIONS
+    #: The blind sheet, filled in by a person.
+    sheet: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

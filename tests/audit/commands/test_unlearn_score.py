@@ -194,7 +194,9 @@ def test_an_empty_file_is_an_error(bench: Path) -> None:
 def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scored(bench, answers_of("m", note=SECRET))
     printed = capsys.readouterr()
-    assert "forget, factual, train" in printed.out
+    (row,) = (line for line in printed.out.splitlines() if "never trained, factual, train" in line)
+    # One patient; LS, echo-free, ROUGE, CS; no token ids; MU and AFE.
+    assert row.split()[4:] == ["1", "1.000", "1.000", "1.000", "1.000", "–", "–", "1.000", "0.000"]
     assert "fields of other names: 1" in printed.err
     assert SECRET not in printed.out + printed.err
     assert all(len(line) <= 100 for line in printed.out.splitlines())
