@@ -39,7 +39,7 @@ def score_text(document: dict[str, Any]) -> str:
 
 
 def _table(title: str, scores: dict[str, Any]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=0)
     table.add_column("questions", no_wrap=True)
     for heading in ("patients", *_COLUMNS):
         # Never narrower than a figure: rich would cut it.
