@@ -109,7 +109,8 @@ class TextEncoder:
         """Return the model's output for a text, or a pair of texts; one at a time.
 
         In a batch, numbers depend on the other texts of it in their last digits, so that a run that was stopped and
-        goes on would not end in the same bytes.
+        goes on would not end in the same bytes. They depend on the number of threads, too: one is used, which for a
+        single short text is as fast.
         """
         import torch
 
@@ -117,5 +118,10 @@ class TextEncoder:
         inputs = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask}
         if self.model.config.to_dict().get("type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = encoding.type_ids
-        with torch.inference_mode():
-            return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with torch.inference_mode():
+                return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
+        finally:
+            torch.set_num_threads(threads)

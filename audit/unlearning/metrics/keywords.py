@@ -53,15 +53,15 @@ def extract_keywords(
         questions = by_patient.get(patient.patient_id, [])
         own = seeds.of_patient(patient.category, bench.notes[patient.patient_id])
         if own and questions:
-            texts = ["\n".join(bench.notes[patient.patient_id])]
-            texts += [text for question in questions for text in (question.question, question.answer)]
-            # Rephrasings share their answer.
-            distinct = list(dict.fromkeys(texts))
-            parsed = dict(zip(distinct, parser.phrases(distinct), strict=True))
-            weighed = [_weigh(text, parsed[text], own, seeds.generic) for text in texts]
-            of_notes = best_of_notes(weighed[0])
-            for place, question in enumerate(questions):
-                merged = _merge(of_notes, weighed[2 * place + 1], weighed[2 * place + 2])
+            notes = "\n".join(bench.notes[patient.patient_id])
+            # A rephrased question has the answer of the one that it rephrases: each distinct text is parsed once.
+            asked = (text for question in questions for text in (question.question, question.answer))
+            texts = list(dict.fromkeys((notes, *asked)))
+            parsed = zip(texts, parser.phrases(texts), strict=True)
+            weighed = {text: _weigh(text, phrases, own, seeds.generic) for text, phrases in parsed}
+            of_notes = best_of_notes(weighed[notes])
+            for question in questions:
+                merged = _merge(of_notes, weighed[question.question], weighed[question.answer])
                 found[question.qa_id] = [Keyword(question.qa_id, *keyword) for keyword in merged]
         advance(len(questions))
     return [keyword for question in bench.questions for keyword in found.get(question.qa_id, [])]

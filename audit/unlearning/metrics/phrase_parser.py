@@ -8,8 +8,7 @@ entities that it finds itself. Knows nothing of relevance.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
-from itertools import groupby
-from operator import itemgetter
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -56,11 +55,10 @@ class SpacyParser:
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text: entities, then noun chunks."""
-        # Texts are short: one call a text would take several times as long.
-        pieces = ((piece, place) for place, text in enumerate(texts) for piece in _pieces(text))
-        parsed = self._pipeline.pipe(pieces, as_tuples=True, batch_size=_BATCH)
-        for _, documents in groupby(parsed, key=itemgetter(1)):
-            yield [phrase for document, _ in documents for phrase in self._phrases_of(document)]
+        pieces = [list(_pieces(text)) for text in texts]
+        documents = self._pipeline.pipe((piece for own in pieces for piece in own), batch_size=_BATCH)
+        for own in pieces:
+            yield [phrase for document in islice(documents, len(own)) for phrase in self._phrases_of(document)]
 
     def _phrases_of(self, document: Any) -> Iterator[Words]:
         if self._lexicon is None:

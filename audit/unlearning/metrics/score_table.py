@@ -14,7 +14,7 @@ _WIDTH: Final = 100
 _COLUMNS: Final = {
     "LS": "ls",
     "echo-free": "ls_echo_free",
-    "ROUGE-L": "rouge_l",
+    "ROUGE": "rouge_l",
     "CS": "cs",
     "TE": "te",
     "DS": "ds",
@@ -39,10 +39,11 @@ def score_text(document: dict[str, Any]) -> str:
 
 
 def _table(title: str, scores: dict[str, Any]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=0)
     table.add_column("questions", no_wrap=True)
     for heading in ("patients", *_COLUMNS):
-        table.add_column(heading, justify="right", no_wrap=True)
+        # Never narrower than a figure: rich would cut it.
+        table.add_column(heading, justify="right", no_wrap=True, min_width=max(len(heading), len("0.000")))
     for role, kinds in scores["counts"].items():
         for kind, uses in kinds.items():
             for use, counts in uses.items():
