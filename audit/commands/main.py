@@ -33,6 +33,7 @@ from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import report
 from clinaudit.audit.commands.show import show
 from clinaudit.audit.commands.template import template
+from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.commands.unmask import unmask
 from clinaudit.audit.commands.verify import verify
 from clinaudit.audit.console.streams import warn
@@ -136,6 +137,7 @@ for _command in (
     index,
     purge,
     mask,
+    unlearn,
     unmask,
     ray_node,
 ):

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import put_in_place, write_atomically
 from clinaudit.errors import IntegrityError, UsageError
@@ -38,16 +39,7 @@ class BenchFiles:
 
     def settle(self, settings: Settings) -> None:
         """Keep what the samples depend on; raises `UsageError` where the directory was begun with something else."""
-        path = self._run.work / _SETTINGS
-        if path.is_file():
-            held = json.loads(path.read_text(encoding="utf-8"))
-            changed = sorted(name for name in {*held, *settings} if held.get(name) != settings.get(name))
-            if changed:
-                raise UsageError(
-                    f"this benchmark was begun with other settings ({', '.join(changed)}); give the same ones, or "
-                    "another --out"
-                )
-        write_atomically(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")
+        settle_settings(self._run.work / _SETTINGS, settings, what="this benchmark")
 
     def write_samples(self, samples: Iterable[Sample]) -> None:
         """Write `samples.jsonl`, a sample a line."""

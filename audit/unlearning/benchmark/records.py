@@ -126,3 +126,9 @@ class Scores:
     ls_echo_free: float | None
     #: metric -> why it is None.
     reasons: Mapping[str, str]
+    #: Entropy over words, which stands in for `te` where there are no token ids.
+    te_words: float | None = None
+    #: The other direction of entailment: whether the reference entails the answer.
+    es_reverse: float | None = None
+    #: Cosine to the answer of the model before unlearning, which R-TOFU compares with; None where it is not at hand.
+    cs_before: float | None = None

@@ -1,0 +1,152 @@
+"""`clinaudit unlearn build` (docs/unlearning-benchmark.md). Owns its options and what it prints; computes nothing."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clinaudit.audit.commands.options import PATH, not_empty, price_of, template_option
+from clinaudit.audit.console.streams import say_of_finished_work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clinaudit.audit.unlearning.benchmark.files import Bench
+    from clinaudit.audit.unlearning.benchmark.records import Keyword
+    from clinaudit.audit.unlearning.benchmark.request import BuildRequest, Source
+
+_SERVED = "served"
+
+
+@click.command()
+@click.argument("corpus", type=PATH, metavar="CORPUS")
+@click.option("--out", type=PATH, metavar="BENCH", required=True, help="Directory of the benchmark, new or its own.")
+@click.option(
+    "--qa",
+    metavar="templates|served|FILE",
+    default="templates",
+    show_default=True,
+    callback=not_empty,
+    help="Who asks: templates, a served model, or a file of questions made elsewhere.",
+)
+@click.option(
+    "--categories",
+    metavar="notes|served|FILE",
+    default="notes",
+    show_default=True,
+    callback=not_empty,
+    help="Who says which disease a patient has: codes and words of the notes, a served model, or a file.",
+)
+@click.option(
+    "--percent",
+    "percents",
+    type=click.IntRange(1, 50),
+    multiple=True,
+    metavar="P",
+    help="Share of the patients to be forgotten (repeatable).  [default: 5, 10, 15, 20, 25]",
+)
+@template_option()
+@click.option("--url", metavar="URL", help="Base URL of the served model, such as http://127.0.0.1:8000/v1.")
+@click.option("--model", metavar="NAME", help="The served model, by its whole name.")
+@click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
+@click.option(
+    "--price",
+    metavar="IN,OUT",
+    callback=price_of,
+    help="What a million prompt and a million answer tokens cost, to be told what asking costs.",
+)
+@click.option("--panel", type=PATH, metavar="FILE", help="Three served judges, who check categories and questions.")
+@click.option("--panel-titles", type=click.IntRange(min=1), metavar="N", help="Titles they check.  [default: 900]")
+@click.option(
+    "--panel-questions", type=click.IntRange(min=1), metavar="N", help="Questions they check.  [default: 1000]"
+)
+@click.option(
+    "--phi-approved",
+    multiple=True,
+    metavar="HOST",
+    help="Host other than loopback that may be sent notes (repeatable).",
+)
+@click.option("--parser", type=PATH, metavar="DIR", help="A spaCy pipeline that finds keywords.  [default: English]")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of questions and splits.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
+    """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
+
+    Each patient gets a disease category and eight questions, four of recall and four that join findings; one of each is
+    withheld from all training. Forget sets are nested, at random and of one disease. BENCH is PHI, as CORPUS is. A
+    stopped build goes on with the same command.
+
+    \b
+    Example:
+      clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn build corpus/ --out bench/ --qa questions.jsonl --categories categories.csv
+      clinaudit unlearn build corpus/ --out bench/ --qa served --url http://127.0.0.1:8000/v1 --model NAME
+      clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.unlearning.benchmark.build import build_bench
+    from clinaudit.audit.unlearning.benchmark.terminal_text import bench_text
+
+    progress = Progress(quiet=quiet)
+    request = _request(corpus=corpus, out=out, **options)
+
+    def read_keywords(bench: "Bench") -> "Sequence[Keyword]":
+        return ()
+
+    counts = build_bench(request, progress, read_keywords=read_keywords)
+    if not quiet:
+        say_of_finished_work(bench_text(counts))
+    return 0
+
+
+def _request(*, qa: str, categories: str, url: str | None, model: str | None, **options: Any) -> "BuildRequest":
+    from clinaudit.audit.unlearning.benchmark.request import (
+        PANEL_QUESTIONS,
+        PANEL_TITLES,
+        BuildRequest,
+        PanelOptions,
+        ServedOptions,
+    )
+    from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
+    from clinaudit.errors import UsageError
+
+    is_asked = _SERVED in (qa, categories)
+    if (url is None) != (model is None):
+        raise UsageError("--url and --model go together: the address of a served model, and its name there")
+    if is_asked and url is None:
+        raise UsageError("served was asked for, and no model is named; give --url and --model")
+    if url is not None and not is_asked:
+        raise UsageError("--url and --model go with --qa served or --categories served")
+    approved = options["phi_approved"]
+    served = panel = None
+    if url is not None and model is not None:
+        served = ServedOptions(url, model, approved, options["key_file"], options["price"])
+    elif options["key_file"] or options["price"]:
+        raise UsageError("--key-file and --price go with --url and --model")
+    if options["panel"] is not None:
+        panel = PanelOptions(
+            options["panel"],
+            approved,
+            titles=options["panel_titles"] or PANEL_TITLES,
+            questions=options["panel_questions"] or PANEL_QUESTIONS,
+        )
+    elif options["panel_titles"] or options["panel_questions"]:
+        raise UsageError("--panel-titles and --panel-questions go with --panel")
+    return BuildRequest(
+        corpus=options["corpus"],
+        out=options["out"],
+        questions=_source(qa, offline="templates"),
+        categories=_source(categories, offline="notes"),
+        percents=tuple(sorted(set(options["percents"]))) or PERCENTS,
+        seed=options["seed"],
+        template=options["template"],
+        served=served,
+        panel=panel,
+        parser=options["parser"],
+    )
+
+
+def _source(value: str, *, offline: str) -> "Source | Path":
+    if value == offline:
+        return "offline"
+    return "served" if value == _SERVED else Path(value)

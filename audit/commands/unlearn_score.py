@@ -1,0 +1,68 @@
+"""`clinaudit unlearn score` (docs/unlearning-scores.md). Owns its options and what it writes; computes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say_of_finished_work, warn
+
+
+@click.command()
+@click.argument("bench", type=PATH)
+@click.argument("answers", type=PATH)
+@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
+@click.option("--split", "split_name", metavar="NAME", help="Who is forgotten, as random:10.  [default: the first]")
+@click.option(
+    "--form",
+    type=click.Choice(["paper", "addressed"]),
+    default="paper",
+    show_default=True,
+    help="How the questions were asked: what stands in them is no leak.",
+)
+@click.option("--before", metavar="MODEL", help="The model in ANSWERS before unlearning: compare the others with it.")
+@click.option("--embeddings", type=PATH, metavar="DIR", help="An encoder for CS instead of the installed one.")
+@click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")
+@click.option("--corpus", type=PATH, metavar="DIR", help="Where the benchmark's corpus lies now, if it was moved.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def score(out: Path, quiet: bool, **options: Any) -> int:
+    """Score ANSWERS, made elsewhere, to the questions of BENCH.
+
+    ANSWERS is JSONL, one line a model and question: model, qa_id, text, and token_ids (without the end of sequence)
+    where they are known. Every model must answer every question. FILE holds no text, but ids: keep it as private as the
+    benchmark.
+
+    \b
+    Example:
+      clinaudit unlearn score bench/ answers.jsonl --out scores.json
+      clinaudit unlearn score bench/ answers.jsonl --split cancer:10 --before original --out scores.json
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.run.durable_files import require_writable, write_atomically
+    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.unlearning.metrics.given_answers import ANSWER_FIELDS
+    from clinaudit.audit.unlearning.metrics.given_scores import ScoreRequest, score_given_answers
+    from clinaudit.audit.unlearning.metrics.score_table import score_text
+    from clinaudit.errors import UsageError
+    from clinaudit.priors.corpus.files import printable
+    from clinaudit.priors.corpus.header import Header
+
+    request = ScoreRequest(**options)
+    if out.resolve() == request.answers.resolve():
+        raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
+    require_writable(out, role="the scores")
+    take_libraries_offline()
+    header = Header(ANSWER_FIELDS)
+    document = score_given_answers(request, header=header, progress=Progress(quiet=quiet))
+    write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    if not quiet:
+        if header.unread:
+            # Counted, not named: in a broken file a name may stand in the place of a field.
+            fields = ", ".join(ANSWER_FIELDS)
+            name = printable(request.answers.name)
+            warn(f"note: of {name} only {fields} are read; fields of other names: {len(header.unread)}")
+        say_of_finished_work(score_text(document))
+    return 0

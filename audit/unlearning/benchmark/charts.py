@@ -1,0 +1,99 @@
+"""A patient's notes cut at the headers of the note template, as categories and questions read them.
+
+Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about. Knows
+nothing of what a section means.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.sections import normalize_newlines
+
+COMPLAINT_SECTIONS: Final = frozenset({"Chief Complaint"})
+ASSESSMENT_SECTIONS: Final = frozenset(
+    {"Assessment", "Assessment and Plan", "Primary Diagnosis", "Discharge Diagnosis"}
+)
+#: A title is one sentence: of a longer assessment, its beginning.
+_TITLE_CHARS: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What stands under one header of a note."""
+
+    #: Section and header, as the note template names them.
+    section: str
+    header: str
+    #: Without the header, stripped; lines end in line feeds.
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartNote:
+    """One note, cut at its headers."""
+
+    note_id: str
+    #: As it stands in the corpus.
+    text: str = field(repr=False)
+    parts: tuple[Part, ...]
+
+    def of_sections(self, sections: frozenset[str]) -> Iterator[Part]:
+        """Yield the parts of some sections that hold anything."""
+        return (part for part in self.parts if part.section in sections and part.text)
+
+    def complaint(self) -> str | None:
+        """Return the chief complaint, one line of it; None where the note has none."""
+        return next((_line(part.text) for part in self.of_sections(COMPLAINT_SECTIONS)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """All notes of a patient, in order of time."""
+
+    patient_id: str
+    notes: tuple[ChartNote, ...]
+
+    @property
+    def latest(self) -> ChartNote:
+        """The last note."""
+        return self.notes[-1]
+
+    def title(self) -> str:
+        """Return chief complaint and assessment of the latest note that has either; empty where none has."""
+        for note in reversed(self.notes):
+            wanted = COMPLAINT_SECTIONS | ASSESSMENT_SECTIONS
+            held = [" ".join(part.text.split()) for part in note.of_sections(wanted)]
+            if held:
+                return "; ".join(held)[:_TITLE_CHARS]
+        return ""
+
+
+class ChartReader:
+    """Reads charts under one note template."""
+
+    def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
+        self._corpus = corpus
+        self._layouts = LayoutReader(profile)
+
+    def read(self, patient_id: str) -> Chart:
+        """Return the chart of one patient."""
+        notes = tuple(
+            ChartNote(note.note_id, text, tuple(self._parts(normalize_newlines(text))))
+            for note in self._corpus.notes_of(patient_id)
+            for text in [note.text]
+        )
+        return Chart(patient_id, notes)
+
+    def _parts(self, text: str) -> Iterator[Part]:
+        headings = self._layouts.headings(text)
+        ends = [heading.span_chars.start for heading in headings[1:]] + [len(text)]
+        for heading, end in zip(headings, ends, strict=True):
+            yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))
+
+
+def _line(text: str) -> str:
+    return text.splitlines()[0].strip().rstrip(".;,")

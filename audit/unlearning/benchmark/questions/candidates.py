@@ -1,0 +1,225 @@
+"""All questions that the templates can ask of a patient, with their answers: of one finding, or of two that are joined.
+
+Owns which findings are asked for and how two of them make a reasoning question (AMNESIA, 3.1: it must join at least
+two). Every fact of an answer is a finding's value, word for word in a note. Knows nothing of which are chosen.
+"""
+
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import combinations
+from typing import Final
+
+from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
+from clinaudit.audit.unlearning.benchmark.questions.findings import Finding
+from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
+from clinaudit.audit.unlearning.benchmark.records import QuestionKind
+from clinaudit.priors.diagnoses import Diagnosis
+
+#: A value that more than this share of the patients have is no detail of one of them: boilerplate [choice].
+COMMON_SHARE: Final = 0.2
+_CONTEXT_ONLY: Final = frozenset({"condition"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One question that may be asked of a patient."""
+
+    #: What is asked for: the key of its template; or `served`, `given`.
+    about: str
+    kind: QuestionKind
+    #: The question, then its rephrasings.
+    wordings: tuple[str, ...]
+    answer: str
+    facts: tuple[str, ...]
+    note_ids: tuple[str, ...]
+    #: Whether nobody else of the corpus fits its description of the patient.
+    is_unique: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """Two findings (or three) that make a reasoning question."""
+
+    about: str
+    findings: tuple[Finding, ...]
+    values: Mapping[str, str]
+    facts: tuple[str, ...]
+    #: Said by the question: the description must not hide them, and holds none of the answer.
+    anchors: tuple[str | None, ...] = ()
+
+
+class CandidateMaker:
+    """Asks all that the templates can ask of the patients of a corpus."""
+
+    def __init__(
+        self,
+        findings: Mapping[str, Sequence[Finding]],
+        is_identifying: Callable[[str], bool],
+        diagnoses: Iterable[Diagnosis],
+    ) -> None:
+        """`findings` are those of all patients; `diagnoses` the sensitive ones, with the drugs given for them."""
+        self._findings = findings
+        self._is_identifying = is_identifying
+        self._describer = Describer(findings, is_identifying)
+        self._common = _common_values(findings)
+        self._drugs = [
+            *((condition, drug) for condition, drugs in _indications().items() for drug in drugs),
+            *(
+                (name.lower(), drug.lower())
+                for diagnosis in diagnoses
+                for name in diagnosis.names
+                for drug in diagnosis.medications
+            ),
+        ]
+
+    def make(self, patient_id: str) -> Iterator[Candidate]:
+        """Yield the candidates of a patient, factual ones first."""
+        usable = [finding for finding in self._findings[patient_id] if self._is_usable(finding)]
+        for finding in usable:
+            if finding.kind not in _CONTEXT_ONLY:
+                join = _Join(finding.kind, (finding,), _values(finding), (finding.value,))
+                yield self._candidate(patient_id, join)
+        for join in self._joins(usable):
+            yield self._candidate(patient_id, join)
+
+    def _is_usable(self, finding: Finding) -> bool:
+        if finding.kind in _CONTEXT_ONLY:
+            return not self._is_identifying(finding.subject)
+        return (finding.kind, finding.value.lower()) not in self._common and not any(
+            self._is_identifying(text) for text in (finding.value, finding.subject)
+        )
+
+    def _candidate(self, patient_id: str, join: _Join) -> Candidate:
+        template: Template = templates()[join.about]
+        complaint = join.findings[0].complaint
+        anchors = join.anchors or (complaint,)
+        told = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
+        described = self._describer.describe(
+            patient_id, anchors=told, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
+        )
+        visit = "that visit" if told else "the latest visit"
+        values = {**join.values, "who": described.words, "visit": visit}
+        return Candidate(
+            about=join.about,
+            kind=template.kind,
+            wordings=template.ask(values),
+            answer=template.reply(values),
+            facts=join.facts,
+            note_ids=tuple(dict.fromkeys(finding.note_id for finding in join.findings)),
+            is_unique=described.is_unique,
+        )
+
+    def _joins(self, findings: Sequence[Finding]) -> Iterator[_Join]:
+        of_kind: dict[str, list[Finding]] = {}
+        for finding in findings:
+            of_kind.setdefault(finding.kind, []).append(finding)
+
+        def each(kind: str) -> list[Finding]:
+            return of_kind.get(kind, [])
+
+        for assessment in each("assessment"):
+            for plan in _of_same_note(assessment, each("plan")):
+                yield _pair("explained and treated", assessment, plan)
+            for vital in _of_same_note(assessment, each("vital sign")):
+                yield _pair("assessed with", assessment, vital, subject=vital.subject)
+        treated = list(self._treated(each("condition"), each("medication")))
+        for condition, medication in treated:
+            facts = (medication.subject, medication.value)
+            values = {"subject": condition, "second": medication.subject, "other": medication.value}
+            yield _Join("medicine for", (medication,), values, facts)
+            for status in each("status"):
+                if status.subject.lower() == condition:
+                    yield _Join(
+                        "controlled by", (status, medication), values | {"value": status.value}, (status.value, *facts)
+                    )
+            for allergy in each("allergy"):
+                yield _Join(
+                    "allergy and medicine",
+                    (allergy, medication),
+                    values | {"value": allergy.value},
+                    (allergy.value, medication.subject),
+                )
+        for last, first in combinations(each("vital sign"), 2):
+            if first.subject == last.subject and first.complaint and last.complaint:
+                change = _change(first.value, last.value)
+                if change is not None:
+                    yield _changed(first, last, change)
+        for one, other in combinations(sorted(each("onset"), key=lambda held: held.subject), 2):
+            if one.value != other.value:
+                before, after = sorted((one, other), key=lambda held: held.value)
+                values = {"subject": one.subject, "second": other.subject}
+                years = {"before": before.subject, "after": after.subject, "value": before.value, "other": after.value}
+                yield _Join("order", (one, other), values | years, (before.value, after.value))
+        for operation in each("operation"):
+            for relative in each("family"):
+                yield _pair("family and operation", operation, relative, subject=relative.subject)
+        for vital in each("vital sign"):
+            for habits in each("habits"):
+                yield _pair("habits and vital sign", vital, habits, subject=vital.subject)
+
+    def _treated(self, conditions: Sequence[Finding], medications: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
+        """Yield conditions with the one medicine of the list that is for them."""
+        for condition in conditions:
+            name = condition.subject.lower()
+            drugs = {drug for written, drug in self._drugs if written in name}
+            for_it = [one for one in medications if any(drug in one.subject.lower() for drug in drugs)]
+            if len(for_it) == 1:
+                yield name, for_it[0]
+
+
+def _pair(about: str, first: Finding, second: Finding, *, subject: str = "") -> _Join:
+    values = {"value": first.value, "other": second.value, "subject": subject}
+    return _Join(about, (first, second), values, (first.value, second.value))
+
+
+def _changed(first: Finding, last: Finding, change: str) -> _Join:
+    complaints = (first.complaint or "", last.complaint or "")
+    values = {"subject": first.subject, "value": first.value, "other": last.value, "change": change}
+    visits = {"first": complaints[0], "last": complaints[1]}
+    return _Join("change", (first, last), values | visits, (first.value, last.value), complaints)
+
+
+def _change(first: str, last: str) -> str | None:
+    """Return how a vital sign changed, in words; None where it did not, or is no number."""
+    numbers = [text.split("/")[0].split()[0].rstrip("%") for text in (first, last)]
+    try:
+        difference = float(numbers[1]) - float(numbers[0])
+    except ValueError:
+        return None
+    if not difference:
+        return None
+    what = "its upper value" if "/" in first else "it"
+    return f"{what} {'rose' if difference > 0 else 'fell'} by {abs(difference):g}"
+
+
+def _values(finding: Finding) -> dict[str, str]:
+    return {"subject": finding.subject, "value": finding.value}
+
+
+def _subjects(join: _Join) -> Iterator[str]:
+    """Yield what the question itself says, so that the description does not say it once more."""
+    for name in ("subject", "second"):
+        if join.values.get(name):
+            yield join.values[name]
+
+
+def _of_same_note(finding: Finding, others: Iterable[Finding]) -> Iterator[Finding]:
+    return (other for other in others if other.note_id == finding.note_id)
+
+
+def _common_values(findings: Mapping[str, Sequence[Finding]]) -> frozenset[tuple[str, str]]:
+    holders: Counter[tuple[str, str]] = Counter()
+    for found in findings.values():
+        holders.update({(finding.kind, finding.value.lower()) for finding in found})
+    # Of few patients a share says nothing: two of them may well have one value.
+    most = max(COMMON_SHARE * len(findings), 2)
+    return frozenset(value for value, number in holders.items() if number > most)
+
+
+@cache
+def _indications() -> Mapping[str, list[str]]:
+    return tomllib.loads(files(__package__).joinpath("indications.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,98 @@
+"""Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
+
+Owns the choice, by seed, and why a patient gets none. Preferred are descriptions that fit nobody else, then kinds not
+asked yet. No two factual questions share a fact. Withheld is the question whose facts the others tell least of: what
+training repeats elsewhere would not be held out. Knows nothing of how a question was made.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+
+#: Questions of each kind a patient (AMNESIA, 3.1).
+EACH: Final = 4
+TOO_FEW: Final = {
+    "factual": "fewer than four factual questions can be asked from the notes",
+    "reasoning": "fewer than four reasoning questions can be asked from the notes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The questions of one patient, four factual ones, then four reasoning ones."""
+
+    questions: tuple[Candidate, ...]
+    #: Places in `questions` of those withheld, one of each kind.
+    holdout: frozenset[int]
+
+
+def choose_questions(
+    patient_id: str, candidates: Iterable[Candidate], *, accept: Callable[[Candidate], str | None], seed: int
+) -> Chosen | str:
+    """Return a patient's questions, or why there are not enough; the result depends on the seed and the patient alone.
+
+    `accept` returns why a question must not be asked, or None.
+    """
+    # Seeded by the patient: who else is in the corpus changes nothing.
+    rng = random.Random(f"clinaudit unlearning questions {seed} {patient_id}")
+    pool = sorted(candidates, key=lambda held: (held.kind, held.wordings[0]))
+    rng.shuffle(pool)
+    chosen: list[Candidate] = []
+    for kind in QUESTION_KINDS:
+        of_kind = _choose([held for held in pool if held.kind == kind], chosen, accept)
+        if len(of_kind) < EACH:
+            return TOO_FEW[kind]
+        chosen.extend(of_kind)
+    return Chosen(tuple(chosen), frozenset(_least_told(chosen, kind) for kind in QUESTION_KINDS))
+
+
+def shared_holdouts(chosen: Chosen) -> int:
+    """Return how many withheld questions have a fact that a question of the training set has too."""
+    return sum(_told_elsewhere(chosen.questions, place) > 0 for place in chosen.holdout)
+
+
+def _choose(
+    pool: Sequence[Candidate], before: Sequence[Candidate], accept: Callable[[Candidate], str | None]
+) -> list[Candidate]:
+    """Choose up to four, of which no two share a fact while the pool has others."""
+    found: list[Candidate] = []
+    refused: set[int] = set()
+    while len(found) < EACH:
+        asked = Counter(held.about for held in found)
+        facts = {fact for held in found for fact in held.facts}
+        told = {fact for held in before for fact in held.facts}
+        left = [
+            (
+                not held.is_unique,
+                asked[held.about],
+                len(facts.intersection(held.facts)),
+                len(told.intersection(held.facts)),
+                place,
+            )
+            for place, held in enumerate(pool)
+            if place not in refused
+            and (held.kind != "factual" or facts.isdisjoint(held.facts))
+            and not facts.issuperset(held.facts)
+        ]
+        if not left:
+            break
+        place = min(left)[-1]
+        refused.add(place)
+        if accept(pool[place]) is None:
+            found.append(pool[place])
+    return found
+
+
+def _least_told(chosen: Sequence[Candidate], kind: QuestionKind) -> int:
+    places = [place for place, held in enumerate(chosen) if held.kind == kind]
+    return min(places, key=lambda place: (_told_elsewhere(chosen, place), place))
+
+
+def _told_elsewhere(chosen: Sequence[Candidate], place: int) -> int:
+    others = {fact for other, held in enumerate(chosen) if other != place for fact in held.facts}
+    return len(others.intersection(chosen[place].facts))

