@@ -6,6 +6,7 @@ Owns the group; each subcommand has its own module.
 import click
 
 from clinaudit.audit.commands.unlearn_build import build
+from clinaudit.audit.commands.unlearn_run import finetune, run
 
 
 @click.group()
@@ -15,7 +16,11 @@ def unlearn() -> None:
     \b
     Example:
       clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn finetune model/ bench/ --out tuned/
+      clinaudit unlearn run tuned/ bench/ --method sim_npo --forget random:10 --out forgot/
     """
 
 
 unlearn.add_command(build)
+unlearn.add_command(finetune)
+unlearn.add_command(run)

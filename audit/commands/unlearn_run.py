@@ -86,7 +86,12 @@ def _with_training_options(command: Command) -> Command:
 @click.option(
     "--layer", type=click.IntRange(0), metavar="N", help="The layer trained or steered.  [default: as 7 is of 32]"
 )
-@click.option("--all-parameters", is_flag=True, help="Train all of them, not the layer alone; rmu always does.")
+@click.option(
+    "--train",
+    "scope",
+    type=click.Choice(["layer", "all"]),
+    help="The layer's parameters alone, or all.  [default: layer; of rmu all]",
+)
 @click.option(
     "--parity", is_flag=True, help="Take the means of kl_min and rmu as open-unlearning does (the docs say how)."
 )
@@ -114,7 +119,7 @@ def run(**options: Any) -> int:
     plan = plan_unlearning(
         options["method"],
         seed=options["seed"],
-        scope="all" if options["all_parameters"] else None,
+        scope=options["scope"],
         layer=options["layer"],
         has_parity=options["parity"],
         chooses_rate=chooses,
