@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.run.durable_files import put_in_place
-from clinaudit.errors import IntegrityError
+from clinaudit.errors import IntegrityError, StorageError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,7 +35,8 @@ class TrainingState:
 
 
 def write_checkpoint(path: Path, state: TrainingState) -> None:
-    """Replace a checkpoint, mode 0600, durably."""
+    """Replace a checkpoint, mode 0600, durably; raises `StorageError` on a full disk."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     tensors = {f"{_WEIGHT}/{name}": value.detach().contiguous() for name, value in state.weights.items()}
@@ -43,7 +44,12 @@ def write_checkpoint(path: Path, state: TrainingState) -> None:
         tensors.update({f"{name}/{parameter}": value.contiguous() for name, value in values.items()})
     said = json.dumps({"step": state.step, "curve": state.curve})
     temporary = path.with_name(f".{path.name}.partial")
-    save_file(tensors, temporary, metadata={_STATE: said})
+    try:
+        save_file(tensors, temporary, metadata={_STATE: said})
+    except SafetensorError as error:
+        raise StorageError(
+            "a checkpoint cannot be written; make room on the disk and run the same command again"
+        ) from error
     put_in_place(temporary, path)
 
 

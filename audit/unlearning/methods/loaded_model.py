@@ -41,8 +41,12 @@ def load_for_training(files: ModelFiles) -> Any:
 
 
 def write_model(network: Any, files: ModelFiles, directory: Path) -> None:
-    """Write a network as the model whose files these are, in the types that it was stored in."""
+    """Write a network as the model whose files these are, in the type of number that it was stored in.
+
+    Raises `StorageError` on a full disk.
+    """
     import torch
+    from safetensors import SafetensorError
 
     types = {tensor.dtype for tensor in files.tensors if tensor.dtype in FLOAT_BYTES}
     stored = getattr(torch, _STORED.get(types.pop(), "float32")) if len(types) == 1 else torch.float32
@@ -50,9 +54,9 @@ def write_model(network: Any, files: ModelFiles, directory: Path) -> None:
         network.to("cpu", stored).save_pretrained(directory)
         for path in files.tokenizer:
             shutil.copyfile(path, directory / path.name)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise StorageError(
-            f"the model cannot be written ({error.strerror}); make room and run the same command again"
+            "the model cannot be written; make room on the disk and run the same command again"
         ) from error
 
 

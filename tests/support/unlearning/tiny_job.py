@@ -14,7 +14,8 @@ from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 
 PATIENTS = tuple(f"patient-{number:02}" for number in range(1, 15))
 SPLIT = Split("random", None, 15, PATIENTS[:2], PATIENTS[2:])
-QUICK = TrainingPlan(epochs=2, learning_rate=1e-3, micro_batch=2, micro_batches=3)
+#: Of the two patients to be forgotten, two steps a pass: one of three micro-batches, one of a single one.
+QUICK = TrainingPlan(epochs=2, learning_rate=1e-3, micro_batch=1, micro_batches=3)
 
 
 def make_bench() -> Bench:

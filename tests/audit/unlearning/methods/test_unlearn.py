@@ -116,9 +116,10 @@ def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(
 ) -> None:
     whole = make_job(tmp_path, out=tmp_path / "whole")
     unlearn(whole, SPLIT, _plan(method))
-    # Two steps an epoch and a checkpoint after each: four of them, the last before the files are written.
+    # A checkpoint after each step, the last before the files are written.
     resumed = make_job(tmp_path, out=tmp_path / "resumed", checkpoint_steps=1)
     steps = json.loads((whole.out / RECORD_FILE).read_text())["steps"]
+    assert steps == 4
     for _ in range(steps):
         with monkeypatch.context() as patch:
             _killed_after(patch, 1)
@@ -299,7 +300,7 @@ def test_weights_are_written_in_the_type_they_were_stored_in(tmp_path: Path) -> 
 
 def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
     tuned = make_job(tmp_path, out=tmp_path / "tuned")
-    finetune(tuned, replace(QUICK, epochs=6, learning_rate=1e-2))
+    finetune(tuned, replace(QUICK, epochs=3, learning_rate=1e-2))
     job = make_job(tmp_path, files=inspect_model(tuned.out))
     unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3, 1.0)))
     record = json.loads((job.out / RECORD_FILE).read_text())
