@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from safetensors.torch import load_file
-from support.models.tiny_models import save_adapter, save_llama
+from support.models.tiny_models import save_adapter, save_gpt2, save_llama
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.choices import UnlearningMethod
@@ -50,6 +50,16 @@ def test_only_the_layer_changes(tmp_path: Path, method: UnlearningMethod) -> Non
     of_layer = {name for name in _tensors(job.files.directory) if name.startswith("model.layers.1.")}
     assert _changed(job) == of_layer
     assert len(of_layer) == 9
+
+
+def test_the_layers_of_another_architecture_are_found(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    save_gpt2(model)
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan("sim_npo"))
+    assert _changed(job)
+    assert all(name.startswith("transformer.h.1.") for name in _changed(job))
 
 
 def test_rmu_changes_what_its_layer_is_made_from_alone(tmp_path: Path) -> None:
