@@ -7,6 +7,7 @@ import click
 
 from clinaudit.audit.commands.unlearn_build import build
 from clinaudit.audit.commands.unlearn_run import finetune, run
+from clinaudit.audit.commands.unlearn_score import score
 
 
 @click.group()
@@ -18,9 +19,11 @@ def unlearn() -> None:
       clinaudit unlearn build corpus/ --out bench/
       clinaudit unlearn finetune model/ bench/ --out tuned/
       clinaudit unlearn run tuned/ bench/ --method sim_npo --forget random:10 --out forgot/
+      clinaudit unlearn score bench/ answers.jsonl --out scores.json
     """
 
 
 unlearn.add_command(build)
 unlearn.add_command(finetune)
 unlearn.add_command(run)
+unlearn.add_command(score)

@@ -9,8 +9,8 @@ from clinaudit.audit.commands.options import PATH, not_empty, price_of, template
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.unlearning.benchmark.build import KeywordSource
     from clinaudit.audit.unlearning.benchmark.files import Bench
     from clinaudit.audit.unlearning.benchmark.records import Keyword
     from clinaudit.audit.unlearning.benchmark.request import BuildRequest, Source
@@ -61,6 +61,9 @@ _SERVED = "served"
     "--panel-questions", type=click.IntRange(min=1), metavar="N", help="Questions they check.  [default: 1000]"
 )
 @click.option(
+    "--human", type=PATH, metavar="FILE", help="The blind sheet of the panel's titles, filled in by a person."
+)
+@click.option(
     "--phi-approved",
     multiple=True,
     metavar="HOST",
@@ -88,15 +91,28 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.unlearning.benchmark.terminal_text import bench_text
 
     progress = Progress(quiet=quiet)
+    parser = options.pop("parser")
     request = _request(corpus=corpus, out=out, **options)
-
-    def read_keywords(bench: "Bench") -> "Sequence[Keyword]":
-        return ()
-
-    counts = build_bench(request, progress, read_keywords=read_keywords)
+    counts = build_bench(request, progress, keywords=_keywords(parser, progress))
     if not quiet:
         say_of_finished_work(bench_text(counts))
     return 0
+
+
+def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSource":
+    from clinaudit.audit.unlearning.benchmark.build import KeywordSource
+    from clinaudit.audit.unlearning.metrics.keywords import extract_keywords
+    from clinaudit.audit.unlearning.metrics.phrase_parser import packaged_parser, parser_of_directory
+    from clinaudit.audit.unlearning.metrics.seeds import load_seeds
+
+    seeds = load_seeds()
+    parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
+
+    def read(bench: "Bench") -> "list[Keyword]":
+        with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
+            return extract_keywords(bench, parser, seeds=seeds, advance=advance)
+
+    return KeywordSource(parser.name, read)
 
 
 def _request(*, qa: str, categories: str, url: str | None, model: str | None, **options: Any) -> "BuildRequest":
@@ -129,9 +145,10 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
             approved,
             titles=options["panel_titles"] or PANEL_TITLES,
             questions=options["panel_questions"] or PANEL_QUESTIONS,
+            sheet=options["human"],
         )
-    elif options["panel_titles"] or options["panel_questions"]:
-        raise UsageError("--panel-titles and --panel-questions go with --panel")
+    elif options["panel_titles"] or options["panel_questions"] or options["human"]:
+        raise UsageError("--panel-titles, --panel-questions and --human go with --panel")
     return BuildRequest(
         corpus=options["corpus"],
         out=options["out"],
@@ -142,7 +159,6 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
         template=options["template"],
         served=served,
         panel=panel,
-        parser=options["parser"],
     )
 
 

@@ -5,34 +5,60 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned, assign_category
+from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
+from clinaudit.audit.unlearning.benchmark.categories.given import read_given_categories
+from clinaudit.audit.unlearning.benchmark.categories.sources import categories_of_file, categories_of_model
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
+from clinaudit.audit.unlearning.benchmark.panel.asking import Judged
+from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe_panel, draw_sample, write_panel
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelTask
 from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
+from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifier_check
 from clinaudit.audit.unlearning.benchmark.questions.rows import question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
-from clinaudit.audit.unlearning.benchmark.questions.templated import TemplatedQuestions
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest
+from clinaudit.audit.unlearning.benchmark.questions.sources import (
+    Asking,
+    GivenSource,
+    QuestionSource,
+    ServedSource,
+    TemplateSource,
+)
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, Source
+from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
 from clinaudit.audit.unlearning.benchmark.splits import split_patients
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.priors.corpus.files import printable
+from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1
-KeywordReader = Callable[[Bench], Sequence[Keyword]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordSource:
+    """What reads the keywords of a benchmark: metrics do, of which the benchmark knows nothing."""
+
+    #: For the record.
+    name: str
+    read: Callable[[Bench], Sequence[Keyword]]
 
 
 @dataclass(slots=True)
@@ -47,34 +73,59 @@ class _Asked:
     refused: Counter[str] = field(default_factory=Counter)
     shared_holdouts: int = 0
     shared_descriptions: int = 0
+    #: Of questions made elsewhere that bring their own: qa_id -> terms.
+    keywords: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> None:
+        """Add a patient with the questions chosen."""
+        self.patients.append(patient_id)
+        self.questions.extend(question_rows(patient_id, chosen, origin=origin, address=address))
+        self.shared_holdouts += shared_holdouts(chosen)
+        self.shared_descriptions += sum(not question.is_unique for question in chosen.questions)
 
 
-def build_bench(request: BuildRequest, progress: Progress, *, read_keywords: KeywordReader) -> Mapping[str, Any]:
+def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> dict[str, Any]:
     """Build a benchmark and write its files; return its counts, as `bench.json` holds them.
 
     Raises `UsageError` where the directory was begun with other settings, `BadInputError` where nobody can be asked
     about, `IncompleteError` where a served model did not answer: what it answered is kept.
     """
+    _require_files(request)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
         run.create()
         with hold_lock(run):
-            settings = _settings(request, corpus)
+            settings = {**_settings(request, corpus), "keywords": keywords.name}
             settle_settings(run.work / "settings.json", settings, what="this benchmark")
-            progress.say("reading charts")
-            reader = ChartReader(corpus, profile)
-            charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-            asked = _ask(request, corpus, profile, charts, progress)
-            categories = {patient_id: assign_category(charts[patient_id]) for patient_id in asked.patients}
-            patients = [_patient(corpus, charts[one], categories[one]) for one in asked.patients]
-            tables, counts = _tables(request, corpus, patients, asked)
-            source = BenchSource(
-                corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
-            )
-            keywords = read_keywords(bench_of(tables, source, corpus))
-            write_bench(request.out, replace(tables, keywords=keywords), source)
+            with open_answer_cache(run) as cache:
+                work = _Work(request, corpus, profile, cache, progress)
+                asked = work.ask()
+                categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
+                patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
+                tables, counts = _tables(request, corpus, patients, asked)
+                source = BenchSource(
+                    corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
+                )
+                bench = bench_of(tables, source, corpus)
+                if request.panel is not None:
+                    counts["panel"] = work.judge(bench, request.panel, run.evidence)
+            tables = replace(tables, keywords=_keywords(keywords.read(bench), asked))
+            counts["keywords"] = len(tables.keywords)
+            counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in tables.keywords})
+            write_bench(request.out, tables, source)
     return counts
+
+
+def _require_files(request: BuildRequest) -> None:
+    """Raise `BadInputError` for a file that is not there, before any work."""
+    panel = request.panel
+    named = [request.questions, request.categories, *((panel.file, panel.sheet) if panel is not None else ())]
+    for path in named:
+        if isinstance(path, Path) and not path.is_file():
+            raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
+    if panel is not None:
+        read_judges(panel.file)
 
 
 def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
@@ -83,38 +134,112 @@ def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
         "corpus": corpus.digest,
         "seed": request.seed,
         "percents": list(request.percents),
-        "questions": request.questions,
-        "categories": request.categories,
-        "template": None if request.template is None else sha256_of(request.template),
+        "questions": _described(request.questions),
+        "categories": _described(request.categories),
+        "model": None if request.served is None else request.served.model,
+        "template": sha256_of(locate_profile(request.template)),
     }
 
 
-def _ask(
-    request: BuildRequest, corpus: Corpus, profile: NoteProfile, charts: Mapping[str, Chart], progress: Progress
-) -> _Asked:
-    with progress.stage("reading names", total=len(corpus.patients), unit="patients") as advance:
-        holds_identifier = identifier_check(corpus, profile, advance=advance)
-    maker = TemplatedQuestions(request.corpus, charts, holds_identifier, seed=request.seed)
-    address_of = address_reader(corpus, profile)
-    asked = _Asked()
-    for patient_id, chosen in maker.choose(progress):
-        if isinstance(chosen, Chosen):
-            asked.patients.append(patient_id)
-            asked.questions.extend(
-                question_rows(patient_id, chosen, origin="templates", address=address_of(patient_id))
-            )
-            asked.shared_holdouts += shared_holdouts(chosen)
-            asked.shared_descriptions += sum(not question.is_unique for question in chosen.questions)
-        else:
-            asked.dropped[chosen] += 1
-    asked.refused = maker.refused
-    if not asked.patients:
-        reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(asked.dropped.items()))
-        raise BadInputError(
-            f"no patient can be asked about ({reasons}); give the note template of these notes with --template, or "
-            "questions made elsewhere with --qa FILE"
+def _described(source: Source | Path) -> str:
+    """Return what is compared when the build goes on: of a file its content."""
+    return f"file {sha256_of(source)}" if isinstance(source, Path) else source
+
+
+class _Work:
+    """The charts of a corpus, asked about and categorized from whatever source the request names."""
+
+    def __init__(
+        self, request: BuildRequest, corpus: Corpus, profile: NoteProfile, cache: AnswerCache, progress: Progress
+    ) -> None:
+        self._request = request
+        self._corpus = corpus
+        self._profile = profile
+        self._cache = cache
+        self._progress = progress
+        progress.say("reading charts")
+        reader = ChartReader(corpus, profile)
+        self.charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
+        # Before any work: a faulty file is told of at once.
+        self._questions = self._question_source()
+        self._given_categories = (
+            read_given_categories(request.categories, corpus.patients) if isinstance(request.categories, Path) else {}
         )
-    return asked
+
+    def ask(self) -> "_Asked":
+        """Return the questions of all patients; raises `BadInputError` where there is none."""
+        asked = _Asked()
+        with self._progress.stage("reading names", total=len(self._corpus.patients), unit="patients") as advance:
+            holds_identifier = identifier_check(self._corpus, self._profile, advance=advance)
+        asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused)
+        address_of = address_reader(self._corpus, self._profile)
+        for patient_id, chosen in self._questions.choose(asking, self._progress):
+            if isinstance(chosen, str):
+                asked.dropped[chosen] += 1
+            else:
+                address = address_of(patient_id)
+                asked.add(patient_id, chosen, origin=self._questions.origin, address=address)
+        if not asked.patients:
+            reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(asked.dropped.items()))
+            raise BadInputError(
+                f"no patient can be asked about ({reasons}); give the note template of these notes with --template, "
+                "or questions made elsewhere with --qa FILE"
+            )
+        if isinstance(self._questions, GivenSource):
+            asked.keywords = given_keywords(asked.questions, self._questions.given)
+        return asked
+
+    def categorize(self, charts: Sequence[Chart]) -> dict[str, Assigned]:
+        """Return the categories of patients."""
+        if self._request.categories == "served":
+            return categories_of_model(charts, self._model(), self._progress)
+        return categories_of_file(charts, self._given_categories)
+
+    def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> dict[str, Any]:
+        """Ask the panel, write what it says, and return its figures."""
+        named = {judge.name: judge for judge in read_judges(panel.file)}
+        models = {
+            name: self._open(judge.url, judge.model, panel.approved_hosts, judge.key_file)
+            for name, judge in named.items()
+        }
+        seed = self._request.seed
+        sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
+
+        def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> Iterator[Reading[Judged]]:
+            return models[judge].ask(
+                inquiries, title=f"asking a judge about {task}s", unit=f"{task}s", progress=self._progress
+            )
+
+        verdicts = ask_panel(bench, sample, list(named), ask)
+        write_panel(evidence, sample, verdicts, seed=seed)
+        return describe_panel(sample, verdicts, list(named), sheet=panel.sheet)
+
+    def _question_source(self) -> QuestionSource:
+        source = self._request.questions
+        if isinstance(source, Path):
+            return GivenSource(read_given_questions(source, self._corpus.patients))
+        return ServedSource(self._model()) if source == "served" else TemplateSource(self._request.corpus)
+
+    def _model(self) -> BenchModel:
+        served = self._request.served
+        if served is None:
+            raise UsageError("served was asked for, and no model is named; give --url and --model")
+        return self._open(served.url, served.model, served.approved_hosts, served.key_file)
+
+    def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> BenchModel:
+        return BenchModel(
+            ServedModel(url, model),
+            approved_hosts=approved_hosts,
+            key_file=key_file,
+            seed=self._request.seed,
+            cache=self._cache,
+        )
+
+
+def _keywords(read: Iterable[Keyword], asked: _Asked) -> list[Keyword]:
+    """Return the keywords, those that a file gives in place of those read."""
+    own = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
+    return [*(keyword for keyword in read if keyword.qa_id not in asked.keywords), *own]
 
 
 def _patient(corpus: Corpus, chart: Chart, assigned: Assigned) -> BenchPatient:

@@ -90,7 +90,7 @@ class ChartReader:
 
     def _parts(self, text: str) -> Iterator[Part]:
         headings = self._layouts.headings(text)
-        ends = [heading.span_chars.start for heading in headings[1:]] + [len(text)]
+        ends = [*(heading.span_chars.start for heading in headings), len(text)][1:]
         for heading, end in zip(headings, ends, strict=True):
             yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))
 

@@ -1,7 +1,7 @@
 """What a benchmark is built from: the request of one `clinaudit unlearn build`. Owns the fields and their defaults."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -35,6 +35,8 @@ class PanelOptions:
     approved_hosts: Collection[str] = ()
     titles: int = PANEL_TITLES
     questions: int = PANEL_QUESTIONS
+    #: The blind sheet, filled in by a person.
+    sheet: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,5 +54,3 @@ class BuildRequest:
     template: Path | None = None
     served: ServedOptions | None = None
     panel: PanelOptions | None = None
-    #: A directory or package of the parser that reads keywords; None: the package's own.
-    parser: Path | None = field(default=None)

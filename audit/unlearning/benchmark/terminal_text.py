@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import name_of
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import PANEL_TASKS
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.reports.terminal.layout import align_columns
 
@@ -14,7 +15,7 @@ from clinaudit.reports.terminal.layout import align_columns
 def bench_text(counts: Mapping[str, Any]) -> str:
     """Return the counts of a benchmark as they are printed."""
     tables = [align_columns(list(table(counts))) for table in (_sizes, _lengths)]
-    return "\n".join([*_overview(counts), "", tables[0], "", tables[1], "", *_splits(counts)])
+    return "\n".join([*_overview(counts), "", tables[0], "", tables[1], "", *_splits(counts), *_panel(counts)])
 
 
 def _overview(counts: Mapping[str, Any]) -> Iterator[str]:
@@ -76,3 +77,37 @@ def _splits(counts: Mapping[str, Any]) -> Iterator[str]:
         missing.setdefault(f"{name_of(row['category'])}: {row['reason']}", []).append(f"{row['percent']}%")
     for what, percents in missing.items():
         yield f"not available: {', '.join(percents)} of {what}"
+
+
+def _panel(counts: Mapping[str, Any]) -> Iterator[str]:
+    """What the judges say, task by task, and how the person compares (Tables 8 to 13)."""
+    panel = counts.get("panel")
+    if panel is None:
+        return
+    for task in PANEL_TASKS:
+        figures = panel[task]
+        judges = list(figures["verdicts"])
+        yield ""
+        yield align_columns(
+            [
+                (f"{task}s: {figures['items']:,}", *judges, "panel"),
+                *(
+                    (
+                        verdict,
+                        *(f"{figures['verdicts'][judge].get(verdict, 0):,}" for judge in judges),
+                        f"{number:,}",
+                    )
+                    for verdict, number in figures["panel"].items()
+                ),
+            ]
+        )
+        yield figures["reading"]
+    if "human" in panel:
+        yield ""
+        yield f"a person says of titles: yes {panel['human']['yes']:,}, no {panel['human']['no']:,}"
+        columns = ("both_supported", "human_only", "judge_only", "neither", "left_out")
+        rows = [("against the person", "both yes", "person only", "judge only", "both no", "left out")]
+        rows += [
+            (name, *(f"{held[column]:,}" for column in columns)) for name, held in panel["human"]["judges"].items()
+        ]
+        yield align_columns(rows)

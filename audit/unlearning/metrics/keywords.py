@@ -55,8 +55,10 @@ def extract_keywords(
         if own and questions:
             texts = ["\n".join(bench.notes[patient.patient_id])]
             texts += [text for question in questions for text in (question.question, question.answer)]
-            parsed = zip(texts, parser.phrases(texts), strict=True)
-            weighed = [_weigh(text, phrases, own, seeds.generic) for text, phrases in parsed]
+            # Rephrasings share their answer.
+            distinct = list(dict.fromkeys(texts))
+            parsed = dict(zip(distinct, parser.phrases(distinct), strict=True))
+            weighed = [_weigh(text, parsed[text], own, seeds.generic) for text in texts]
             of_notes = best_of_notes(weighed[0])
             for place, question in enumerate(questions):
                 merged = _merge(of_notes, weighed[2 * place + 1], weighed[2 * place + 2])

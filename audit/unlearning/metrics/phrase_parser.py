@@ -8,6 +8,8 @@ entities that it finds itself. Knows nothing of relevance.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -54,10 +56,11 @@ class SpacyParser:
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text: entities, then noun chunks."""
-        for text in texts:
-            pieces = self._pipeline.pipe(_pieces(text), batch_size=_BATCH)
-            found = [phrase for document in pieces for phrase in self._phrases_of(document)]
-            yield found
+        # Texts are short: one call a text would take several times as long.
+        pieces = ((piece, place) for place, text in enumerate(texts) for piece in _pieces(text))
+        parsed = self._pipeline.pipe(pieces, as_tuples=True, batch_size=_BATCH)
+        for _, documents in groupby(parsed, key=itemgetter(1)):
+            yield [phrase for document, _ in documents for phrase in self._phrases_of(document)]
 
     def _phrases_of(self, document: Any) -> Iterator[Words]:
         if self._lexicon is None:
@@ -65,6 +68,11 @@ class SpacyParser:
         else:
             yield from _known_terms(words_of(document.text), self._lexicon)
         yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
+
+
+def load_parser(directory: Path | None, lexicon: frozenset[Words]) -> SpacyParser:
+    """Return the parser in a directory, or that of the installed package with the terms of a lexicon as entities."""
+    return packaged_parser(lexicon) if directory is None else parser_of_directory(directory)
 
 
 def packaged_parser(lexicon: frozenset[Words]) -> SpacyParser:

@@ -1,13 +1,11 @@
 """The disease category of a patient, from the codes of the notes or from the words of the title (AMNESIA, 3.1).
 
-Owns which source counts: the categories that a file gives, then ICD-10 codes in the notes, then words of the title,
-then words of the notes' lists of problems; else `other`. The paper asks a language model about each title; served.py
-does that. Knows nothing of questions.
+Owns which source counts: ICD-10 codes in the notes, then words of the title, then words of the lists of problems; else
+`other`. The paper asks a language model about each title; served.py does that. Knows nothing of questions.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -57,12 +55,6 @@ def assign_category(chart: Chart) -> Assigned:
         if named:
             return Assigned(ranked(named), "lexicon")
     return Assigned((OTHER,), "none")
-
-
-def given_category(chart: Chart, given: Mapping[str, str]) -> Assigned | None:
-    """Return the category that a file gives the patient; None where it names the patient not."""
-    category = given.get(chart.patient_id)
-    return None if category is None else Assigned((category,), "given")
 
 
 def _codes(chart: Chart) -> set[str]:

@@ -4,23 +4,32 @@ Owns which findings are asked for and how two of them make a reasoning question 
 two). Every fact of an answer is a finding's value, word for word in a note. Knows nothing of which are chosen.
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from itertools import combinations
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding
+from clinaudit.audit.unlearning.benchmark.questions.topics import indications
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.audit.unlearning.benchmark.records import QuestionKind
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: A value that more than this share of the patients have is no detail of one of them: boilerplate [choice].
 COMMON_SHARE: Final = 0.2
+#: With fewer joins by meaning than this, findings of one visit are joined whatever they are of.
+_FEW_JOINS: Final = 8
+#: How a question names findings that are joined so.
+_LABELS: Final = {
+    "course": "history of {}",
+    "management": "plan for {}",
+    "review": "review of systems ({})",
+    "exam": "exam ({})",
+    "result": "result of {}",
+    "vital sign": "{}",
+}
 _CONTEXT_ONLY: Final = frozenset({"condition"})
 
 
@@ -67,7 +76,7 @@ class CandidateMaker:
         self._describer = Describer(findings, is_identifying)
         self._common = _common_values(findings)
         self._drugs = [
-            *((condition, drug) for condition, drugs in _indications().items() for drug in drugs),
+            *((condition, drug) for condition, drugs in indications().items() for drug in drugs),
             *(
                 (name.lower(), drug.lower())
                 for diagnosis in diagnoses
@@ -82,9 +91,12 @@ class CandidateMaker:
         for finding in usable:
             if finding.kind not in _CONTEXT_ONLY:
                 join = _Join(finding.kind, (finding,), _values(finding), (finding.value,))
-                yield self._candidate(patient_id, join)
-        for join in self._joins(usable):
-            yield self._candidate(patient_id, join)
+                yield from self._candidate(patient_id, join)
+        joins = list(self._joins(usable))
+        if len(joins) < _FEW_JOINS:
+            joins.extend(_read_together(usable))
+        for join in joins:
+            yield from self._candidate(patient_id, join)
 
     def _is_usable(self, finding: Finding) -> bool:
         if finding.kind in _CONTEXT_ONLY:
@@ -93,7 +105,8 @@ class CandidateMaker:
             self._is_identifying(text) for text in (finding.value, finding.subject)
         )
 
-    def _candidate(self, patient_id: str, join: _Join) -> Candidate:
+    def _candidate(self, patient_id: str, join: _Join) -> Iterator[Candidate]:
+        """Yield the question that asks for a join; none where nothing tells which patient is meant."""
         template: Template = templates()[join.about]
         complaint = join.findings[0].complaint
         anchors = join.anchors or (complaint,)
@@ -103,7 +116,9 @@ class CandidateMaker:
         )
         visit = "that visit" if told else "the latest visit"
         values = {**join.values, "who": described.words, "visit": visit}
-        return Candidate(
+        if not described.tells:
+            return
+        yield Candidate(
             about=join.about,
             kind=template.kind,
             wordings=template.ask(values),
@@ -126,6 +141,16 @@ class CandidateMaker:
                 yield _pair("explained and treated", assessment, plan)
             for vital in _of_same_note(assessment, each("vital sign")):
                 yield _pair("assessed with", assessment, vital, subject=vital.subject)
+            for exam in _of_same_note(assessment, each("exam")):
+                yield _pair("assessed with", assessment, exam, subject=f"finding on exam ({exam.subject})")
+        for course in each("course"):
+            for management in _of_same_note(course, each("management")):
+                if course.subject == management.subject:
+                    yield _pair("reported and decided", course, management, subject=course.subject)
+        for review in each("review"):
+            for exam in _of_same_note(review, each("exam")):
+                if review.subject.lower() == exam.subject.lower():
+                    yield _pair("reported and found", review, exam, subject=review.subject)
         treated = list(self._treated(each("condition"), each("medication")))
         for condition, medication in treated:
             facts = (medication.subject, medication.value)
@@ -144,7 +169,8 @@ class CandidateMaker:
                     (allergy.value, medication.subject),
                 )
         for last, first in combinations(each("vital sign"), 2):
-            if first.subject == last.subject and first.complaint and last.complaint:
+            is_named = all(one.complaint and not self._is_identifying(one.complaint) for one in (first, last))
+            if first.subject == last.subject and is_named:
                 change = _change(first.value, last.value)
                 if change is not None:
                     yield _changed(first, last, change)
@@ -174,6 +200,16 @@ class CandidateMaker:
 def _pair(about: str, first: Finding, second: Finding, *, subject: str = "") -> _Join:
     values = {"value": first.value, "other": second.value, "subject": subject}
     return _Join(about, (first, second), values, (first.value, second.value))
+
+
+def _read_together(findings: Sequence[Finding]) -> Iterator[_Join]:
+    """Yield two findings of different kinds of each visit, for charts of prose with little else to join."""
+    named = [finding for finding in findings if finding.kind in _LABELS]
+    for one, other in combinations(named, 2):
+        if one.note_id == other.note_id and one.kind != other.kind:
+            first, second = (_LABELS[held.kind].format(held.subject) for held in (one, other))
+            values = {"subject": first, "second": second, "value": one.value, "other": other.value}
+            yield _Join("read together", (one, other), values, (one.value, other.value))
 
 
 def _changed(first: Finding, last: Finding, change: str) -> _Join:
@@ -218,8 +254,3 @@ def _common_values(findings: Mapping[str, Sequence[Finding]]) -> frozenset[tuple
     # Of few patients a share says nothing: two of them may well have one value.
     most = max(COMMON_SHARE * len(findings), 2)
     return frozenset(value for value, number in holders.items() if number > most)
-
-
-@cache
-def _indications() -> Mapping[str, list[str]]:
-    return tomllib.loads(files(__package__).joinpath("indications.toml").read_text(encoding="utf-8"))

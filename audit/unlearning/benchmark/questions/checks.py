@@ -17,7 +17,8 @@ IDENTIFYING_ANSWER: Final = "the answer holds an identifier"
 
 def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Callable[[str], bool]) -> str | None:
     """Return why a question must not be asked of the patient whose notes are `texts`; None where it may."""
-    if not candidate.facts:
+    # Questions made elsewhere may come without facts: there is nothing to look for then.
+    if not candidate.facts and candidate.about != "given":
         return NO_FACT
     for fact in candidate.facts:
         if fact not in candidate.answer or not any(fact in text for text in texts):

@@ -33,6 +33,8 @@ class Description:
     words: str
     #: Whether nobody else of the corpus fits them.
     is_unique: bool
+    #: Whether they tell anything at all.
+    tells: bool = True
 
 
 class Describer:
@@ -72,7 +74,8 @@ class Describer:
             usable.remove(best)
             chosen.append(best)
             left = self._still(left, best)
-        return Description(_words(chosen, anchors if say_anchors else ()), left is not None and len(left) <= 1)
+        words = _words(chosen, anchors if say_anchors else ())
+        return Description(words, left is not None and len(left) <= 1, tells=bool(chosen or anchors))
 
     def _still(self, left: set[str] | None, detail: Detail) -> set[str]:
         """Return who is left when a detail is told; None: nothing has been told yet."""

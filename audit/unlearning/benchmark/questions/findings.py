@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.questions.topics import topics_of
 
 #: Findings of one visit.
-VISIT_KINDS: Final = frozenset({"vital sign", "status", "assessment", "plan", "result", "exam"})
+VISIT_KINDS: Final = frozenset(
+    {"vital sign", "status", "assessment", "plan", "result", "exam", "review", "course", "management"}
+)
 #: A longer value is a passage, which no answer of two sentences holds.
 MOST_WORDS: Final = 30
+#: A shorter sentence of prose is a heading.
+_FEWEST_WORDS_OF_PROSE: Final = 5
+#: Headers of reviews and exams as a whole.
+_OF_ALL_SYSTEMS: Final = frozenset(
+    {"ros", "review of systems", "physical exam", "physical examination", "exam", "objective"}
+)
 _BULLET: Final = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 _CODE_IN_BRACKETS: Final = re.compile(r"\s*[(\[][A-Z]\d[0-9A-Z](?:\.[0-9A-Z]+)?[)\]]", re.IGNORECASE)
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
@@ -28,6 +37,7 @@ _NO_ENTRY: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_CONDITION: Final = re.compile(r"\b(?:no|not|denies|denied|negative|positive|without|history of)\b", re.IGNORECASE)
+_NO_DRUG: Final = re.compile(r"\b(?:patient|reports?|takes?|taking|she|he|they|is|was|on|utilizes)\b", re.IGNORECASE)
 #: Vital signs: name -> how a note writes it, the value in the group.
 _VITALS: Final = {
     "blood pressure": re.compile(r"(?:\bbp|blood pressure)\D{0,4}(\d{2,3}/\d{2,3})", re.IGNORECASE),
@@ -65,15 +75,21 @@ def read_findings(chart: Chart) -> list[Finding]:
         for section, read in _OF_VISIT.items():
             for part in note.of_sections(frozenset({section})):
                 found.extend(
-                    _of_note(note, finding)
-                    for finding in read(part)
-                    if finding[0] != "assessment" or finding[2].lower() not in conditions
+                    _of_note(note, finding) for finding in read(part) if not _is_out_of_place(finding, conditions)
                 )
     verbatim = {note.note_id: note.text for note in chart.notes}
     stated = [finding for finding in dict.fromkeys(found) if _is_usable(finding, verbatim)]
     latest = chart.latest.note_id
     told = [one for one in stated if one.kind not in VISIT_KINDS or one.complaint is not None or one.note_id == latest]
     return list(_unambiguous(told))
+
+
+def _is_out_of_place(finding: tuple[str, str, str], conditions: set[str]) -> bool:
+    """Whether an assessment repeats the list of problems, or what looks like a state is of no condition of the list."""
+    kind, subject, value = finding
+    return (kind == "assessment" and value.lower() in conditions) or (
+        kind == "status" and subject.lower() not in conditions
+    )
 
 
 def _of_note(note: ChartNote, found: tuple[str, str, str]) -> Finding:
@@ -126,7 +142,7 @@ def _onsets(part: Part) -> Iterator[tuple[str, str, str]]:
 def _medications(part: Part) -> Iterator[tuple[str, str, str]]:
     for entry in _entries(part.text):
         match = re.match(r"(\D*?[A-Za-z)])[\s,]+(\d.*|(?:once|twice|daily|nightly|weekly|as needed).*)", entry)
-        if match and len(match[1].split()) <= 4:
+        if match and len(match[1].split()) <= 4 and not _NO_DRUG.search(match[1]):
             yield "medication", match[1], match[2]
 
 
@@ -164,9 +180,39 @@ def _vitals(part: Part) -> Iterator[tuple[str, str, str]]:
             yield "vital sign", name, match[1]
 
 
+def _on_topics(kind: str) -> Callable[[Part], Iterator[tuple[str, str, str]]]:
+    """Read prose: a sentence that names one disease or drug is a finding on it, where no other sentence names it."""
+
+    def read(part: Part) -> Iterator[tuple[str, str, str]]:
+        sentences = [_BULLET.sub("", sentence) for sentence in _sentences(part.text)]
+        topics = [topics_of(sentence) for sentence in sentences]
+        named = Counter(topic for held in topics for topic in held)
+        for sentence, held in zip(sentences, topics, strict=True):
+            own = [topic for topic in held if named[topic] == 1]
+            if len(own) == 1 and len(sentence.split()) >= _FEWEST_WORDS_OF_PROSE:
+                yield kind, own[0], sentence
+
+    return read
+
+
+def _systems(kind: str) -> Callable[[Part], Iterator[tuple[str, str, str]]]:
+    """Read a review or an exam: a line or a header for each body system."""
+    listed = _subjects(kind)
+
+    def read(part: Part) -> Iterator[tuple[str, str, str]]:
+        lines = [line.strip().rstrip(".;") for line in part.text.splitlines() if line.strip()]
+        is_of_system = part.header.lower() not in _OF_ALL_SYSTEMS
+        if is_of_system and len(lines) == 1 and ":" not in lines[0] and not _NO_ENTRY.fullmatch(lines[0]):
+            yield kind, part.header, lines[0]
+        else:
+            yield from listed(part)
+
+    return read
+
+
 def _statuses(part: Part) -> Iterator[tuple[str, str, str]]:
     for sentence in _sentences(part.text):
-        subject, mark, value = sentence.partition(": ")
+        subject, mark, value = _BULLET.sub("", sentence).partition(": ")
         if mark and len(subject.split()) <= 4:
             yield "status", subject.strip(), value.strip()
 
@@ -178,12 +224,6 @@ def _first(kind: str) -> Callable[[Part], Iterator[tuple[str, str, str]]]:
             yield kind, "", first
 
     return read
-
-
-def _exams(part: Part) -> Iterator[tuple[str, str, str]]:
-    lines = [line.strip().rstrip(".;") for line in part.text.splitlines() if line.strip()]
-    if len(lines) == 1 and part.header != "physical exam":
-        yield "exam", part.header, lines[0]
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -206,12 +246,13 @@ _STANDING: Final = {
 }
 #: Section -> what is read of every note.
 _OF_VISIT: Final = {
-    "Assessment": _first("assessment"),
-    "Assessment and Plan": _first("assessment"),
+    "Assessment": lambda part: (*_first("assessment")(part), *_on_topics("management")(part)),
+    "Assessment and Plan": lambda part: (*_first("assessment")(part), *_on_topics("management")(part)),
     "Discharge Diagnosis": _first("assessment"),
-    "Plan": _first("plan"),
-    "History of Present Illness": _statuses,
+    "Plan": lambda part: (*_first("plan")(part), *_on_topics("management")(part)),
+    "History of Present Illness": lambda part: (*_statuses(part), *_on_topics("course")(part)),
+    "Review of Systems": _systems("review"),
     "Vitals": _vitals,
     "Lab / Test Results": _subjects("result"),
-    "Physical Exam": _exams,
+    "Physical Exam": _systems("exam"),
 }

@@ -1,8 +1,9 @@
 """Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
 Owns the choice, by seed, and why a patient gets none. Preferred are descriptions that fit nobody else, then kinds not
-asked yet. No two factual questions share a fact. Withheld is the question whose facts the others tell least of: what
-training repeats elsewhere would not be held out. Knows nothing of how a question was made.
+asked yet, then facts not told yet. No two factual questions share a fact, no two reasoning ones all of their facts.
+Withheld is the question whose facts the others tell least of: what training repeats elsewhere would not be held out.
+Knows nothing of how a question was made.
 """
 
 import random
@@ -77,7 +78,7 @@ def _choose(
             for place, held in enumerate(pool)
             if place not in refused
             and (held.kind != "factual" or facts.isdisjoint(held.facts))
-            and not facts.issuperset(held.facts)
+            and all(set(held.facts) != set(other.facts) for other in found)
         ]
         if not left:
             break

@@ -127,9 +127,9 @@ def test_a_parser_directory_is_checked_before_it_is_loaded(tmp_path: Path) -> No
     with pytest.raises(BadInputError, match=r"config\.cfg is missing"):
         parser_of_directory(tmp_path)
     (tmp_path / "config.cfg").write_text("[nlp]\nlang = 'en'\npipeline = []\n", encoding="utf-8")
-    (tmp_path / "code.py").write_text("raise SystemExit", encoding="utf-8")
-    with pytest.raises(UnsafeError, match=r"code\.py"):
+    (tmp_path / "module.pyc").write_text("raise SystemExit", encoding="utf-8")
+    with pytest.raises(UnsafeError, match=r"module\.pyc"):
         parser_of_directory(tmp_path)
-    (tmp_path / "code.py").unlink()
+    (tmp_path / "module.pyc").unlink()
     with pytest.raises(BadInputError, match="cannot be loaded"):
         parser_of_directory(tmp_path)

@@ -1,0 +1,155 @@
+"""The panel of a benchmark: what is drawn, who is asked, what is written (AMNESIA, appendices F and G).
+
+Owns the order. Titles are drawn in equal parts from the three largest categories, questions one factual and one
+reasoning one a patient, of the training set. The verdicts and the blind sheet stand under `evidence/`. A stopped panel
+goes on: answers are kept.
+"""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, name_of, ranked
+from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement, measure_panel
+from clinaudit.audit.unlearning.benchmark.panel.asking import (
+    Judged,
+    ask_of_question,
+    ask_of_title,
+    read_question_verdict,
+    read_title_verdict,
+)
+from clinaudit.audit.unlearning.benchmark.panel.human_sheet import SheetRow, confusion, read_sheet, write_sheet
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import (
+    PANEL_TASKS,
+    UNKNOWN,
+    PanelTask,
+    PanelVerdict,
+    by_item,
+    majority,
+)
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
+from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading
+
+PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
+SHEET_FILE: Final = "titles-to-check.csv"
+#: The paper's categories: the three most populated ones.
+_CATEGORIES: Final = 3
+#: A judge's name -> its readings of some inquiries, in order.
+AskJudge = Callable[[str, PanelTask, Sequence[Inquiry[Judged]]], Iterator[Reading[Judged]]]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSample:
+    """What the judges see."""
+
+    titles: Mapping[str, BenchPatient]
+    questions: Mapping[str, Question]
+
+
+def draw_sample(bench: Bench, *, titles: int, questions: int, seed: int) -> PanelSample:
+    """Return the titles and questions to be judged, by item id; all there are where fewer than asked for."""
+    rng = random.Random(f"clinaudit unlearning panel {seed}")
+    titled = [patient for patient in bench.patients if patient.title]
+    sizes = Counter(patient.category for patient in titled if patient.category != OTHER)
+    drawn: list[BenchPatient] = []
+    for category in ranked(sizes)[:_CATEGORIES]:
+        members = [patient for patient in titled if patient.category == category]
+        drawn.extend(rng.sample(members, min(titles // _CATEGORIES, len(members))))
+    by_patient: dict[str, dict[str, list[Question]]] = {}
+    for question in bench.questions:
+        if question.use == "train":
+            by_patient.setdefault(question.patient_id, {}).setdefault(question.kind, []).append(question)
+    both = [held for held in by_patient.values() if len(held) == len(QUESTION_KINDS)]
+    chosen = [
+        rng.choice(held[kind])
+        for held in rng.sample(both, min(questions // len(QUESTION_KINDS), len(both)))
+        for kind in QUESTION_KINDS
+    ]
+    return PanelSample(
+        titles={_title_id(patient): patient for patient in drawn},
+        questions={question.qa_id: question for question in chosen},
+    )
+
+
+def ask_panel(bench: Bench, sample: PanelSample, judges: Sequence[str], ask: AskJudge) -> list[PanelVerdict]:
+    """Return all verdicts, judge by judge; an answer that cannot be used is `unknown`, with the reason."""
+    verdicts: list[PanelVerdict] = []
+    for judge in judges:
+        for task in PANEL_TASKS:
+            inquiries = _inquiries(bench, sample, task)
+            readings = ask(judge, task, list(inquiries.values()))
+            for item_id, reading in zip(inquiries, readings, strict=True):
+                verdict, reason = reading.found or (UNKNOWN, reading.reason or "")
+                verdicts.append(PanelVerdict(item_id, task, judge, verdict, reason))
+    return verdicts
+
+
+def write_panel(evidence: Path, sample: PanelSample, verdicts: Sequence[PanelVerdict], *, seed: int) -> None:
+    """Write the verdicts, and the sheet for a person, who must not see them."""
+    write_table(evidence / "panel.parquet", PANEL_SCHEMA, [asdict(verdict) for verdict in verdicts])
+    rows = [SheetRow(item_id, patient.title, name_of(patient.category)) for item_id, patient in sample.titles.items()]
+    write_sheet(evidence / SHEET_FILE, rows, seed=seed)
+
+
+def describe_panel(
+    sample: PanelSample, verdicts: Sequence[PanelVerdict], judges: Sequence[str], *, sheet: Path | None
+) -> dict[str, Any]:
+    """Return the figures of a panel as `bench.json` holds them; with a filled sheet those of the person too."""
+    of_task = {task: by_item(verdicts, task, judges) for task in PANEL_TASKS}
+    described: dict[str, Any] = {task: _figures(measure_panel(task, of_task[task], judges)) for task in PANEL_TASKS}
+    titles = of_task["title"]
+    described["title"]["panel_by_category"] = {
+        category: dict(
+            sorted(
+                Counter(
+                    majority("title", row) for item, row in titles.items() if sample.titles[item].category == category
+                ).items()
+            )
+        )
+        for category in sorted({patient.category for patient in sample.titles.values()})
+    }
+    if sheet is not None:
+        human = read_sheet(sheet, list(titles))
+        of_judge = {judge: {item: row[place] for item, row in titles.items()} for place, judge in enumerate(judges)}
+        of_judge["panel"] = {item: majority("title", row) for item, row in titles.items()}
+        described["human"] = {
+            "yes": sum(human.values()),
+            "no": len(human) - sum(human.values()),
+            "judges": {
+                judge: {**asdict(matrix), "agreement": matrix.agreement, "kappa": matrix.kappa}
+                for judge, held in of_judge.items()
+                for matrix in [confusion(human, held)]
+            },
+        }
+    return described
+
+
+def _figures(measured: PanelAgreement) -> dict[str, Any]:
+    pairs = {" and ".join(pair): share for pair, share in measured.pairs.items()}
+    return {**asdict(measured), "pairs": pairs}
+
+
+def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:
+    if task == "title":
+        return {item: _of_title(patient.title, name_of(patient.category)) for item, patient in sample.titles.items()}
+    return {item: _of_question(bench.notes[one.patient_id], one) for item, one in sample.questions.items()}
+
+
+def _of_title(title: str, category: str) -> Inquiry[Judged]:
+    return ask_of_title(title, category), lambda answer: read_title_verdict(answer, title, category)
+
+
+def _of_question(notes: Sequence[str], one: Question) -> Inquiry[Judged]:
+    return (
+        ask_of_question(notes, one.question, one.answer),
+        lambda answer: read_question_verdict(answer, notes, one.question, one.answer),
+    )
+
+
+def _title_id(patient: BenchPatient) -> str:
+    return "t" + hashlib.sha256(f"{patient.patient_id}\0{patient.title}".encode()).hexdigest()[:16]

@@ -1,0 +1,94 @@
+"""A served model that the benchmark asks: which one, and the way from questions to readings.
+
+Owns its identity in the cache. An answer that cannot be used is asked for once more; after that there is a reason in
+its place. Knows nothing of what is asked. Imported lazily: it loads the client.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.answer_cache import AnswerCache
+from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.chat import ChatEndpoint
+from clinaudit.audit.served.client import read_key_file
+from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.request_form import first_form
+
+#: Raised whenever a change of the code (not of the wording) changes what an answer means.
+_VERSION = "1"
+Found = TypeVar("Found")
+#: A question, and what reads its answer: a string says why it cannot be used.
+Inquiry = tuple[Question, Callable[[str], Found | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[Found]):
+    """What a model said to one question: what was found, or why nothing."""
+
+    found: Found | None
+    reason: str | None
+
+
+class BenchModel:
+    """A model behind an approved address; connections are open only during a call."""
+
+    def __init__(
+        self,
+        model: ServedModel,
+        *,
+        approved_hosts: Collection[str],
+        key_file: Path | None,
+        seed: int,
+        cache: AnswerCache,
+    ) -> None:
+        """Prepare to ask; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
+        require_approved(model.base_url, approved_hosts=approved_hosts)
+        key = None if key_file is None else read_key_file(key_file)
+        access = Access(approved_hosts=approved_hosts, api_key=key)
+        self._model = model
+        self._seed = seed
+        self._cache = cache
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form("deterministic", seed=seed))
+
+    def identity(self) -> dict[str, str]:
+        """Return what its answers depend on, as far as it is visible here; never the key nor the address."""
+        return {
+            "kind": "unlearning-benchmark",
+            "version": _VERSION,
+            "model": self._model.name,
+            "endpoint": hashlib.sha256(self._model.base_url.encode()).hexdigest(),
+            "seed": str(self._seed),
+            "openai": version("openai"),
+        }
+
+    def ask(
+        self, inquiries: Sequence[Inquiry[Found]], *, title: str, unit: str, progress: Progress
+    ) -> Iterator[Reading[Found]]:
+        """Yield the reading of each answer, in order.
+
+        Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
+        """
+
+        def problem(answer: str, read: Callable[[str], Found | str]) -> str | None:
+            found = read(answer)
+            return found if isinstance(found, str) else None
+
+        asked = [Asked(question, partial(problem, read=read)) for question, read in inquiries]
+        with closing(self._open_endpoint()) as endpoint, progress.stage(title, total=len(asked), unit=unit) as advance:
+            settled_all = Asker(endpoint, self._cache, self.identity()).settle_all(asked)
+            for (_, read), settled in zip(inquiries, settled_all, strict=True):
+                found = None if settled.answer is None else read(settled.answer)
+                if found is None or isinstance(found, str):
+                    yield Reading(None, settled.reason or found)
+                else:
+                    yield Reading(found, None)
+                advance(1)

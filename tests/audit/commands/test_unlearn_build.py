@@ -1,0 +1,56 @@
+"""`clinaudit unlearn build`: what it prints and writes, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from support.small_charts import write_small_corpus
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.unlearning.benchmark.files import read_bench
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    return write_small_corpus(tmp_path_factory.mktemp("small") / "corpus", last="cc: cough\nassessment: cold\n")
+
+
+def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Path, capsys) -> None:
+    out = tmp_path / "bench"
+    assert run(["unlearn", "build", str(corpus), "--out", str(out), "--percent", "34", "--percent", "34"]) == 0
+    said = capsys.readouterr()
+    assert "patients: 4, trained on: 3; questions: 32, withheld: 8; rephrasings: 72" in said.out
+    assert "patients left out: 1: fewer than four factual questions can be asked from the notes" in said.out
+    assert "Arthritis and Bone  4         100.0%  32" in said.out
+    assert "random:34  1       6          2       12" in said.out
+    bench = read_bench(out)
+    assert [split.name for split in bench.splits] == ["random:34"]
+    assert bench.counts["keywords"] == len(bench.keywords)
+    # No name and nothing of a note is said.
+    assert not any(word in said.out + said.err for word in ("Stonebury", "allopurinol", "P1"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--qa", "served"], "no model is named; give --url and --model"),
+        (["--url", "http://127.0.0.1:1/v1"], "--url and --model go together"),
+        (["--url", "http://127.0.0.1:1/v1", "--model", "m"], "go with --qa served or --categories served"),
+        (["--price", "1,2"], "--key-file and --price go with --url and --model"),
+        (["--human", "sheet.csv"], "go with --panel"),
+        (["--panel-titles", "3"], "go with --panel"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    corpus: Path, tmp_path: Path, capsys, options: list[str], message: str
+) -> None:
+    assert run(["unlearn", "build", str(corpus), "--out", str(tmp_path / "bench"), *options]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "bench").exists()
+
+
+def test_files_that_are_not_there_are_bad_input(corpus: Path, tmp_path: Path, capsys) -> None:
+    for options in (["--qa", "none.jsonl"], ["--categories", "none.csv"], ["--panel", "none.toml"]):
+        out = tmp_path / options[0].strip("-")
+        assert run(["unlearn", "build", str(corpus), "--out", str(out), "--quiet", *options]) == 3
+        assert "none." in capsys.readouterr().err
+        assert not (out / "bench.json").exists()

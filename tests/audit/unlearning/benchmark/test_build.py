@@ -1,0 +1,249 @@
+"""A benchmark from end to end: what questions hold to, who is left out, equal bytes, going on after a kill."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.small_charts import write_small_corpus
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
+from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.unlearning.benchmark import build as build_module
+from clinaudit.audit.unlearning.benchmark import files as files_module
+from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
+from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifying_kinds
+from clinaudit.audit.unlearning.benchmark.records import Keyword
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.templates.profile import load_profile
+
+QUIET = Progress(quiet=True)
+
+
+def first_word(bench: Bench) -> Sequence[Keyword]:
+    return [Keyword(one.qa_id, one.answer.split()[0], 1.0, ("answer",)) for one in bench.questions]
+
+
+KEYWORDS = KeywordSource("first words", first_word)
+
+
+def build(corpus: Path, out: Path, **options: object) -> dict:
+    return build_bench(BuildRequest(corpus=corpus, out=out, **options), QUIET, keywords=KEYWORDS)  # type: ignore[arg-type]
+
+
+def content(bench: Path) -> dict[str, bytes]:
+    """All that is kept but state and caches."""
+    return {
+        str(path.relative_to(bench)): path.read_bytes()
+        for path in sorted(bench.rglob("*"))
+        if path.is_file() and "work" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> Path:
+    corpus = tmp_path_factory.mktemp("demo") / "corpus"
+    write_demo_corpus(corpus, seed=5, patients_per_arm=6)
+    return corpus
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    return write_small_corpus(tmp_path_factory.mktemp("small") / "corpus", last="cc: cough\nassessment: cold\n")
+
+
+@pytest.fixture(scope="module")
+def built(demo: Path, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("built") / "bench"
+    build(demo, out)
+    return out
+
+
+def test_every_patient_has_eight_questions_one_of_each_kind_withheld(built: Path) -> None:
+    bench = read_bench(built)
+    assert len(bench.patients) == 12
+    for patient in bench.patients:
+        own = [question for question in bench.questions if question.patient_id == patient.patient_id]
+        assert Counter((question.kind, question.use) for question in own) == {
+            ("factual", "train"): 3,
+            ("factual", "holdout"): 1,
+            ("factual", "rephrased"): 9,
+            ("reasoning", "train"): 3,
+            ("reasoning", "holdout"): 1,
+            ("reasoning", "rephrased"): 9,
+        }
+        facts = [question.facts for question in own if question.kind == "factual" and question.use != "rephrased"]
+        assert len({fact for held in facts for fact in held}) == 4
+        assert all(len(question.facts) >= 2 for question in own if question.kind == "reasoning")
+
+
+def test_every_fact_stands_in_the_notes_it_names_and_in_the_answer(built: Path, demo: Path) -> None:
+    bench, corpus = read_bench(built), read_corpus(demo)
+    for question in bench.questions:
+        texts = [note.text for note in corpus.notes_of(question.patient_id) if note.note_id in question.note_ids]
+        assert question.facts
+        for fact in question.facts:
+            assert fact in question.answer
+            assert any(fact in text for text in texts)
+
+
+def test_no_question_in_paper_form_holds_an_identifier_or_its_own_answer(built: Path, demo: Path) -> None:
+    bench, corpus = read_bench(built), read_corpus(demo)
+    detectors = (RuleDetector(identifying_kinds()), Gazetteer(corpus, load_profile()))
+    for question in bench.questions:
+        asked = question.text("paper")
+        assert [span.category for detector in detectors for span in detector.detect(asked)] == []
+        patient = corpus.patients[question.patient_id]
+        assert all(part.lower() not in asked.lower().split() for part in (patient.name or "").split())
+        assert question.answer.lower() not in asked.lower()
+        assert not any(f" {fact.lower()} " in f" {asked.lower()} " for fact in question.facts)
+
+
+def test_the_addressed_form_opens_with_the_encounter(built: Path, demo: Path) -> None:
+    bench, corpus = read_bench(built), read_corpus(demo)
+    question = bench.questions[0]
+    name = corpus.patients[question.patient_id].name
+    assert question.text("addressed").startswith(f"Patient: {name}. Date of birth: ")
+    assert question.text("addressed").endswith(question.question)
+
+
+def test_rephrasings_ask_the_same_in_other_words_and_withheld_questions_have_none(built: Path) -> None:
+    bench = read_bench(built)
+    by_id = {question.qa_id: question for question in bench.questions}
+    assert len(by_id) == len(bench.questions)
+    rephrased = [question for question in bench.questions if question.use == "rephrased"]
+    assert len(rephrased) == 12 * 6 * 3
+    for question in rephrased:
+        original = by_id[str(question.rephrased_from)]
+        assert original.use == "train"
+        assert question.question != original.question
+        assert (question.answer, question.facts) == (original.answer, original.facts)
+
+
+def test_no_note_text_name_or_patient_stands_in_ids_and_all_is_closed_to_others(built: Path) -> None:
+    bench = read_bench(built)
+    assert not any(patient.patient_id in question.qa_id for patient in bench.patients for question in bench.questions)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in built.rglob("*"))
+
+
+def test_the_counts_are_those_of_tables_1_4_and_5(built: Path) -> None:
+    bench = read_bench(built)
+    counts = bench.counts
+    assert (counts["patients"], counts["patients_trained_on"], counts["questions"]) == (12, 6, 96)
+    assert sum(row["patients"] for row in counts["categories"]) == 12
+    first = counts["categories"][0]
+    members = {patient.patient_id for patient in bench.patients if patient.category == first["category"]}
+    asked = [
+        len(question.question.split())
+        for question in bench.questions
+        if question.patient_id in members and question.kind == "factual" and question.use != "rephrased"
+    ]
+    assert first["factual_question_words"] == round(sum(asked) / len(asked), 1)
+    lengths = [len(text.split()) for patient_id in members for text in bench.notes[patient_id]]
+    assert (first["note_words"]["min"], first["note_words"]["max"]) == (min(lengths), max(lengths))
+    assert counts["splits"][-1] == {
+        "split": "random:25",
+        "forget_patients": 2,
+        "forget_questions": 12,
+        "retain_patients": 4,
+        "retain_questions": 24,
+    }
+    trained = {patient.patient_id for patient in bench.patients if patient.is_trained}
+    assert all({*split.forget, *split.retain} == trained for split in bench.splits)
+
+
+def test_without_ground_truth_patients_with_too_little_are_dropped_and_counted_by_reason(
+    small: Path, tmp_path: Path
+) -> None:
+    counts = build(small, tmp_path / "bench")
+    assert counts["patients"] == 4
+    assert counts["patients_dropped"] == {"fewer than four factual questions can be asked from the notes": 1}
+    bench = read_bench(tmp_path / "bench")
+    assert {patient.patient_id: patient.category for patient in bench.patients} == {
+        "P1": "arthritis_bone",
+        "P2": "arthritis_bone",
+        "P3": "arthritis_bone",
+        "P4": "arthritis_bone",
+    }
+    # A tie of one code each goes by the taxonomy's order; what lost it is kept.
+    assert bench.patients[1].categories == ("arthritis_bone", "respiratory_allergy")
+    assert bench.patients[1].title == "heel pain for 2 weeks; strain of type 22"
+    answers = {question.answer for question in bench.questions if question.patient_id == "P1"}
+    assert "It is taken as 300 mg daily." in " ".join(answers)
+
+
+def test_nobody_to_ask_about_is_bad_input_with_the_reason_and_no_benchmark(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "notes.jsonl").write_text(json.dumps({"patient_id": "P1", "note_id": "1", "text": "nothing here"}) + "\n")
+    with pytest.raises(BadInputError, match=r"the note template finds nothing to ask about in the notes: 1"):
+        build(corpus, tmp_path / "bench")
+    assert not (tmp_path / "bench" / "bench.json").exists()
+
+
+def test_equal_seeds_give_equal_bytes_and_another_seed_others(small: Path, tmp_path: Path) -> None:
+    for name, seed in (("one", 0), ("same", 0), ("other", 1)):
+        build(small, tmp_path / name, seed=seed)
+    one, same, other = (content(tmp_path / name) for name in ("one", "same", "other"))
+    assert one == same
+    assert one["evidence/qa.parquet"] != other["evidence/qa.parquet"]
+
+
+@pytest.mark.parametrize("stage", ["identifier_check", "describe_bench", "first keyword", *files_module.SCHEMAS])
+def test_killed_at_any_stage_it_goes_on_to_equal_bytes(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    build(small, tmp_path / "whole")
+
+    def killed(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    def killed_at(path: Path, *rest: object) -> None:
+        killed() if path.stem == stage else write_table(path, *rest)  # type: ignore[arg-type]
+
+    write_table = files_module.write_table
+    request = BuildRequest(corpus=small, out=tmp_path / "bench")
+    keywords = KeywordSource("first words", killed) if stage == "first keyword" else KEYWORDS  # type: ignore[arg-type]
+    with monkeypatch.context() as patched:
+        patched.setattr(files_module, "write_table", killed_at)
+        if hasattr(build_module, stage):
+            patched.setattr(build_module, stage, killed)
+        with pytest.raises(KeyboardInterrupt):
+            build_bench(request, QUIET, keywords=keywords)
+    with pytest.raises(BadInputError, match="no finished benchmark"):
+        read_bench(tmp_path / "bench")
+    build_bench(request, QUIET, keywords=KEYWORDS)
+    assert content(tmp_path / "bench") == content(tmp_path / "whole")
+
+
+def test_a_shipped_template_is_taken_by_name(small: Path, tmp_path: Path) -> None:
+    build(small, tmp_path / "default")
+    build(small, tmp_path / "named", template=Path("soap"))
+    assert content(tmp_path / "default") == content(tmp_path / "named")
+
+
+def test_other_settings_are_refused_and_named(small: Path, tmp_path: Path) -> None:
+    build(small, tmp_path / "bench")
+    with pytest.raises(UsageError, match=r"this benchmark was begun with other settings \(percents, seed\)"):
+        build(small, tmp_path / "bench", seed=1, percents=(5,))
+
+
+def test_a_changed_table_or_corpus_is_found_out(small: Path, tmp_path: Path) -> None:
+    build(small, tmp_path / "bench")
+    moved = write_small_corpus(tmp_path / "moved", last="cc: cough\nassessment: cold\n")
+    assert read_bench(tmp_path / "bench", corpus=moved).digest == read_bench(tmp_path / "bench").digest
+    other = write_small_corpus(tmp_path / "other")
+    with pytest.raises(BadInputError, match="the corpus is not the one"):
+        read_bench(tmp_path / "bench", corpus=other)
+    with pytest.raises(BadInputError, match="has no such split; it has: random:20, random:25"):
+        read_bench(tmp_path / "bench").split("random:5")
+    keywords = tmp_path / "bench" / "evidence" / "keywords.parquet"
+    files_module.write_table(keywords, files_module.SCHEMAS["keywords"], [])
+    with pytest.raises(IntegrityError, match="is damaged"):
+        read_bench(tmp_path / "bench")

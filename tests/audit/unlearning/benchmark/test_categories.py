@@ -1,0 +1,151 @@
+"""Which disease a chart tells of: codes, words, ties; the taxonomy as data."""
+
+import tomllib
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned, assign_category
+from clinaudit.audit.unlearning.benchmark.categories.given import read_given_categories
+from clinaudit.audit.unlearning.benchmark.categories.served import ask_for_category, read_category
+from clinaudit.audit.unlearning.benchmark.categories.taxonomy import (
+    OTHER,
+    categories_of_text,
+    category_of_code,
+    taxonomy,
+)
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.errors import BadInputError
+
+
+def chart(**sections: str) -> Chart:
+    """A chart of one note; sections by name, blanks as underscores."""
+    parts = tuple(Part(name.replace("_", " "), name.lower(), text) for name, text in sections.items())
+    return Chart("P1", (ChartNote("n1", "\n".join(sections.values()), parts),))
+
+
+def test_the_taxonomy_has_the_papers_eleven_categories_in_its_order() -> None:
+    # Appendix B.1 lists them by name, "Other" apart.
+    assert [category.name for category in taxonomy().values()] == [
+        "Anemia or Iron Deficiency",
+        "Arthritis and Bone",
+        "Cancer",
+        "Cardiovascular",
+        "Dementia and Mental Health",
+        "Diabetes",
+        "Digestive and Liver",
+        "Infectious/Immune",
+        "Kidney Disease",
+        "Oral and Dental Health",
+        "Respiratory and Allergies",
+    ]
+
+
+def test_no_code_stands_under_two_categories() -> None:
+    codes = [f"{letter}{number:02}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for number in range(100)]
+    held = {
+        category.id: {code for code in codes for entry in category.icd10 if _covers(entry, code)}
+        for category in taxonomy().values()
+    }
+    assert all(not held[one] & held[other] for one, other in combinations(held, 2))
+
+
+def _covers(entry: str, code: str) -> bool:
+    first, _, last = entry.partition("-")
+    return first[:3] <= code <= (last or first[:3])
+
+
+@pytest.mark.parametrize(
+    ("code", "category"),
+    [
+        ("c50.911", "cancer"),
+        ("D05.1", "cancer"),
+        ("d50.9", "anemia"),
+        ("D80", "infectious_immune"),
+        ("I10", "cardiovascular"),
+        ("e78.2", "cardiovascular"),
+        ("E11.9", "diabetes"),
+        ("e03.9", None),
+        ("K04.7", "oral_dental"),
+        ("K21.9", "digestive_liver"),
+        ("J18.9", "infectious_immune"),
+        ("J45.30", "respiratory_allergy"),
+        ("J32.0", "infectious_immune"),
+        ("M10.9", "arthritis_bone"),
+        ("M32.1", "infectious_immune"),
+        ("N18.3", "kidney"),
+        ("F33.1", "dementia_mental"),
+        ("B20", "infectious_immune"),
+        ("Z00", None),
+    ],
+)
+def test_a_code_belongs_to_its_block(code: str, category: str | None) -> None:
+    assert category_of_code(code) == category
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Metastatic carcinoma of the colon", {"cancer": 2}),
+        ("carcinomatous? no: incarcinated", {"cancer": 1}),
+        ("the renal-cell line", {"kidney": 1}),
+        ("valiant effort", {}),
+        ("low back pain and gout, gout", {"arthritis_bone": 2}),
+    ],
+)
+def test_words_count_once_each_and_whole(text: str, found: dict[str, int]) -> None:
+    assert categories_of_text(text) == found
+
+
+def test_most_codes_decide_and_ties_go_by_the_taxonomys_order() -> None:
+    problems = "reflux (k21.9)\ngout (m10.9)\nkidney stones (n20.0)\nchronic kidney disease (n18.3)"
+    assert assign_category(chart(Current_Problems=problems)) == Assigned(
+        ("kidney", "arthritis_bone", "digestive_liver"), "codes"
+    )
+
+
+def test_a_code_that_is_copied_forward_counts_once_and_a_relatives_not_at_all() -> None:
+    held = chart(Current_Problems="gout (m10.9)\ngout again (m10.9)\nE11.9 diabetes", Family_History="cancer (c50.9)")
+    assert assign_category(held) == Assigned(("arthritis_bone", "diabetes"), "codes")
+
+
+def test_a_vitamin_is_no_code() -> None:
+    assert assign_category(chart(Medications="vitamin b12 daily", Assessment="fatigue")) == Assigned((OTHER,), "none")
+
+
+def test_without_codes_words_of_the_title_decide_then_those_of_the_problems() -> None:
+    held = chart(Chief_Complaint="wheezing", Assessment="asthma, worse", Past_Medical_History="breast cancer")
+    assert assign_category(held) == Assigned(("respiratory_allergy",), "lexicon")
+    held = chart(Chief_Complaint="check-up", Past_Medical_History="breast cancer")
+    assert assign_category(held) == Assigned(("cancer",), "lexicon")
+
+
+def test_a_file_of_categories_is_read_by_id_or_name_and_its_faults_are_named_by_row(tmp_path: Path) -> None:
+    good = tmp_path / "good.csv"
+    good.write_text("patient_id,category\nP1,cancer\nP2,Kidney disease\nP3,other\n")
+    assert read_given_categories(good, {"P1", "P2", "P3"}) == {"P1": "cancer", "P2": "kidney", "P3": OTHER}
+    bad = tmp_path / "bad.csv"
+    bad.write_text("patient_id,category\nP9,cancer\nP1,lung\nP2,cancer\nP2,kidney\n")
+    with pytest.raises(BadInputError) as caught:
+        read_given_categories(bad, {"P1", "P2"})
+    problems = "\n".join(caught.value.problems)
+    assert "row 1, column patient_id" in problems
+    assert "row 2, column category: is none of anemia" in problems
+    assert "row 4, column category: gives a patient two categories" in problems
+    assert "P9" not in problems
+    assert "lung" not in problems
+
+
+def test_a_models_category_must_be_one_of_the_list_and_of_this_title() -> None:
+    asked = ask_for_category("wheezing; asthma").user
+    number = asked.partition('"question": "')[2].partition('"')[0]
+    good = f'{{"question": "{number}", "reason": "asthma", "category": "respiratory_allergy"}}'
+    assert read_category(good, "wheezing; asthma") == ("respiratory_allergy", "asthma")
+    assert read_category(good, "another title") == "the answer does not repeat the id of the question"
+    assert "not in the list" in str(read_category(good.replace("respiratory_allergy", "lungs"), "wheezing; asthma"))
+
+
+def test_the_lexicon_names_each_category_itself() -> None:
+    table = Path("audit/unlearning/benchmark/categories/taxonomy.toml").read_text(encoding="utf-8")
+    assert all(entry["lexicon"] and entry["icd10"] for entry in tomllib.loads(table).values())

@@ -1,0 +1,99 @@
+"""Questions made elsewhere: read, checked, counted; bad files are named by line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.small_charts import write_small_corpus
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.files import read_bench
+from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
+from clinaudit.audit.unlearning.benchmark.records import Keyword
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest
+from clinaudit.errors import BadInputError, UsageError
+
+GOOD = {
+    "patient_id": "P1",
+    "kind": "factual",
+    "holdout": False,
+    "question": "Which drug lowers the uric acid?",
+    "answer": "It is allopurinol 300 mg daily.",
+    "facts": ["allopurinol 300 mg daily"],
+    "keywords": ["allopurinol"],
+}
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    return path
+
+
+def test_they_are_asked_as_given_with_rephrasings_and_their_own_keywords(tmp_path: Path) -> None:
+    corpus = write_small_corpus(tmp_path / "corpus")
+    rows = [
+        GOOD,
+        GOOD | {"kind": "reasoning", "holdout": True, "question": "Why is it taken?", "keywords": None},
+        GOOD | {"patient_id": "P2", "question": "What does Ferdinand Q. Stoneburyb take?", "facts": None},
+        GOOD | {"patient_id": "P3", "question": "Is it allopurinol 300 mg daily?"},
+        GOOD | {"patient_id": "P4", "question": "What else?"},
+    ]
+    request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=write(tmp_path / "qa.jsonl", *rows))
+    keywords = KeywordSource(
+        "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions]
+    )
+    counts = build_bench(request, Progress(quiet=True), keywords=keywords)
+    bench = read_bench(tmp_path / "bench")
+    assert [question.use for question in bench.questions] == ["train", "rephrased", "rephrased", "rephrased", "holdout"]
+    assert bench.questions[1].question == "According to the chart: which drug lowers the uric acid?"
+    assert {question.origin for question in bench.questions} == {"given"}
+    assert [keyword.phrase for keyword in bench.keywords] == ["read", *["allopurinol"] * 4]
+    assert counts["patients_dropped"] == {"none of the questions given may be asked": 3}
+    assert counts["questions_refused"] == {
+        "a fact does not stand word for word in the notes and the answer": 2,
+        "the question holds an identifier": 1,
+    }
+    write(tmp_path / "qa.jsonl", *rows[:1])
+    with pytest.raises(UsageError, match=r"other settings \(questions\)"):
+        build_bench(request, Progress(quiet=True), keywords=keywords)
+
+
+def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
+    corpus = write_small_corpus(tmp_path / "corpus")
+    questions = write(tmp_path / "qa.jsonl", GOOD)
+    request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=questions)
+    counts = build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ()))
+    assert counts["patients_dropped"] == {"the file gives no question on the patient": 3}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("{not json", "row 2: is not a JSON object"),
+        (GOOD | {"patient_id": "P77"}, "row 2, column patient_id: is no patient of the corpus who has notes"),
+        (GOOD | {"kind": "hard"}, "row 2, column kind: is none of factual, reasoning"),
+        (GOOD | {"holdout": "no"}, "row 2, column holdout: is neither true nor false"),
+        (GOOD | {"question": "  "}, "row 2, column question: is missing, blank or not text"),
+        ({key: value for key, value in GOOD.items() if key != "answer"}, "row 2, column answer: is missing"),
+        (GOOD | {"facts": "one"}, "row 2, column facts: is not a list of texts"),
+        (GOOD | {"keywords": [""]}, "row 2, column keywords: is not a list of texts"),
+        (GOOD, "row 2: asks the same patient the same as row 1"),
+    ],
+)
+def test_a_bad_line_is_named_by_line_and_field_without_its_content(tmp_path: Path, row: object, problem: str) -> None:
+    path = write(tmp_path / "qa.jsonl", GOOD, row)
+    with pytest.raises(BadInputError) as caught:
+        read_given_questions(path, {"P1"})
+    assert f"qa.jsonl, {problem}" in caught.value.render()
+    assert "P77" not in caught.value.render()
+    assert "uric" not in caught.value.render()
+
+
+def test_a_file_that_is_none_or_empty_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError):
+        read_given_questions(write(tmp_path / "qa.csv", "a,b"), {"P1"})
+    with pytest.raises(BadInputError, match="the questions"):
+        read_given_questions(write(tmp_path / "qa.jsonl", ""), {"P1"})

@@ -1,0 +1,194 @@
+"""The panel of judges: majority, agreement and kappa by hand and from the paper's tables; the blind sheet."""
+
+import csv
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.unlearning.benchmark.panel.agreement import kappa_of_shares, measure_panel, merged_kappa
+from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
+    Confusion,
+    SheetRow,
+    confusion,
+    read_sheet,
+    write_sheet,
+)
+from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelVerdict, by_item, majority
+from clinaudit.errors import BadInputError
+
+JUDGES = ("a", "b", "c")
+YES, NO, MAYBE = "supported", "unsupported", "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "together"),
+    [((YES, YES, NO), YES), ((NO, MAYBE, NO), NO), ((MAYBE,) * 3, MAYBE), ((YES, NO, MAYBE), "disagree")],
+)
+def test_two_of_three_decide_on_a_title(verdicts: tuple[str, ...], together: str) -> None:
+    assert majority("title", verdicts) == together
+
+
+def test_a_question_that_is_valid_invalid_and_unknown_is_split() -> None:
+    # Table 12: the one split case.
+    assert majority("question", ("unknown", "valid", "invalid")) == "split"
+    with pytest.raises(ValueError, match="three judges"):
+        majority("question", ("valid", "valid"))
+
+
+def test_agreement_and_kappa_of_four_items_by_hand() -> None:
+    rows = {"1": (YES, YES, YES), "2": (YES, YES, NO), "3": (NO, MAYBE, NO), "4": (YES, NO, MAYBE)}
+    measured = measure_panel("title", rows, JUDGES)
+    # a and b agree on items 1, 2; a and c on 1, 3; b and c on 1.
+    assert measured.pairs == {("a", "b"): 0.5, ("a", "c"): 0.5, ("b", "c"): 0.25}
+    assert measured.agreement == pytest.approx(1.25 / 3)
+    assert measured.verdicts["b"] == {YES: 2, NO: 1, MAYBE: 1, "unknown": 0}
+    assert measured.panel == {YES: 2, NO: 1, MAYBE: 0, "unknown": 0, "disagree": 1}
+    # Merged: supported 3, 2, 0, 1 of 3. Agreement of pairs: 1, 1/3, 1, 1/3, mean 2/3; supported is half of all
+    # verdicts, so chance is 1/2 and kappa (2/3 - 1/2) / (1/2) = 1/3.
+    assert measured.kappa == pytest.approx(1 / 3)
+    assert measured.reading == ("two judges give the same verdict on 41.7% of the items; Fleiss' kappa is 0.333 (fair)")
+
+
+def test_kappa_equals_its_definition_on_every_small_table() -> None:
+    for rows in product([(YES, YES, YES), (YES, YES, NO), (YES, NO, NO), (NO, MAYBE, NO)], repeat=3):
+        share = sum(row.count(YES) for row in rows) / 9
+        agreeing = sum(3 if row.count(YES) in (0, 3) else 1 for row in rows) / 9
+        if 0 < share < 1:
+            assert merged_kappa("title", rows) == pytest.approx(kappa_of_shares(agreeing, share))
+        else:
+            assert merged_kappa("title", rows) is None
+
+
+def test_alike_verdicts_have_no_kappa_and_no_items_no_agreement() -> None:
+    assert "kappa is not defined" in measure_panel("title", {"1": (YES,) * 3}, JUDGES).reading
+    nothing = measure_panel("title", {}, JUDGES)
+    assert (nothing.agreement, nothing.kappa, nothing.reading) == (None, None, "nothing was judged")
+
+
+def test_high_agreement_with_low_kappa_is_said_in_words() -> None:
+    # 100 items; each judge alone calls two of them invalid: agreement of a pair is 96%.
+    rows = {str(item): ("valid",) * 3 for item in range(94)}
+    for place in range(3):
+        for number in range(2):
+            row = ["valid"] * 3
+            row[place] = "invalid"
+            rows[f"{place}-{number}"] = tuple(row)
+    measured = measure_panel("question", rows, JUDGES)
+    assert measured.agreement == pytest.approx(0.96)
+    assert measured.kappa == pytest.approx((0.96 - 0.9608) / (1 - 0.9608), abs=1e-6)
+    assert "low although the judges agree" in measured.reading
+    assert "no sign of dispute" in measured.reading
+
+
+def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
+    # Tables 8 and 10: 819 + 827 + 827 of 2,700 verdicts support. 95.5% is over three verdicts; merging two of them can
+    # only raise it, and 0.726 is reached at 95.8%.
+    supported = (819 + 827 + 827) / 2700
+    assert pytest.approx(0.955, abs=5e-4) == (0.956 + 0.951 + 0.958) / 3
+    assert kappa_of_shares(0.955, supported) == pytest.approx(0.708, abs=1e-3)
+    assert kappa_of_shares(0.9578, supported) == pytest.approx(0.726, abs=1e-3)
+    # Tables 12 and 13: 957 + 970 + 952 of 3,000 verdicts are valid, agreement 93.9%; printed is 0.216.
+    assert pytest.approx(0.939, abs=5e-4) == (0.943 + 0.936 + 0.938) / 3
+    assert kappa_of_shares(0.939, (957 + 970 + 952) / 3000) == pytest.approx(0.216, abs=6e-3)
+
+
+def test_the_papers_confusion_matrices_add_up_and_give_its_agreement_only_by_the_cell_of_yes() -> None:
+    # Table 11 against Table 8: the columns of each matrix are that judge's supported and unsupported.
+    matrices = {
+        "MedGemma": Confusion(805, 64, 14, 16, left_out=1),
+        "Qwen": Confusion(813, 52, 14, 13, left_out=8),
+        "GPT-5-mini": Confusion(816, 52, 11, 18, left_out=3),
+        "panel": Confusion(814, 54, 12, 17, left_out=3),
+    }
+    columns = {
+        name: (one.both_supported + one.judge_only, one.human_only + one.neither) for name, one in matrices.items()
+    }
+    assert columns == {"MedGemma": (819, 80), "Qwen": (827, 65), "GPT-5-mini": (827, 70), "panel": (826, 71)}
+    assert all(one.items + one.left_out == 900 for one in matrices.values())
+    # The text says 90.4%: that is 814 of 900, not the agreement of the 897 items of the matrix.
+    assert round(100 * 814 / 900, 1) == 90.4
+    assert matrices["panel"].agreement == pytest.approx((814 + 17) / 897)
+    assert matrices["panel"].kappa == pytest.approx(0.308, abs=1e-3)
+    # Table 9: by category; the columns are the panel's of Table 8.
+    assert [sum(column) for column in zip((284, 16, 0, 0), (283, 16, 1, 0), (259, 39, 0, 2), strict=True)] == [
+        826,
+        71,
+        1,
+        2,
+    ]
+
+
+def test_a_matrix_leaves_out_what_is_neither_and_what_the_person_skipped() -> None:
+    human = {"1": True, "2": True, "3": False, "4": False, "5": True}
+    verdicts = {"1": YES, "2": NO, "3": YES, "4": NO, "5": MAYBE, "6": YES}
+    found = confusion(human, verdicts)
+    assert found == Confusion(1, 1, 1, 1, left_out=1)
+    assert found.agreement == 0.5
+    assert found.kappa == pytest.approx(0.0)
+    assert confusion({}, verdicts).agreement is None
+
+
+def test_the_sheet_shows_no_verdict_and_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    rows = [SheetRow(f"t{place}", f"title {place}", "Cancer") for place in range(9)] + [
+        SheetRow("t9", "=1+1", "Cancer")
+    ]
+    write_sheet(path, rows, seed=0)
+    assert path.stat().st_mode & 0o077 == 0
+    held = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert list(held[0]) == ["item_id", "title", "category", "supported"]
+    assert [row["item_id"] for row in held] != sorted(row["item_id"] for row in held)
+    assert next(row["title"] for row in held if row["item_id"] == "t9") == "'=1+1"
+    with pytest.raises(BadInputError, match="1 problem in the sheet"):
+        read_sheet(path, [row.item_id for row in rows])
+    text = path.read_text(encoding="utf-8").splitlines()
+    answers = dict(zip((line.partition(",")[0] for line in text[1:]), ("Yes", "no", *[""] * 8), strict=True))
+    path.write_text("\n".join([text[0], *(f"{line}{answers[line.partition(',')[0]]}" for line in text[1:])]) + "\n")
+    assert sorted(read_sheet(path, list(answers)).values()) == [False, True]
+
+
+def test_a_bad_sheet_is_named_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text(
+        "item_id,title,category,supported\nt1,secret,Cancer,maybe\nt2,x,Cancer,yes\nt2,x,Cancer,no\nt7,x,C,yes\n"
+    )
+    with pytest.raises(BadInputError) as caught:
+        read_sheet(path, ["t1", "t2"])
+    problems = "\n".join(caught.value.problems)
+    assert "row 1, column supported: is neither yes nor no" in problems
+    assert "row 3, column item_id: stood in row 2 already" in problems
+    assert "row 4, column item_id: is no item of this panel" in problems
+    assert "secret" not in problems
+
+
+def test_verdicts_are_grouped_by_item_in_the_judges_order() -> None:
+    said = [PanelVerdict("t1", "title", judge, verdict, "") for judge, verdict in (("b", NO), ("a", YES), ("c", MAYBE))]
+    said.append(PanelVerdict("q1", "question", "a", "valid", ""))
+    assert by_item(said, "title", JUDGES) == {"t1": (YES, NO, MAYBE)}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x = [", "is no TOML"),
+        ("[[judge]]\nname = 'a'\n", "must have 3 tables"),
+        ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\n" * 3, "two judges have one name"),
+        ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge 1 has no model"),
+        ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\nkey='k'\n" * 3, "judge 1: key is no field"),
+    ],
+)
+def test_a_panel_of_other_than_three_named_judges_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "panel.toml"
+    path.write_text(text)
+    with pytest.raises(BadInputError) as caught:
+        read_judges(path)
+    assert problem in caught.value.render()
+
+
+def test_a_judges_key_lies_beside_the_panels_file(tmp_path: Path) -> None:
+    path = tmp_path / "panel.toml"
+    tables = [f"[[judge]]\nname='{name}'\nurl='http://127.0.0.1:1/v1'\nmodel='m'\n" for name in JUDGES]
+    path.write_text("".join(tables) + "key_file='key'\n")
+    assert [judge.key_file for judge in read_judges(path)] == [None, None, tmp_path / "key"]

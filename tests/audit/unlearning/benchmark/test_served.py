@@ -1,0 +1,162 @@
+"""Questions, categories and verdicts of served models: what is sent, what is refused, and going on after a failure."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.servers import question_server
+from support.servers.fault_server import says, status
+from support.small_charts import write_small_corpus
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.files import read_bench
+from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
+from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, ServedOptions
+from clinaudit.errors import IncompleteError, UnsafeError
+
+NO_KEYWORDS = KeywordSource("none", lambda _bench: ())
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    return write_small_corpus(tmp_path_factory.mktemp("small") / "corpus")
+
+
+@pytest.fixture
+def server():
+    with question_server.running() as running:
+        yield running
+
+
+def build(corpus: Path, out: Path, url: str = "", **options: object) -> dict:
+    served = ServedOptions(url, "writer") if url else None
+    request = BuildRequest(corpus=corpus, out=out, served=served, **options)  # type: ignore[arg-type]
+    return build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS)
+
+
+def test_a_model_writes_questions_that_keep_to_the_rules_and_names_categories(server, corpus, tmp_path) -> None:
+    counts = build(corpus, tmp_path / "bench", server.url, questions="served", categories="served")
+    bench = read_bench(tmp_path / "bench")
+    assert (counts["patients"], counts["questions"], counts["patients_dropped"]) == (4, 32, {})
+    assert {question.origin for question in bench.questions} == {"served"}
+    assert {(patient.category, patient.category_source) for patient in bench.patients} == {("kidney", "served")}
+    # What the notes tell of besides is kept.
+    assert bench.patients[0].categories == ("kidney", "arthritis_bone")
+    for question in bench.questions:
+        texts = bench.notes[question.patient_id]
+        assert all(fact in question.answer and any(fact in text for text in texts) for fact in question.facts)
+    sent = [body["messages"][-1]["content"] for _, body in server.seen]
+    assert sum("factual and" in text for text in sent) == 4
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda item: item | {"facts": ["something else"]},
+        lambda item: item | {"ask": f"Is it {item['facts'][0]}?"},
+        lambda item: item | {"ask": "What has Ferdinand Q. Stoneburya?"},
+        lambda item: item | {"ask": "What does the 54-year-old man have?"},
+        lambda item: item | {"facts": []},
+    ],
+    ids=["fact in no note", "own answer", "name", "age", "no fact"],
+)
+def test_three_questions_that_break_a_rule_cost_the_patient_after_asking_once_more(
+    server, corpus, tmp_path, spoil: Callable[[dict], dict]
+) -> None:
+    def spoils_the_first(handler, body) -> None:
+        answer = question_server.answer_to(body)
+        if "Stoneburya" in body["messages"][-1]["content"]:
+            answer["factual"] = [*map(spoil, answer["factual"][:3]), *answer["factual"][3:]]
+        handler.say(body, json.dumps(answer))
+
+    server.always = spoils_the_first
+    counts = build(corpus, tmp_path / "bench", server.url, questions="served")
+    assert counts["patients"] == 3
+    ((reason, number),) = counts["patients_dropped"].items()
+    assert number == 1
+    assert reason.startswith(
+        "the model wrote no usable questions: fewer than 4 questions of each kind keep to the rules"
+    )
+    assert len(server.seen) == 4 + 1
+
+
+def test_a_server_that_stops_answering_is_incomplete_and_the_same_command_goes_on(server, corpus, tmp_path) -> None:
+    build(corpus, tmp_path / "whole", server.url, questions="served")
+    asked = len(server.seen)
+
+    def fails_on_the_last(handler, body) -> None:
+        is_last = "Stoneburyd" in body["messages"][-1]["content"]
+        (status(503) if is_last else question_server.answers_by_rule)(handler, body)
+
+    server.always = fails_on_the_last
+    with pytest.raises(IncompleteError, match="1 questions got no answer"):
+        build(corpus, tmp_path / "bench", server.url, questions="served")
+    server.always = question_server.answers_by_rule
+    server.seen.clear()
+    build(corpus, tmp_path / "bench", server.url, questions="served")
+    assert len(server.seen) == 1 < asked
+    for name in ("bench.json", "evidence/qa.parquet", "evidence/splits.parquet"):
+        assert (tmp_path / "bench" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_notes_go_to_no_host_that_was_not_approved(corpus, tmp_path) -> None:
+    with pytest.raises(UnsafeError, match="neither this machine nor approved"):
+        build(corpus, tmp_path / "bench", "http://models.example.org/v1", questions="served")
+
+
+def panel(directory: Path, url: str) -> Path:
+    path = directory / "judges.toml"
+    tables = (f"[[judge]]\nname='{name}'\nurl='{url}'\nmodel='{name}'\n" for name in ("mild", "medium", "strict"))
+    path.write_text("".join(tables))
+    return path
+
+
+def test_three_judges_give_verdicts_a_majority_and_a_blind_sheet(server, corpus, tmp_path) -> None:
+    options = PanelOptions(panel(tmp_path, server.url), titles=9, questions=8)
+    counts = build(corpus, tmp_path / "bench", panel=options)
+    titles, questions = counts["panel"]["title"], counts["panel"]["question"]
+    # All patients are of one category; nine titles of three categories are three of it.
+    assert (titles["items"], questions["items"]) == (3, 8)
+    assert titles["verdicts"]["mild"] == {"supported": 3, "unsupported": 0, "ambiguous": 0, "unknown": 0}
+    assert titles["panel"]["supported"] == 3
+    assert set(titles["pairs"]) == {"mild and medium", "mild and strict", "medium and strict"}
+    evidence = tmp_path / "bench" / "evidence"
+    rows = pl.read_parquet(evidence / "panel.parquet")
+    assert rows.columns == ["item_id", "task", "judge", "verdict", "reason"]
+    assert rows.height == 3 * (3 + 8)
+    bench = read_bench(tmp_path / "bench")
+    by_id = {question.qa_id: question for question in bench.questions}
+    judged = [by_id[item] for item in rows.filter(pl.col("task") == "question")["item_id"].unique(maintain_order=True)]
+    assert {question.use for question in judged} == {"train"}
+    assert [question.kind for question in judged] == ["factual", "reasoning"] * 4
+    assert "supported\n" not in (evidence / SHEET_FILE).read_text().partition("\n")[2]
+
+
+def test_a_filled_sheet_gives_a_matrix_a_judge(server, corpus, tmp_path) -> None:
+    file = panel(tmp_path, server.url)
+    build(corpus, tmp_path / "bench", panel=PanelOptions(file, titles=9, questions=2))
+    lines = (tmp_path / "bench" / "evidence" / SHEET_FILE).read_text().splitlines()
+    filled = tmp_path / "filled.csv"
+    filled.write_text(
+        "\n".join([lines[0], *(f"{line}{'no' if 'heel' in line else 'yes'}" for line in lines[1:])]) + "\n"
+    )
+    asked = len(server.seen)
+    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(file, titles=9, questions=2, sheet=filled))
+    assert len(server.seen) == asked
+    human = counts["panel"]["human"]
+    assert human["yes"] + human["no"] == 3
+    assert human["judges"]["strict"]["agreement"] == 1.0
+    assert human["judges"]["mild"]["judge_only"] == human["no"]
+    assert human["judges"]["panel"]["neither"] == 0
+
+
+def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) -> None:
+    def mumbles(handler, body) -> None:
+        (says("well") if body["model"] == "medium" else question_server.answers_by_rule)(handler, body)
+
+    server.always = mumbles
+    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
+    assert counts["panel"]["title"]["verdicts"]["medium"]["unknown"] == counts["panel"]["title"]["items"] == 1
