@@ -16,7 +16,7 @@ from clinaudit.audit.unlearning.methods.sim_npo import SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
 from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
 
-#: Learning rates that are tried where one is to be chosen, the paper's first [choice]; models of a million parameters bear the last.
+#: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
 RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
 
 
