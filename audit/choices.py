@@ -16,6 +16,8 @@ SampleDomain = Literal["general", "clinical"]
 SampleSubset = Literal["single", "multi", "hard", "distract"]
 #: How a served model is asked what a question needs (PII-Bench, F.6).
 AskingStrategy = Literal["naive", "with-choice", "self-cot", "auto-cot", "self-consistency", "plan-and-solve"]
+#: A method that unlearns (docs/unlearning-methods.md).
+UnlearningMethod = Literal["grad_diff", "kl_min", "sim_npo", "rmu"]
 DEFAULT: Final = "default"
 #: From the strictest to the least strict.
 SHIPPED: Final = ("strict", DEFAULT, "research")

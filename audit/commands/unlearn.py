@@ -6,6 +6,7 @@ Owns the group; each subcommand has its own module.
 import click
 
 from clinaudit.audit.commands.unlearn_build import build
+from clinaudit.audit.commands.unlearn_run import finetune, run
 from clinaudit.audit.commands.unlearn_score import score
 
 
@@ -16,9 +17,13 @@ def unlearn() -> None:
     \b
     Example:
       clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn finetune model/ bench/ --out tuned/
+      clinaudit unlearn run tuned/ bench/ --method sim_npo --forget random:10 --out forgot/
       clinaudit unlearn score bench/ answers.jsonl --out scores.json
     """
 
 
 unlearn.add_command(build)
+unlearn.add_command(finetune)
+unlearn.add_command(run)
 unlearn.add_command(score)

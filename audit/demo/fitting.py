@@ -6,9 +6,7 @@ rows of token ids.
 
 import copy
 import math
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -56,34 +54,6 @@ def has_fast_bfloat16() -> bool:
     except OSError:
         return False
     return "avx512_bf16" in flags or "amx_bf16" in flags
-
-
-@contextmanager
-def deterministic(*, seed: int) -> Iterator[None]:
-    """Fix torch's seed, threads and algorithms, and put back what the caller had.
-
-    One thread an operation: with two, an operation waits for a thread that another process has displaced, and a busy
-    machine was seen to train at a tenth of the speed. The cores are used by `workers` instead.
-    """
-    import torch
-    from torch.utils import deterministic
-
-    memory: Any = deterministic  # the attribute is not in its declared types
-
-    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    fill, state = memory.fill_uninitialized_memory, torch.get_rng_state()
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
-    # Filling fresh memory guards against reading it unset, which no operation here does, for a quarter of the time.
-    memory.fill_uninitialized_memory = False
-    torch.manual_seed(seed)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(strict)
-        memory.fill_uninitialized_memory = fill
-        torch.set_rng_state(state)
 
 
 def fit(

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE
-from clinaudit.audit.demo.fitting import TrainingPlan, deterministic, fit, has_fast_bfloat16
+from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
+from clinaudit.audit.model.determinism import deterministic
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 if TYPE_CHECKING:

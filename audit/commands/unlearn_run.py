@@ -1,0 +1,191 @@
+"""`clinaudit unlearn run` and `finetune` (docs/unlearning-methods.md). Owns their options; trains nothing itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from clinaudit.audit.choices import UnlearningMethod
+from clinaudit.audit.commands.options import PATH, Command
+from clinaudit.audit.console.streams import say_of_finished_work
+
+if TYPE_CHECKING:
+    from clinaudit.audit.unlearning.methods.job import Job
+    from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+
+
+def _training_options() -> list[Callable[[Command], Command]]:
+    """Return the options of both commands, in the order of the help."""
+    return [
+        click.argument("model", type=PATH),
+        click.argument("bench", type=PATH),
+        click.option("--out", type=PATH, metavar="DIR", required=True, help="Directory of the new model."),
+        click.option(
+            "--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."
+        ),
+        click.option(
+            "--corpus", type=PATH, metavar="CORPUS", help="Where the corpus of the benchmark lies now, if it was moved."
+        ),
+        click.option(
+            "--epochs", type=click.IntRange(1, 1000), default=3, show_default=True, help="Passes over the texts."
+        ),
+        click.option(
+            "--batch",
+            type=click.IntRange(1, 4096),
+            default=4,
+            show_default=True,
+            metavar="N",
+            help="Texts that are read at once.",
+        ),
+        click.option(
+            "--accumulate",
+            type=click.IntRange(1, 4096),
+            default=2,
+            show_default=True,
+            metavar="N",
+            help="Batches of a step.",
+        ),
+        click.option(
+            "--form",
+            type=click.Choice(["addressed", "paper"]),
+            default="addressed",
+            show_default=True,
+            help="Questions open with what is known of the encounter, or name nobody.",
+        ),
+        click.option(
+            "--checkpoint-steps",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Keep the state every so many steps, too.  [default: at the end of each pass]",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of the order of the texts."
+        ),
+        click.option("--quiet", is_flag=True, help="No progress on stderr."),
+    ]
+
+
+def _with_training_options(command: Command) -> Command:
+    for option in reversed(_training_options()):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.option("--method", type=click.Choice(get_args(UnlearningMethod)), required=True, help="How to unlearn.")
+@click.option("--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10 or cancer:5.")
+@click.option(
+    "--learning-rate", type=click.FloatRange(0, min_open=True), metavar="RATE", help="Highest rate.  [default: 2e-5]"
+)
+@click.option(
+    "--choose-rate",
+    is_flag=True,
+    help="Try a grid of rates, and take the largest that retained patients bear who are set aside for it.",
+)
+@click.option(
+    "--layer", type=click.IntRange(0), metavar="N", help="The layer trained or steered.  [default: as 7 is of 32]"
+)
+@click.option(
+    "--train",
+    "scope",
+    type=click.Choice(["layer", "all"]),
+    help="The layer's parameters alone, or all.  [default: layer; of rmu all]",
+)
+@click.option(
+    "--parity", is_flag=True, help="Take the means of kl_min and rmu as open-unlearning does (the docs say how)."
+)
+@_with_training_options
+def run(**options: Any) -> int:
+    """Make MODEL forget the patients of a split; the new model goes to DIR.
+
+    MODEL is a Hugging Face model directory (safetensors), or a LoRA adapter's with --base-model: it is merged first.
+    BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, with unlearn.json and
+    loss-curve.jsonl beside the weights; it is as private as the corpus. A stopped run goes on with the same command.
+
+    \b
+    Example:
+      clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
+      clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
+    """
+    from clinaudit.audit.unlearning.methods.plan import plan_unlearning
+    from clinaudit.audit.unlearning.methods.unlearn import unlearn
+    from clinaudit.errors import UsageError
+
+    rate, chooses = options["learning_rate"], options["choose_rate"]
+    if rate is not None and chooses:
+        raise UsageError("--learning-rate and --choose-rate exclude each other: give the rate, or let it be chosen")
+    job = _job(**options)
+    plan = plan_unlearning(
+        options["method"],
+        seed=options["seed"],
+        scope=options["scope"],
+        layer=options["layer"],
+        has_parity=options["parity"],
+        chooses_rate=chooses,
+        training=_training(rate, **options),
+    )
+    unlearn(job, job.bench.split(options["forget"]), plan)
+    return _done(options["out"])
+
+
+@click.command()
+@click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
+@click.option(
+    "--learning-rate", type=click.FloatRange(0, min_open=True), metavar="RATE", help="Highest rate.  [default: 2e-5]"
+)
+@_with_training_options
+def finetune(**options: Any) -> int:
+    """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.
+
+    All parameters are trained. With --forget, and a MODEL that never saw these patients, it is the retrained reference
+    that unlearned models are compared with. DIR is as that of `clinaudit unlearn run`.
+
+    \b
+    Example:
+      clinaudit unlearn finetune model/ bench/ --out tuned/
+      clinaudit unlearn finetune never-saw-them/ bench/ --forget random:10 --out retrained/
+    """
+    from clinaudit.audit.unlearning.methods.finetune import finetune as tune
+
+    job = _job(**options)
+    forget = options["forget"]
+    tune(
+        job, _training(options["learning_rate"], **options), without=None if forget is None else job.bench.split(forget)
+    )
+    return _done(options["out"])
+
+
+def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, form: Any, **_: Any) -> "TrainingPlan":
+    from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
+
+    return TrainingPlan(
+        epochs=epochs,
+        learning_rate=DEFAULT_TRAINING.learning_rate if rate is None else rate,
+        micro_batch=batch,
+        micro_batches=accumulate,
+        form=form,
+    )
+
+
+def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.model.files import inspect_adapted, inspect_model
+    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.unlearning.benchmark.files import read_bench
+    from clinaudit.audit.unlearning.methods.job import Job
+
+    take_libraries_offline()
+    return Job(
+        files=inspect_model(model) if base_model is None else inspect_adapted(model, base=base_model),
+        bench=read_bench(bench, corpus=options["corpus"]),
+        out=out,
+        seed=options["seed"],
+        progress=Progress(quiet=options["quiet"]),
+        checkpoint_steps=options["checkpoint_steps"],
+    )
+
+
+def _done(out: Path) -> int:
+    say_of_finished_work(f"{out}: the new model, with unlearn.json and loss-curve.jsonl; as private as the corpus\n")
+    return 0

@@ -1,0 +1,99 @@
+"""From a benchmark's patients to texts to train on: their notes, and the questions of the training set.
+
+Owns how a question is put to a model, which whoever asks it later must do alike (docs/unlearning-methods.md). The note
+never stands before the question: what is read from the prompt need not be remembered. Knows nothing of losses.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import chain
+from typing import Final
+
+from clinaudit.audit.model.chat_template import find_chat_template
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.unlearning.benchmark.records import Question
+from clinaudit.audit.unlearning.methods.batches import Example
+from clinaudit.audit.unlearning.methods.job import Job
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.errors import BadInputError
+from clinaudit.priors.chat import Conversation
+
+#: What a model with a chat template is told first.
+_SYSTEM: Final = "You answer questions about patients briefly and exactly."
+#: Without a template.
+_PLAIN: Final = "Question: {question}\nAnswer:"
+
+
+class QuestionPrompts:
+    """How questions are put to one model: by its chat template, or as plain text where it has none."""
+
+    def __init__(self, tokenizer: ModelTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._template = find_chat_template(tokenizer)
+        ends = sorted(self._template.stop_token_ids) if self._template else []
+        eos = [] if tokenizer.eos_id is None else [tokenizer.eos_id]
+        #: What ends an answer: of the template's turn, else of the sequence; empty where the model knows neither.
+        self.end: tuple[int, ...] = tuple((ends or eos)[:1])
+
+    def prompt_ids(self, question: str) -> tuple[int, ...]:
+        """Return the ids of a question as the model is given it; raises `BadInputError` for one it cannot be given."""
+        if self._template is None:
+            return self._tokenizer.encode_prompt(_PLAIN.format(question=question))
+        rendered = self._template.render(Conversation(_SYSTEM, question))
+        if isinstance(rendered, str):
+            raise BadInputError(f"a question of the benchmark cannot be asked: {rendered}; take it out of --qa FILE")
+        # The template writes the special tokens itself.
+        return self._tokenizer.encode(rendered.prompt)
+
+    def answer_ids(self, answer: str) -> tuple[int, ...]:
+        """Return the ids of an answer after its prompt, with what ends it."""
+        begin = "" if self._template else " "
+        return (*self._tokenizer.encode(begin + answer), *self.end)
+
+
+def read_examples(job: Job, patients: Collection[str], plan: TrainingPlan) -> dict[str, list[Example]]:
+    """Return each patient's texts to train on.
+
+    Raises `BadInputError` where a question with its answer is longer than the model reads at once, or the patients have
+    no text at all.
+    """
+    bench = job.bench
+    tokenizer = ModelTokenizer(job.files.tokenizer_directory)
+    prompts = QuestionPrompts(tokenizer)
+    most = min(plan.max_tokens, job.files.context_length)
+    end = () if tokenizer.eos_id is None else (tokenizer.eos_id,)
+    found: dict[str, list[Example]] = {patient: [] for patient in sorted(patients)}
+    for patient, examples in found.items():
+        for note in bench.notes[patient]:
+            examples.extend(_pieces((*tokenizer.encode_prompt(note), *end), most))
+    asked = [one for one in bench.questions if one.use == "train" and one.patient_id in found]
+    too_long = 0
+    for question in asked:
+        example = _answered(question, prompts, plan)
+        too_long += len(example.token_ids) > most
+        found[question.patient_id].append(example)
+    if too_long:
+        raise BadInputError(
+            f"{too_long} of {len(asked)} questions are longer with their answers than the {most} tokens that the model "
+            "reads at once; shorten them in --qa FILE and build the benchmark again"
+        )
+    if not any(found.values()):
+        raise BadInputError("the patients of the split have no text to train on; build the benchmark again")
+    return found
+
+
+def flatten(examples: dict[str, list[Example]], patients: Collection[str]) -> list[Example]:
+    """Return the texts of some patients, in the order of the patients."""
+    return list(chain.from_iterable(examples[patient] for patient in patients))
+
+
+def _answered(question: Question, prompts: QuestionPrompts, plan: TrainingPlan) -> Example:
+    given = prompts.prompt_ids(question.text(plan.form))
+    return Example("question", (*given, *prompts.answer_ids(question.answer)), len(given))
+
+
+def _pieces(token_ids: tuple[int, ...], most: int) -> Iterator[Example]:
+    """Cut a note so that each of its tokens but the first is predicted once: a piece begins with the last one's end."""
+    for start in range(0, max(1, len(token_ids) - 1), most - 1):
+        piece = token_ids[start : start + most]
+        if len(piece) > 1:
+            yield Example("note", piece, 1)

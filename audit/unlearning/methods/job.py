@@ -1,0 +1,67 @@
+"""One model to be made from another and a benchmark, with what its weights depend on.
+
+Owns what the record says of where the weights come from; no patient's id stands there. Loads no network.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import clinaudit
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.errors import UsageError
+
+#: Of all libraries, those that change weights.
+_LIBRARIES: Final = ("numpy", "tokenizers", "torch", "transformers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every training of this room is given."""
+
+    #: The model to begin with; an adapter is merged into its base.
+    files: ModelFiles
+    bench: Bench
+    out: Path
+    seed: int
+    progress: Progress
+    #: Steps between two checkpoints; None: at the end of each epoch alone. It changes no result.
+    checkpoint_steps: int | None = None
+
+    def settings(self, task: str, plan: Mapping[str, Any], patients: Mapping[str, Collection[str]]) -> dict[str, Any]:
+        """Return everything that the weights depend on; `patients` says by role who is trained on."""
+        import torch
+
+        libraries = library_versions()
+        return {
+            "clinaudit_version": clinaudit.__version__,
+            "task": task,
+            "model_digest": self.files.digest,
+            "base_model_digest": self.files.base_digest,
+            "bench_digest": self.bench.digest,
+            "corpus_digest": self.bench.corpus_digest,
+            "patients": {role: {"number": len(ids), "digest": _digest(ids)} for role, ids in patients.items()},
+            "plan": dict(plan),
+            "seed": self.seed,
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+            "libraries": {name: libraries[name] for name in _LIBRARIES if name in libraries},
+        }
+
+    def require_sound(self, plan: TrainingPlan) -> None:
+        """Raise `UsageError` for a plan that nothing can be trained by."""
+        positive = (plan.epochs, plan.micro_batch, plan.micro_batches, plan.learning_rate, plan.max_tokens - 1)
+        if min(positive) <= 0:
+            raise UsageError(
+                "epochs, texts a step and the learning rate are above 0, and a piece of a note has two tokens or more"
+            )
+
+
+def _digest(patient_ids: Collection[str]) -> str:
+    """SHA-256 over the ids, in order of the ids."""
+    return hashlib.sha256("\n".join(sorted(patient_ids)).encode()).hexdigest()

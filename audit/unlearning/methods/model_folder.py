@@ -1,0 +1,122 @@
+"""The directory of a model that is being made: claimed, resumed, and finished all at once or not at all.
+
+Owns what may stand there, and the record beside the weights. Whoever holds the weights holds what they remember: the
+directory is as private as the corpus. Knows nothing of training.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from filelock import FileLock, Timeout
+
+from clinaudit.audit.run.durable_files import (
+    FILE_MODE,
+    make_private_directory,
+    put_in_place,
+    sha256_of,
+    write_atomically,
+)
+from clinaudit.errors import IntegrityError, StorageError, UsageError
+
+RECORD_FILE: Final = "unlearn.json"
+CURVE_FILE: Final = "loss-curve.jsonl"
+_WORK: Final = "work"
+_SETTINGS: Final = "settings.json"
+#: Without it, a directory is no model: so it comes last.
+_CONFIG: Final = "config.json"
+
+
+class ModelFolder:
+    """The directory of one model, and its `work` folder as long as it is not finished."""
+
+    def __init__(self, root: Path, settings: Mapping[str, Any]) -> None:
+        """`settings` is everything that the weights depend on, as JSON holds it."""
+        self.root = root
+        self.work = root / _WORK
+        # As they are read back.
+        self._settings: dict[str, Any] = json.loads(json.dumps(settings))
+
+    def claim(self) -> bool:
+        """Take the directory; return whether the model stands there already, finished.
+
+        Raises `UsageError` where it holds something else, or a model made with other settings, and `IntegrityError`
+        where a finished model has changed since.
+        """
+        if self.root.exists() and not self.root.is_dir():
+            raise UsageError(f"{self.root.name} is not a directory; name a new one with --out")
+        if (self.root / RECORD_FILE).is_file():
+            record = self._read(self.root / RECORD_FILE)
+            self._require_same(record.get("settings"))
+            self._require_unchanged(record.get("files"))
+            shutil.rmtree(self.work, ignore_errors=True)
+            return True
+        if (self.work / _SETTINGS).is_file():
+            self._require_same(self._read(self.work / _SETTINGS))
+            return False
+        if self.root.is_dir() and any(self.root.iterdir()):
+            raise UsageError(f"{self.root.name} holds other things; name a new directory with --out")
+        make_private_directory(self.root)
+        make_private_directory(self.work)
+        write_atomically(self.work / _SETTINGS, json.dumps(self._settings, indent=1, sort_keys=True) + "\n")
+        return False
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the directory's lock; raises `StorageError` where another process does."""
+        lock = FileLock(self.work / "lock", mode=FILE_MODE)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise StorageError("another command is making this model; wait for it, or use another --out") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def finish(self, draft: Path, curve: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any]) -> None:
+        """Move the drafted model to its place, and write its record last."""
+        lines = "".join(json.dumps(row) + "\n" for row in curve)
+        (draft / CURVE_FILE).write_text(lines, encoding="utf-8")
+        names = sorted((path.name for path in draft.iterdir()), key=lambda name: (name == _CONFIG, name))
+        digests = {name: sha256_of(draft / name) for name in sorted(names)}
+        for name in names:
+            put_in_place(draft / name, self.root / name)
+        record = {"settings": self._settings, **outcome, "files": digests}
+        write_atomically(self.root / RECORD_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+    def abandon(self) -> None:
+        """Remove what is half made: nothing of it is a result, and other settings may then be tried here."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        with suppress(OSError):
+            self.root.rmdir()
+
+    def _read(self, path: Path) -> dict[str, Any]:
+        try:
+            held = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            held = None
+        if not isinstance(held, dict):
+            raise IntegrityError(f"{path.name} in {self.root.name} is damaged; use another --out")
+        return held
+
+    def _require_same(self, held: Any) -> None:
+        known = held if isinstance(held, dict) else {}
+        names = {*known, *self._settings}
+        changed = sorted(name for name in names if known.get(name) != self._settings.get(name))
+        if changed:
+            raise UsageError(
+                f"the model in {self.root.name} was begun with other settings ({', '.join(changed)}); give the same "
+                "ones, or another --out"
+            )
+
+    def _require_unchanged(self, digests: Any) -> None:
+        for name, digest in (digests if isinstance(digests, dict) else {_CONFIG: ""}).items():
+            path = self.root / name
+            if not path.is_file() or sha256_of(path) != digest:
+                raise IntegrityError(
+                    f"{name} in {self.root.name} is not as it was written; make the model again in another --out"
+                )

@@ -1,0 +1,92 @@
+"""One model in its directory, from its first step to its files: begun once, resumed, trained, written.
+
+Owns what is common to unlearning and fine-tuning: the lock, the copies that share the work, where checkpoints lie, and
+that a training that diverged leaves nothing behind. Knows no method.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.unlearning.methods.batches import Example
+from clinaudit.audit.unlearning.methods.checkpoint import CurveRow
+from clinaudit.audit.unlearning.methods.job import Job
+from clinaudit.audit.unlearning.methods.loaded_model import load_for_training, write_model
+from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
+from clinaudit.audit.unlearning.methods.objective import Objective
+from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
+from clinaudit.audit.unlearning.methods.training import WORKERS, DivergedError, Schedule, measure_loss, train
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.errors import BadInputError
+
+
+class ModelInTraining:
+    """The model that is trained."""
+
+    def __init__(self, job: Job, folder: ModelFolder, *, layer: int | None, scope: Scope) -> None:
+        """Load it; call it within `deterministic`."""
+        self._job = job
+        self._folder = folder
+        self._network = TrainedNetwork(load_for_training(job.files), layer=layer, scope=scope)
+        # A GPU is shared by nobody.
+        copies = WORKERS - 1 if self._network.device.type == "cpu" else 0
+        self._replicas = [self._network, *(self._network.replica() for _ in range(copies))]
+        self._curve: list[CurveRow] = []
+
+    def train(self, objective: Objective, schedule: Schedule, plan: TrainingPlan, *, name: str = "training") -> None:
+        """Train it from what it was at first, or from the checkpoint of that name. Raises `DivergedError`."""
+        self._network.reset()
+        self._curve = train(
+            self._replicas,
+            objective,
+            schedule,
+            plan,
+            checkpoint=self._folder.work / f"{name}.safetensors",
+            progress=self._job.progress,
+            title=f"{name}, rate {plan.learning_rate:g}",
+        )
+
+    def measure(self, texts: Sequence[Example], plan: TrainingPlan) -> float:
+        """Return the mean loss a token of the texts, in nats, to six decimals."""
+        return round(measure_loss(self._network, texts, size=plan.micro_batch), 6)
+
+    def finish(self, outcome: Mapping[str, Any]) -> None:
+        """Write the model and its record, which says beside `outcome` what was trained and where."""
+        draft = self._folder.work / "model"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700)
+        trained = {
+            "layer": self._network.layer,
+            "scope": self._network.scope,
+            "numbers": sum(value.numel() for value in self._network.trained.values()),
+        }
+        write_model(self._network.network, self._job.files, draft)
+        self._folder.finish(draft, self._curve, {"trained": trained, "steps": len(self._curve), **outcome})
+
+
+def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolder], None]) -> Path:
+    """Let `make` write the model into its directory, unless it stands there already; return the directory.
+
+    Raises `UsageError` where the directory is another's, and `BadInputError` where the training diverged: then nothing
+    is left there.
+    """
+    folder = ModelFolder(job.out, settings)
+    if folder.claim():
+        job.progress.say(f"{job.out.name}: finished before")
+        return job.out
+    with folder.held(), deterministic(seed=job.seed):
+        try:
+            make(folder)
+        except DivergedError as error:
+            folder.abandon()
+            raise BadInputError(
+                f"the training diverged at step {error.step}: the loss is no finite number any more, and no model was "
+                "written; give a lower --learning-rate"
+            ) from None
+        except BadInputError:
+            folder.abandon()
+            raise
+    shutil.rmtree(folder.work, ignore_errors=True)
+    return job.out

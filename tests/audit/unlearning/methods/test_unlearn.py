@@ -1,0 +1,341 @@
+"""Unlearning from end to end on a tiny model: what changes, what comes back after a kill, what is refused."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+from support.models.tiny_models import save_adapter, save_gpt2, save_llama
+from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
+
+from clinaudit.audit.choices import UnlearningMethod
+from clinaudit.audit.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.unlearning.methods import training
+from clinaudit.audit.unlearning.methods.checkpoint import write_checkpoint
+from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, RECORD_FILE
+from clinaudit.audit.unlearning.methods.plan import UnlearningPlan, plan_unlearning
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import unlearn
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
+
+_METHODS: tuple[UnlearningMethod, ...] = ("grad_diff", "kl_min", "sim_npo", "rmu")
+
+
+def _plan(method: UnlearningMethod = "grad_diff", **settings: Any) -> UnlearningPlan:
+    return plan_unlearning(method, seed=1, training=settings.pop("training", QUICK), **settings)
+
+
+def _bytes(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+def _tensors(directory: Path) -> dict[str, bytes]:
+    return {name: value.numpy().tobytes() for name, value in load_file(directory / "model.safetensors").items()}
+
+
+def _changed(job: Any) -> set[str]:
+    before, after = _tensors(job.files.directory), _tensors(job.out)
+    assert before.keys() == after.keys()
+    return {name for name, value in before.items() if after[name] != value}
+
+
+@pytest.mark.parametrize("method", ["grad_diff", "kl_min", "sim_npo"])
+def test_only_the_layer_changes(tmp_path: Path, method: UnlearningMethod) -> None:
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan(method))
+    of_layer = {name for name in _tensors(job.files.directory) if name.startswith("model.layers.1.")}
+    assert _changed(job) == of_layer
+    assert len(of_layer) == 9
+
+
+def test_the_layers_of_another_architecture_are_found(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    save_gpt2(model)
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan("sim_npo"))
+    assert _changed(job)
+    assert all(name.startswith("transformer.h.1.") for name in _changed(job))
+
+
+def test_rmu_changes_what_its_layer_is_made_from_alone(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan("rmu", layer=0))
+    changed = _changed(job)
+    # All parameters are trained, but none after the layer bears on its activations.
+    assert {name.rpartition("layers.")[2][:1] for name in changed if "layers." in name} == {"0"}
+    assert "model.embed_tokens.weight" in changed
+    assert "lm_head.weight" not in changed
+
+
+def test_a_layer_of_ones_own_and_all_parameters(tmp_path: Path) -> None:
+    first, second = make_job(tmp_path, out=tmp_path / "first"), make_job(tmp_path, out=tmp_path / "second")
+    unlearn(first, SPLIT, _plan(layer=0))
+    assert all(name.startswith("model.layers.0.") for name in _changed(first))
+    unlearn(second, SPLIT, _plan(scope="all"))
+    assert _changed(second) == _tensors(second.out).keys()
+    with pytest.raises(BadInputError, match="2 layers"):
+        unlearn(make_job(tmp_path, out=tmp_path / "third"), SPLIT, _plan(layer=2))
+    assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize("method", _METHODS)
+def test_same_seed_same_bytes(tmp_path: Path, method: UnlearningMethod) -> None:
+    jobs = [make_job(tmp_path, out=tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))]
+    for job in jobs:
+        unlearn(job, SPLIT, _plan(method))
+    first, again, other = (_bytes(job.out) for job in jobs)
+    assert first == again
+    assert other["model.safetensors"] != first["model.safetensors"]
+
+
+def test_the_number_of_workers_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for workers in (1, 2, 3):
+        monkeypatch.setattr("clinaudit.audit.unlearning.methods.model_in_training.WORKERS", workers)
+        job = make_job(tmp_path, out=tmp_path / str(workers))
+        unlearn(job, SPLIT, _plan("kl_min"))
+        made.append(_bytes(job.out))
+    assert made[0] == made[1] == made[2]
+
+
+class _Killed(BaseException):
+    """Stands for a kill: no handler of ours catches it."""
+
+
+def _killed_after(monkeypatch: pytest.MonkeyPatch, checkpoints: int) -> None:
+    """Let a training be killed as soon as it has written so many checkpoints."""
+    written = []
+
+    def write(path: Path, state: Any) -> None:
+        write_checkpoint(path, state)
+        written.append(path)
+        if len(written) == checkpoints:
+            raise _Killed
+
+    monkeypatch.setattr(training, "write_checkpoint", write)
+
+
+@pytest.mark.parametrize("method", _METHODS)
+def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: UnlearningMethod
+) -> None:
+    whole = make_job(tmp_path, out=tmp_path / "whole")
+    unlearn(whole, SPLIT, _plan(method))
+    # A checkpoint after each step, the last before the files are written.
+    resumed = make_job(tmp_path, out=tmp_path / "resumed", checkpoint_steps=1)
+    steps = json.loads((whole.out / RECORD_FILE).read_text())["steps"]
+    assert steps == 4
+    for _ in range(steps):
+        with monkeypatch.context() as patch:
+            _killed_after(patch, 1)
+            with pytest.raises(_Killed):
+                unlearn(resumed, SPLIT, _plan(method))
+        assert [path.name for path in resumed.out.iterdir()] == ["work"]
+    unlearn(resumed, SPLIT, _plan(method))
+    assert _bytes(resumed.out) == _bytes(whole.out)
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json", RECORD_FILE])
+def test_killed_while_files_are_put_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    from clinaudit.audit.unlearning.methods import model_folder
+
+    whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
+    unlearn(whole, SPLIT, _plan())
+
+    def killed_at(name: str, act: Any) -> Any:
+        def put(*paths: Any) -> None:
+            if Path(paths[-1] if name == "put_in_place" else paths[0]).name == file:
+                raise _Killed
+            act(*paths)
+
+        return put
+
+    with monkeypatch.context() as patch:
+        for name in ("put_in_place", "write_atomically"):
+            patch.setattr(model_folder, name, killed_at(name, getattr(model_folder, name)))
+        with pytest.raises(_Killed):
+            unlearn(resumed, SPLIT, _plan())
+    assert not (resumed.out / RECORD_FILE).exists()
+    unlearn(resumed, SPLIT, _plan())
+    assert _bytes(resumed.out) == _bytes(whole.out)
+
+
+def test_finetuning_is_resumed_with_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
+    finetune(whole, QUICK)
+    with monkeypatch.context() as patch:
+        _killed_after(patch, 1)
+        with pytest.raises(_Killed):
+            finetune(resumed, QUICK)
+    finetune(resumed, QUICK)
+    assert _bytes(resumed.out) == _bytes(whole.out)
+    losses = [json.loads(line)["loss"] for line in (whole.out / CURVE_FILE).read_text().splitlines()]
+    assert losses[-1] < losses[0]
+
+
+def test_finetuning_leaves_out_whom_a_split_forgets(tmp_path: Path) -> None:
+    everyone, some = make_job(tmp_path, out=tmp_path / "all"), make_job(tmp_path, out=tmp_path / "some")
+    finetune(everyone, QUICK)
+    finetune(some, QUICK, without=SPLIT)
+    records = [json.loads((job.out / RECORD_FILE).read_text()) for job in (everyone, some)]
+    assert [record["settings"]["patients"]["learned"]["number"] for record in records] == [14, 12]
+    # A note and a question of each: the question withheld is never trained on.
+    assert [record["texts"]["learned"] for record in records] == [28, 24]
+
+
+def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan("rmu"))
+    text = (job.out / RECORD_FILE).read_text()
+    record = json.loads(text)
+    settings = record["settings"]
+    assert settings["plan"]["method"] == "rmu"
+    assert settings["plan"]["split"] == "random:15"
+    assert settings["plan"]["objective"] == {
+        "gamma": 1.0,
+        "alpha": 1.0,
+        "steering": 2.0,
+        "seed": 1,
+        "averages": "row",
+    }
+    assert settings["plan"]["training"]["learning_rate"] == 1e-3
+    assert settings["model_digest"] == job.files.digest
+    assert (settings["bench_digest"], settings["corpus_digest"]) == ("b" * 64, "c" * 64)
+    assert settings["patients"]["forget"] == {
+        "number": 2,
+        "digest": hashlib.sha256("\n".join(PATIENTS[:2]).encode()).hexdigest(),
+    }
+    assert {"torch", "transformers"} <= settings["libraries"].keys()
+    assert record["trained"]["layer"] == 1
+    assert record["texts"] == {"forget": 4, "retain": 24}
+    assert not any(patient in text for patient in PATIENTS)
+    assert sorted(record["files"]) == sorted(path.name for path in job.out.iterdir() if path.name != RECORD_FILE)
+    assert {oct(path.stat().st_mode & 0o777) for path in job.out.iterdir()} == {"0o600"}
+    assert oct(job.out.stat().st_mode & 0o777) == "0o700"
+    # It is a model like any other.
+    assert inspect_model(job.out).tensors == job.files.tensors
+
+
+def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    job.out.mkdir()
+    (job.out / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="other things"):
+        unlearn(job, SPLIT, _plan())
+    assert [path.name for path in job.out.iterdir()] == ["notes.txt"]
+    with pytest.raises(UsageError, match="other things"):
+        unlearn(replace(job, out=job.files.directory), SPLIT, _plan())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="not a directory"):
+        unlearn(replace(job, out=tmp_path / "file"), SPLIT, _plan())
+
+
+def test_a_finished_model_stays_and_other_settings_are_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan())
+    before = {path: path.stat().st_mtime_ns for path in job.out.iterdir()}
+    unlearn(job, SPLIT, _plan())
+    assert {path: path.stat().st_mtime_ns for path in job.out.iterdir()} == before
+    with pytest.raises(UsageError, match="plan"):
+        unlearn(job, SPLIT, _plan("rmu"))
+    with pytest.raises(UsageError, match="seed"):
+        unlearn(replace(job, seed=7), SPLIT, _plan())
+    with (job.out / "config.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(IntegrityError, match=r"config\.json"):
+        unlearn(job, SPLIT, _plan())
+
+
+def test_settings_that_changed_part_way_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
+    with monkeypatch.context() as patch:
+        _killed_after(patch, 1)
+        with pytest.raises(_Killed):
+            unlearn(job, SPLIT, _plan())
+    with pytest.raises(UsageError, match="plan"):
+        unlearn(job, SPLIT, _plan(training=replace(QUICK, epochs=5)))
+
+
+@pytest.mark.parametrize("rate", [1e30, float("inf")])
+def test_a_training_that_diverges_leaves_nothing(tmp_path: Path, rate: float) -> None:
+    job = make_job(tmp_path)
+    wild = TrainingPlan(epochs=3, learning_rate=rate, micro_batch=2, micro_batches=1)
+    with pytest.raises(BadInputError, match=r"diverged at step \d+.*--learning-rate"):
+        unlearn(job, SPLIT, _plan(training=wild))
+    assert not job.out.exists()
+    # So that a lower rate may be tried in the same place.
+    unlearn(job, SPLIT, _plan())
+    assert (job.out / RECORD_FILE).is_file()
+
+
+def test_an_adapter_is_merged_first(tmp_path: Path) -> None:
+    base, adapter, whole = tmp_path / "base", tmp_path / "adapter", tmp_path / "whole"
+    base.mkdir()
+    save_llama(base)
+    save_adapter(base, adapter, r=2, target_modules=["q_proj"])
+    files = inspect_adapted(adapter, base=base)
+    job = make_job(tmp_path, files=files)
+    unlearn(job, SPLIT, _plan())
+    from clinaudit.audit.model.pretrained import load_pretrained
+
+    merged = load_pretrained(files, dtype="auto")
+    merged.save_pretrained(whole)
+    kept = {name for name, value in _tensors(whole).items() if _tensors(job.out)[name] == value}
+    assert kept == {name for name in _tensors(whole) if not name.startswith("model.layers.1.")}
+    assert (
+        _tensors(base)["model.layers.0.self_attn.q_proj.weight"]
+        != _tensors(job.out)["model.layers.0.self_attn.q_proj.weight"]
+    )
+
+
+def test_weights_are_written_in_the_type_they_were_stored_in(tmp_path: Path) -> None:
+    import torch
+
+    model = tmp_path / "model"
+    model.mkdir()
+    save_llama(model).to(torch.bfloat16).save_pretrained(model)
+    job = make_job(tmp_path)
+    unlearn(job, SPLIT, _plan())
+    before, after = (load_file(path / "model.safetensors") for path in (model, job.out))
+    assert {value.dtype for value in after.values()} == {torch.bfloat16}
+    changed = {name for name, value in before.items() if not value.equal(after[name])}
+    assert changed
+    assert all(name.startswith("model.layers.1.") for name in changed)
+
+
+def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
+    tuned = make_job(tmp_path, out=tmp_path / "tuned")
+    finetune(tuned, replace(QUICK, epochs=3, learning_rate=1e-2))
+    job = make_job(tmp_path, files=inspect_model(tuned.out))
+    unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3, 1.0)))
+    record = json.loads((job.out / RECORD_FILE).read_text())
+    before, tried = record["rate_choice"]["tuning_loss_before"], record["rate_choice"]["tried"]
+    assert [one["learning_rate"] for one in tried] == [1e-4, 1e-3, 1.0]
+    assert [one["tuning_loss"] <= before + 0.1 for one in tried] == [True, True, False]
+    assert record["learning_rate"] == 1e-3
+    assert max(json.loads(line)["learning_rate"] for line in (job.out / CURVE_FILE).read_text().splitlines()) == 1e-3
+    # The patient set aside is not trained on.
+    assert record["tuning_patients"] == 1
+    assert record["texts"] == {"forget": 4, "retain": 22}
+    alone = replace(job, out=tmp_path / "alone")
+    with pytest.raises(BadInputError, match="every learning rate"):
+        unlearn(alone, SPLIT, replace(_plan(), rates=(1.0,)))
+    assert not alone.out.exists()
+
+
+def test_a_choice_of_rate_is_resumed_with_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, resumed = make_job(tmp_path, out=tmp_path / "whole"), make_job(tmp_path, out=tmp_path / "resumed")
+    plan = replace(_plan(), rates=(1e-4, 1e-3))
+    unlearn(whole, SPLIT, plan)
+    with monkeypatch.context() as patch:
+        # In the second rate's training.
+        _killed_after(patch, 3)
+        with pytest.raises(_Killed):
+            unlearn(resumed, SPLIT, plan)
+    unlearn(resumed, SPLIT, plan)
+    assert _bytes(resumed.out) == _bytes(whole.out)
