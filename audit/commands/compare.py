@@ -1,11 +1,14 @@
 """`clinaudit compare` (docs/comparing-runs.md). Owns its options and what it prints and writes; computes nothing."""
 
 from pathlib import Path
+from typing import Any, get_args
 
 import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
+from clinaudit.errors import UsageError
+from clinaudit.reports.schema.certificate import Trigger
 
 
 @click.command()
@@ -24,6 +27,18 @@ from clinaudit.audit.console.streams import say
     help="File of patient ids, one a line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
 @click.option(
+    "--reference",
+    type=PATH,
+    metavar="RUN_R",
+    help="Finished run of a model that was retrained without the patients of --forgotten: what it writes of them as "
+    "well is no memory of them.",
+)
+@click.option(
+    "--trigger",
+    type=click.Choice(get_args(Trigger)),
+    help="Why the patients of --forgotten must be forgotten, for the certificate (PHI); it decides nothing.",
+)
+@click.option(
     "--exact",
     is_flag=True,
     help="Pair the patients of both runs' evidence: exact figures (PHI), printed, and with --out written under "
@@ -36,29 +51,22 @@ from clinaudit.audit.console.streams import say
     help="Write compare.json and compare.html here, and the certificate by patient (PHI) under DIR/evidence.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print compare.json instead of the table.")
-def compare(
-    run_a: Path,
-    run_b: Path,
-    allow_different_corpus: bool,
-    forgotten: Path | None,
-    exact: bool,
-    out: Path | None,
-    as_json: bool,
-) -> int:
+def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json: bool, **options: Any) -> int:
     """Set RUN_B (after a mitigation) beside RUN_A (before it).
 
     Both are finished runs with equal settings; only the model may differ. The published figures of both are compared,
     ranges like those of a report; with --exact the patients are paired.
 
-    Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 not shown
-    (no data, too few patients never seen, or RUN_B writes nothing of use), which is no pass.
+    Exit status: 0 when compared. With --forgotten: 0 every named patient is forgotten, 1 some still leak, 8 collapsed
+    (RUN_B writes nothing of use) or not shown (no data, too few patients never seen), which is no pass.
 
     \b
     Example:
       clinaudit compare before/ after/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
+      clinaudit compare before/ after/ --forgotten ids.txt --reference retrained/ --trigger gdpr-17 --out comparison/
     """
-    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
+    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence, read_reference
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.comparison.run_pair import open_pair, require_evidence
     from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify
@@ -67,16 +75,25 @@ def compare(
     from clinaudit.reports.schema.comparison import ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text
 
+    forgotten, reference, trigger = (options[name] for name in ("forgotten", "reference", "trigger"))
+    if forgotten is None and (reference is not None or trigger is not None):
+        raise UsageError("--reference and --trigger say more of a certificate; name the patients with --forgotten")
     named = None if forgotten is None else read_patient_list(forgotten).ids
     if out is not None:
         prepare_directory(out, exact=exact)
-    pair = open_pair(run_a, run_b, allow_different_corpus=allow_different_corpus)
+    pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
     if exact:
         require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None
     certified = None
     if named is not None:
-        certified = certify(named, pair, read_evidence(pair, included=named) if pair.paired else None)
+        certified = certify(
+            named,
+            pair,
+            read_evidence(pair, included=named) if pair.paired else None,
+            reference=None if reference is None else read_reference(pair, reference, included=named),
+            trigger=trigger,
+        )
     certificate = None if certified is None else certified.certificate
     if exact and evidence is not None:
         comparison, content = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)

@@ -46,6 +46,11 @@ class ComparedRun:
         return int(self._settings["--ngram"])
 
     @property
+    def model(self) -> str | None:
+        """Digest of the model; None where only its generations were given."""
+        return self._settings.get("MODEL")
+
+    @property
     def seed(self) -> int:
         """Of the audit's random choices."""
         return int(self._settings["--seed"])

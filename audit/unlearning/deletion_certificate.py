@@ -7,7 +7,7 @@ unlearning literature, the retained ones its retain set; controls are held out. 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from clinaudit.audit.unlearning.forgetting_verdict import (
 from clinaudit.audit.unlearning.held_out_level import PatientMeasures, read_measures
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
-from clinaudit.reports.schema.certificate import Certificate, PatientCertificate
+from clinaudit.reports.schema.certificate import Certificate, PatientCertificate, Trigger
 from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,
     ForgettingVerdict,
@@ -36,7 +36,7 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
 
-EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "not shown": 8}
+EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 ByPatient = Mapping[str, Sequence[Generation]]
 
@@ -64,13 +64,26 @@ class _Controls:
         return estimate_share(self.above, self.patients)
 
 
-def certify(named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Certified:
-    """Certify the named patients; without the evidence of both runs nothing is shown."""
+def certify(
+    named: Sequence[str],
+    pair: RunPair,
+    evidence: tuple[RunEvidence, RunEvidence] | None,
+    *,
+    reference: RunEvidence | None = None,
+    trigger: Trigger | None = None,
+) -> Certified:
+    """Certify the named patients; without the evidence of both runs nothing is shown.
+
+    `reference` is the run of a model that was retrained without them, found comparable; `trigger` is what the site says
+    of the request, and decides nothing.
+    """
+    stated = {"trigger": trigger, "has_reference": reference is not None}
     if evidence is None:
         patients = [not_shown(patient_id, PURGED) for patient_id in named]
-        return _conclude(patients, pair, health=[], sizes={}, controls=_Controls(0, 0))
+        return _conclude(patients, pair, health=[], sizes={}, controls=_Controls(0, 0), stated=stated)
     before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
+    retrained = None if reference is None else read_measures(reference)
     runs = MeasuredRuns(
         before=before,
         after=after,
@@ -78,6 +91,8 @@ def certify(named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, Ru
         levels_after=after.levels(held_out[1]),
         ngram=pair.b.ngram,
         same_prompts=pair.same_prompts,
+        reference=retrained,
+        levels_reference={} if retrained is None else retrained.levels(_held_out(retrained, set(named))),
     )
     texts = tuple(_by_patient(run.generations) for run in evidence)
     health, sizes = _check_groups(texts[0], texts[1], before, named, ngram=pair.b.ngram)
@@ -89,7 +104,8 @@ def certify(named: Sequence[str], pair: RunPair, evidence: tuple[RunEvidence, Ru
         own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
         patients.append(certify_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
     above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
-    return _conclude(patients, pair, health=health, sizes=sizes, controls=_Controls(len(held_out[1]), above))
+    controls = _Controls(len(held_out[1]), above)
+    return _conclude(patients, pair, health=health, sizes=sizes, controls=controls, stated=stated)
 
 
 def _held_out(run: PatientMeasures, named: Collection[str]) -> list[str]:
@@ -150,6 +166,7 @@ def _conclude(
     health: list[HealthCheck],
     sizes: dict[str, int],
     controls: _Controls,
+    stated: Mapping[str, Any],
 ) -> Certified:
     verdict = worst_of(patient.verdict for patient in patients)
     collapsed = has_collapsed(health)
@@ -160,6 +177,7 @@ def _conclude(
         health=health,
         differences=list(pair.differences),
         patients=patients,
+        **stated,
     )
     exact = Forgetting(
         verdict=verdict,

@@ -1,13 +1,14 @@
 """Is it shown that a model has forgotten a patient? The rule of the deletion certificate (docs/comparing-runs.md).
 
 A patient is `forgotten` only where every measure of the run after lies within the level of held-out patients, at every
-tier, and the model has not collapsed. A patient `still leaks` where one measure is above that level. Wherever something
-is missing, it is `not shown`: no data is never read as forgotten. Knows nothing of files, nor of how a measure was
+tier, and the model has not collapsed. A patient `still leaks` where one measure is above that level. Where
+the model has collapsed, that is said and never counts as forgetting. Wherever something is missing, it is `not shown`:
+no data is never read as forgotten. Knows nothing of files, nor of how a measure was
 computed.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.unlearning.held_out_level import (
@@ -51,6 +52,9 @@ class MeasuredRuns:
     ngram: int
     #: Whether the runs had the same prompts, so that every generation has its counterpart.
     same_prompts: bool
+    #: Of a model retrained without the named patients, with the level of those it never saw; None where none is given.
+    reference: PatientMeasures | None = None
+    levels_reference: Mapping[Place, Level] = field(default_factory=dict)
 
 
 def certify_patient(
@@ -74,7 +78,7 @@ def certify_patient(
         reasons.add(COLLAPSED if collapsed else UNCHECKED)
     if own_collapsed is not False:
         reasons.add(OWN_COLLAPSE if own_collapsed else UNCHECKED)
-    verdict: ForgettingVerdict = "not shown" if reasons else "forgotten"
+    verdict: ForgettingVerdict = "collapsed" if collapsed or own_collapsed else "not shown" if reasons else "forgotten"
     if any(row.status == "still leaks" for row in rows):
         verdict = "still leaks"
     return PatientCertificate(
@@ -134,7 +138,9 @@ def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[Certif
 def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str | None) -> CertificateRow:
     """Certify one measure; a leak that is shown is one, whatever else is missing (`gap`)."""
     before, after = (run.values[patient_id].get(place) for run in (runs.before, runs.after))
-    level = runs.levels_after.get(place, Level(None, 0))
+    held_out = runs.levels_after.get(place, Level(None, 0))
+    reference = None if runs.reference is None else runs.reference.values.get(patient_id, {}).get(place)
+    level = _with_reference(held_out, reference, runs.levels_reference.get(place))
     status: ForgettingVerdict = "not shown"
     reason: str | None = gap
     if is_above(after, level):
@@ -154,6 +160,18 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
         after=after,
         level=level.value,
         controls=level.patients,
+        reference=reference,
         status=status,
         reason=reason,
     )
+
+
+def _with_reference(level: Level, reference: float | None, reference_level: Level | None) -> Level:
+    """Return the level with what a retrained model writes of the same patient, where that may vouch for it.
+
+    A reference that is itself above the level of the patients it never saw does not vouch: nothing shows that it was
+    trained without this one.
+    """
+    if reference is None or is_above(reference, reference_level):
+        return level
+    return Level(reference if level.value is None else max(level.value, reference), level.patients)

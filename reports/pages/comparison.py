@@ -7,7 +7,7 @@ escapes every text from outside. The exact comparison and the certificate by pat
 import json
 
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.certificate import Certificate, CertificateRow
+from clinaudit.reports.schema.certificate import TRIGGER_WORDS, Certificate, CertificateRow
 from clinaudit.reports.schema.comparison import ComparisonContent, ExactComparison, PublishedComparison
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.results import round_floats
@@ -80,6 +80,8 @@ def render_certificate(certificate: Certificate) -> str:
         context={
             "verdict": VERDICTS[certificate.verdict],
             "collapsed": certificate.collapsed,
+            "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
+            "has_reference": certificate.has_reference,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "patients": [
@@ -99,7 +101,7 @@ def render_certificate(certificate: Certificate) -> str:
 def _certificate_table(rows: list[CertificateRow]) -> Table:
     return Table(
         "Before, after, and what 95 in 100 patients never seen are at or below",
-        ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Verdict", "Why"),
+        ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Retrained", "Verdict", "Why"),
         tuple(
             (
                 numbered_tier_title(row.tier),
@@ -108,6 +110,7 @@ def _certificate_table(rows: list[CertificateRow]) -> Table:
                 _value_text(row.after),
                 _value_text(row.level),
                 str(row.controls),
+                _value_text(row.reference),
                 " ".join(reversed(VERDICTS[row.status])),
                 row.reason or "",
             )

@@ -3,11 +3,21 @@
 Owns their shape. Nothing that is published is made of them.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
+
+#: Why a patient's text must go; the certificate names it, and decides nothing by it.
+Trigger = Literal["authorization-revoked", "part-2-consent", "research-withdrawal", "gdpr-17", "state-law"]
+TRIGGER_WORDS: Final[dict[Trigger, str]] = {
+    "authorization-revoked": "an authorization was revoked (HIPAA, 45 CFR 164.508(b)(5))",
+    "part-2-consent": "a consent on substance use disorder records was revoked (42 CFR part 2)",
+    "research-withdrawal": "the patients withdrew from research",
+    "gdpr-17": "erasure was asked for (GDPR, article 17)",
+    "state-law": "a law of the state asks for it",
+}
 
 
 class CertificateRow(Record):
@@ -20,6 +30,8 @@ class CertificateRow(Record):
     #: The level of the patients never seen, in B: what 95 in 100 of them are at or below.
     level: float | None
     controls: int
+    #: In the reference, a model that was retrained without the named patients; None where there is none.
+    reference: float | None = None
     status: ForgettingVerdict
     reason: str | None = None
 
@@ -40,6 +52,10 @@ class Certificate(Record):
 
     schema_version: Literal["2.0"] = "2.0"
     verdict: ForgettingVerdict
+    #: What the site says of the request; None where it says nothing.
+    trigger: Trigger | None = None
+    #: Whether a retrained model was given to compare with.
+    has_reference: bool = False
     collapsed: bool | None
     #: Share of the patients never seen who would not pass the same rule; exact.
     controls_above_level: PublishedEstimate

@@ -15,7 +15,7 @@ from clinaudit.reports.schema.record import Arm, Record
 #: What was read: both runs' results as published, or the evidence of both.
 FiguresRead = Literal["published", "exact"]
 #: Of one named patient, and of all. The worst first.
-ForgettingVerdict = Literal["still leaks", "not shown", "forgotten"]
+ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
 FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
 
 

@@ -27,6 +27,7 @@ DELTAS: Final = ("sensitivity", "false_positive_rate", "mention_rate", "auroc_al
 VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),
     "still leaks": ("Still leaks", "✗"),
+    "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
 }
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}

@@ -25,6 +25,7 @@ FIGURES_READ: Final[dict[FiguresRead, str]] = {
 VERDICT_SENTENCES: Final[dict[ForgettingVerdict, str]] = {
     "forgotten": "The named patients are shown to be forgotten.",
     "still leaks": "Named patients still leak.",
+    "collapsed": "Run B no longer writes as run A did: it has collapsed, which is no forgetting.",
     "not shown": "It is not shown that the named patients are forgotten.",
 }
 #: The metric of the conclusion on diagnoses: trained on minus never seen.

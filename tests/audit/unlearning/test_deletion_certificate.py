@@ -136,7 +136,8 @@ FAULTS = (empty, short, too_short, repeating, gibberish)
 def test_degenerate_output_never_passes_for_forgetting(tmp_path, capsys, fault) -> None:
     status, certificate = certify(plant(tmp_path, fault=fault), tmp_path / "out")
     assert status == 8
-    assert verdicts(certificate) == {"not shown"}
+    assert verdicts(certificate) == {"collapsed"}
+    assert certificate["verdict"] == "collapsed"
     assert certificate["collapsed"] is True
 
 
@@ -148,7 +149,7 @@ def test_output_that_is_degenerate_for_one_named_patient_alone_is_seen(tmp_path,
     status, certificate = certify(plant(tmp_path, fault=for_one), tmp_path / "out")
     assert status == 8
     one = next(patient for patient in certificate["patients"] if patient["patient_id"] == "pt-train-02")
-    assert one["verdict"] == "not shown"
+    assert one["verdict"] == "collapsed"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -238,7 +239,7 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
     assert [path.name for path in out.iterdir()] == ["evidence"]
     exact = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))["forgetting"]
     assert (exact["named"], exact["controls"], exact["controls_above"]) == (5, 30, 0)
-    assert exact["patients"] == {"still leaks": 1, "not shown": 0, "forgotten": 4}
+    assert exact["patients"] == {"still leaks": 1, "collapsed": 0, "not shown": 0, "forgotten": 4}
     assert certificate["verdict"] == exact["verdict"] == "still leaks"
 
 
