@@ -77,9 +77,9 @@ def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:
         " writes may be somebody’s."
     ]
     told = [
-        f"{estimate_text(figures.sampled, share=True)} of patients {words} (by chance"
+        f"{estimate_text(figures.sampled, share=True)} of patients {ARM_WORDS[arm]} (by chance"
         f" {estimate_text(figures.chance, share=True)})"
-        for arm, words in ARM_WORDS.items()
+        for arm in ARMS
         if (figures := arms.get(arm)) is not None and figures.sampled is not None and figures.chance is not None
     ]
     if not told:
