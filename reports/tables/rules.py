@@ -16,6 +16,7 @@ from clinaudit.reports.wording.names import (
     display_title,
     display_words,
     join_words,
+    short_asker,
     tier_title,
 )
 from clinaudit.reports.wording.rule_figures import (
@@ -178,7 +179,7 @@ def _where(rules: Iterable[PublishedRule]) -> str:
             join_words([display_words(name) for name in diagnoses]) if named else f"{len(diagnoses)} diagnoses"
         )
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
-    askers = [SHORT_TIER_TITLES[tier][0] if tier in SHORT_TIER_TITLES else tier_title(tier) for tier in tiers]
+    askers = [short_asker(tier) for tier in tiers]
     subject = join_words([subjects[0], *(text.lower() if text in texts else text for text in subjects[1:])])
     return subject[:1].upper() + subject[1:] + (f" · {', '.join(askers)}" if askers else "")
 
