@@ -15,12 +15,12 @@ RATINGS = {"all": 4, "some": 7}
 class Rater:
     """Answers each prompt by what is masked in it, and rates what it answered by the table above."""
 
-    def answer_prompts(self, prompts: Sequence[tuple[str, str]], *, announce: Any) -> list[Any]:
+    def answer_prompts(self, prompts: Sequence[tuple[str, str]], **_announce: Any) -> list[Any]:
         # Of three prompts a sample: nothing, everything, what is not needed.
         kinds = ("nothing", "all", "some")
         return [SimpleNamespace(found=SimpleNamespace(answer=kinds[place % 3])) for place, _ in enumerate(prompts)]
 
-    def rate(self, compared: Sequence[Comparison], *, announce: Any) -> list[Any]:
+    def rate(self, compared: Sequence[Comparison], **_announce: Any) -> list[Any]:
         return [SimpleNamespace(found=(RATINGS[one.first], RATINGS[one.second])) for one in compared]
 
 
