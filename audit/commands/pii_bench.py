@@ -84,6 +84,12 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="How a served model is asked what a question needs (repeatable).  [default: all six]",
 )
 @click.option(
+    "--embeddings",
+    type=PATH,
+    metavar="DIR",
+    help="Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
+)
+@click.option(
     "--phi-approved",
     multiple=True,
     metavar="HOST",
@@ -143,9 +149,10 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
             key_file=options["key_file"],
             price=options["price"],
             strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
+            embeddings=options["embeddings"],
         )
-    elif options["key_file"] or options["price"] or options["strategy"]:
-        raise UsageError("--key-file, --price and --strategy go with --url and --model")
+    elif any(options[name] for name in ("key_file", "price", "strategy", "embeddings")):
+        raise UsageError("--key-file, --price, --strategy and --embeddings go with --url and --model")
     if systems is None:
         named = (*(["gliner"] if options["gliner"] else []), *([SERVED] if served else []))
         systems = (*DEFAULT_SYSTEMS, *named)
