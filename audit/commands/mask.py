@@ -85,8 +85,7 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     counts = masked.counts
     given_out = counts.records - sum(counts.withheld.values())
     lines = [
-        f"{given_out:,} of {counted(counts.records, 'prompt')} in {options['out']}, with "
-        f"{counted(counts.tags, 'tag')}",
+        f"{given_out:,} of {counted(counts.records, 'prompt')} in {options['out']}, with {counted(counts.tags, 'tag')}",
         *(f"withheld: {number:,}, {why}" for why, number in counts.withheld.items()),
         f"the map is {masked.map_path} (PHI)",
     ]

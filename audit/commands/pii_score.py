@@ -27,7 +27,9 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
       clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
       clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
     """
-    from clinaudit.audit.pii.benchmark.scoring.predictions import PREDICTION_FIELDS, iter_predictions, read_gold_answers
+    from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
+    from clinaudit.audit.pii.benchmark.scoring.gold_answers import AnsweredSample, gold_of
+    from clinaudit.audit.pii.benchmark.scoring.predictions import PREDICTION_FIELDS, iter_predictions
     from clinaudit.audit.pii.benchmark.scoring.score_document import describe_scores
     from clinaudit.audit.pii.benchmark.scoring.score_table import score_text
     from clinaudit.audit.pii.benchmark.scoring.scores import score_predictions
@@ -39,7 +41,7 @@ def score(samples: Path, predictions: Path, out: Path, seed: int, quiet: bool) -
     if out.resolve() in (samples.resolve(), predictions.resolve()):
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     require_writable(out, role="the scores")
-    gold = read_gold_answers(samples)
+    gold = [gold_of(sample) for sample in iter_samples(samples, AnsweredSample)]
     known = {answers.sample for answers in gold}
     header = Header(PREDICTION_FIELDS)
     rows = score_predictions(gold, iter_predictions(predictions, samples=known, header=header))

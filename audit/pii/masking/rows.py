@@ -92,8 +92,13 @@ def check_rows(
         problems.add(name, "has no rows")
     for row, first in _repeated(digests, places):
         problems.add(name, f"stood in row {first} already", row=row, column="id")
+    key = printable(query_field or "")
     if needs_query_field and lacking == len(places) > 0:
-        problems.add(name, "is in no row, and was named as the key of the question; name the key that has it", column=printable(query_field or ""))
+        problems.add(
+            name,
+            "is in no row, and was named as the key of the question; name the key that has it",
+            column=key,
+        )
     problems.raise_any(role)
     return CheckedRows(file, len(places), asking, lacking, tuple(header.unread))
 

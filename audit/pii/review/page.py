@@ -54,9 +54,7 @@ def require_new_place(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise BadInputError(f"{printable(out.name)} exists, and is not overwritten; give --out a new name")
     if out.is_dir() and any(out.iterdir()):
-        raise BadInputError(
-            f"the folder {printable(out.name)} holds files, and none is overwritten; give --out a new or an empty folder"
-        )
+        raise BadInputError(f"{printable(out.name)} holds files, and none is overwritten; give --out a new folder")
 
 
 def _draft(sample: Sample) -> DraftSample:

@@ -7,16 +7,19 @@ the browser nor a file copied about keeps the words of a patient. Knows nothing 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, ValidationError
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.samples.typed_rows import describe_faults
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.priors.corpus.files import printable
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.reports.schema.record import Record
 
+_ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
 #: Whether the reviewer left a draft as it was.
 Decision = Literal["accepted", "corrected"]
 
@@ -83,14 +86,13 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
 def _read(path: Path, problems: Problems) -> Review | None:
     name = printable(path.name)
     try:
-        return Review.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        problems.add(name, "is not there")
+        with open_file(find_file(path, name, _ENDINGS)) as file:
+            return Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
+    except BadInputError as error:
+        problems.add(name, error.message)
     except ValidationError as error:
-        # The first problem's place, never its value.
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        problems.add(name, "is no review: download it again from the page", column=where)
+        for field, what in describe_faults(error):
+            problems.add(name, f"{what}; download the review again from the page", column=field)
     return None
 
 

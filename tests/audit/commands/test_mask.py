@@ -226,7 +226,7 @@ def test_unmask_refuses_what_is_no_map_or_not_of_these_prompts(
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out), "--quiet"]) == 0
     assert read_rows(out) == [{"id": "a", "text": "Ada Lund, <X_7>"}, {"id": 2, "text": None}]
     printed = capsys.readouterr().out
-    assert "1 tags are of no prompt" in printed
+    assert "1 tag is of no prompt" in printed
     assert "model" in printed
     assert "Ada" not in printed
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 2

@@ -146,14 +146,14 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         ([SAMPLE], [RIGHT, RIGHT], "p.jsonl, row 2: is of the same system and sample as row 1; keep one of them"),
         ([SAMPLE], [RIGHT | {"sample": "Ann"}], "p.jsonl, row 1, column sample: is not the id of any sample"),
         ([SAMPLE], [RIGHT | {"masked": "Ann"}], "p.jsonl, row 1, column masked: is not a list"),
-        ([SAMPLE], [RIGHT | {"masked": ["Ann", 3]}], "p.jsonl, row 1, column masked: item 2 is not text"),
+        ([SAMPLE], [RIGHT | {"masked": ["Ann", 3]}], "p.jsonl, row 1, column masked: masked[1] is not text"),
         ([SAMPLE], [RIGHT | {"system": " "}], "p.jsonl, row 1, column system: is blank"),
         ([SAMPLE], [{"sample": "q1"}], "p.jsonl, row 1, column system: is missing"),
-        ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subject 1 has no entities"),
+        ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subjects[0].entities is missing"),
         (
             [SAMPLE],
             [RIGHT | {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}],
-            "column subjects: subject 1, entity 1: type is none of PER, CODE,",
+            "column subjects: subjects[0].entities[0].type is none of 'PER', 'CODE',",
         ),
         ([SAMPLE], [RIGHT | {"Sample": "Ann"}], "p.jsonl, row 1, column sample: is given more than once"),
         ([SAMPLE], ["Ann"], "p.jsonl, row 1: is not a JSON object"),
@@ -162,7 +162,7 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         (
             [SAMPLE | {"subjects": [{"entities": [{"text": " ", "type": "PER"}]}]}],
             [RIGHT],
-            "s.jsonl, row 1, column subjects: holds an entity with a blank text",
+            "s.jsonl, row 1, column subjects: subjects[0].entities[0].text is blank",
         ),
     ],
 )

@@ -73,7 +73,7 @@ def test_full_agreement_on_few_samples_says_little(times: int, is_told: bool) ->
         assert "too few samples to say" in (found.reason or "")
         return
     assert found.kappa == pytest.approx(1.0)
-    # Three kinds of answer, each as often: chance is 1/3. Clopper and Pearson's lower bound of 10 of 10 is 0.025^(1/10).
+    # Three kinds of answer, each as often: chance is 1/3. Clopper and Pearson's low end of 10 of 10 is 0.025^(1/10).
     assert found.kappa_low == pytest.approx((0.025**0.1 - 1 / 3) / (2 / 3))
     assert found.kappa_high == pytest.approx(1.0)
 

@@ -97,7 +97,7 @@ def test_nothing_that_exists_is_written_over(samples: Path, taken: str, capsys: 
     [
         (["--reviews", "a.json"], 2, "two reviews or more"),
         (["--reviews", "a.json", "--reviews", "b.json", "--draw", "3"], 2, "leave it out"),
-        (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: is not there"),
+        (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said(

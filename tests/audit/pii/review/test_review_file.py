@@ -74,14 +74,14 @@ def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[i
 def test_what_is_no_review_or_another_samples_or_nobodys_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "b.json"
     broken.write_text('{"review": "1.0", "samples": "d", "reviewer": "Secret Name", "reviews": 7}')
-    assert problems_of([broken]) == ("b.json, column reviews: is no review: download it again from the page",)
+    assert problems_of([broken]) == ("b.json, column reviews: is not a list; download the review again from the page",)
     other = write(tmp_path, "o.json", review("Ann", digest="e"))
     assert "another digest" in problems_of([other])[0]
     twice = [write(tmp_path, f"{name}.json", review("Ann", review_of(MARKED))) for name in "xy"]
     assert problems_of(twice) == ("y.json: is of the reviewer of x.json; give one file a reviewer",)
     unknown = write(tmp_path, "u.json", review("Ann", review_of(MARKED, key="s9")))
     assert problems_of([unknown]) == ("u.json, row 1: is of no sample",)
-    assert problems_of([tmp_path / "none.json"]) == ("none.json: is not there",)
+    assert problems_of([tmp_path / "none.json"]) == ("none.json: does not exist",)
 
 
 def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: P
     with pytest.raises(BadInputError) as error:
         read_sample_file(path)
     assert error.value.problems == (
-        "samples.jsonl, row 2, column subjects: the text at an entity's place is another",
-        "samples.jsonl, row 3, column id: stood in a row above already",
-        "samples.jsonl, row 4: is not as a sample needs it",
+        "samples.jsonl, row 2: the text at an entity's place is another",
+        "samples.jsonl, row 3, column id: stood in row 1 already",
+        "samples.jsonl, row 4: is not a JSON object on one line (a line a record, no list around them)",
     )
     assert "Ott" not in error.value.render()
