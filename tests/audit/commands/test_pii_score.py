@@ -125,6 +125,36 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
     assert rows["all", "none"]["interval"][1] == 1
 
 
+def test_real_texts_stand_beside_the_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = {"all": ["Ann Lee", "Oslo"], "most": ["Ann Lee"], "wrong": ["41"], "half": ["Oslo", "41"]}
+    given = write_rows(tmp_path / "s.jsonl", SAMPLE)
+    made = write_rows(
+        tmp_path / "p.jsonl",
+        *({"sample": "q1", "system": name, "masked": masked} for name, masked in systems.items()),
+        {"sample": "q1", "system": "here", "masked": []},
+    )
+    texts = write_rows(tmp_path / "t.jsonl", {name: SAMPLE[name] for name in ("id", "subjects", "query_related")})
+    on_texts = write_rows(
+        tmp_path / "r.jsonl", *({"sample": "q1", "system": name, "masked": ["Oslo"]} for name in systems)
+    )
+    out = tmp_path / "scores.json"
+    command = ["pii", "score", str(given), str(made), "--out", str(out), "--real", str(texts)]
+    assert run([*command, str(on_texts)]) == 0
+    real = json.loads(out.read_text())["real"]
+    assert (real["sample_count"], real["only_on_samples"], real["only_on_real"]) == (1, ["here"], [])
+    performance = real["consistency"]["masking"]["performance"]
+    # 1 and 2/3; 2/3 and 2/3; 0 and 2/3; 1/2 and 2/3.
+    assert [performance[name]["strict_f1"] for name in systems] == pytest.approx([2 / 3, 1, 0, 3 / 4])
+    printed = capsys.readouterr().out
+    assert "masking, order of 4 systems: all systems score alike on one of the two" in printed
+    assert "1 system scored on one of the two alone" in printed
+    assert max(map(len, printed.splitlines())) <= 100
+    assert run(["pii", "score", str(given), str(made), "--out", str(texts), "--real", str(texts), str(on_texts)]) == 2
+    other = write_rows(tmp_path / "o.jsonl", RIGHT | {"system": "other"})
+    assert run([*command, str(other)]) == 3
+    assert "no system has predictions of one task on both" in capsys.readouterr().err
+
+
 def test_subsets_are_scored_apart(tmp_path: Path) -> None:
     document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
     by_subset = {name: of["systems"]["right"]["masking"]["strict_f1"]["f1"] for name, of in document["subsets"].items()}
