@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,8 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable
 
-    if out.resolve() in {path.resolve() for path in (samples, predictions, *(real or ()))}:
+    # Not `Path.resolve`, which knows no name for links that lead in a circle.
+    if realpath(out) in {realpath(path) for path in (samples, predictions, *(real or ()))}:
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     require_writable(out, role="the scores")
     count, rows, notes = _score(samples, predictions)

@@ -7,12 +7,13 @@ the browser nor a file copied about keeps the words of a patient. Knows nothing 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
-from clinaudit.audit.pii.benchmark.samples.typed_rows import describe_faults
+from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED, describe_faults
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
@@ -22,6 +23,22 @@ from clinaudit.reports.schema.record import Record
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
 #: Whether the reviewer left a draft as it was.
 Decision = Literal["accepted", "corrected"]
+
+
+_LONGEST_SUBJECT_CHARS: Final = 20
+
+
+def subject_fault(subject: str) -> str | None:
+    """Return why a review cannot name a subject so; None where it can. Commas separate the subjects of one place."""
+    if subject.strip() and len(subject) <= _LONGEST_SUBJECT_CHARS and "," not in subject:
+        return None
+    return f"is blank, longer than {_LONGEST_SUBJECT_CHARS} characters, or holds a comma"
+
+
+def _subject(subject: str) -> str:
+    if (fault := subject_fault(subject)) is not None:
+        raise PydanticCustomError(CHECKED, fault)
+    return subject
 
 
 class ReviewedEntity(Record):
@@ -34,7 +51,7 @@ class ReviewedEntity(Record):
     end: int
     #: An id of the taxonomy.
     category: str
-    subject: str = Field(max_length=20, pattern="^[^,]+$")
+    subject: Annotated[str, AfterValidator(_subject)]
     #: Whether the question cannot be answered without it.
     needed: bool = False
 

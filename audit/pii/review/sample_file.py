@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
+from clinaudit.audit.pii.review.review_file import subject_fault
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import sha256_of
 
@@ -52,6 +53,10 @@ def check_places(sample: Sample) -> list[str]:
         if start < before:
             wrong.append("two entities overlap")
         before = end
+    subjects = [subject.id for subject in sample.subjects]
+    if len(set(subjects)) < len(subjects):
+        wrong.append("two subjects have one id")
+    wrong += [f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None]
     if any((needed.subject, needed.text) not in held for needed in sample.query_related):
         wrong.append("a needed entity is none of the entities")
     return sorted(set(wrong))
