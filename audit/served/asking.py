@@ -17,6 +17,7 @@ from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal, Reply
 from clinaudit.audit.served.cost import AskingEstimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
+from clinaudit.reports.wording.numbers import counted
 
 #: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
 MAX_ATTEMPTS = 2
@@ -138,7 +139,7 @@ class Asker:
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
-                f"{failures.total()} questions got no answer from {self._words.name} ({reasons}); "
+                f"{counted(failures.total(), 'question')} got no answer from {self._words.name} ({reasons}); "
                 f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         while order:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.terminal.layout import align_rows, paint, wrap
 from clinaudit.reports.wording.names import STATUSES, tier_title
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import limit_text, observed_text, subject_title
 
 #: Which figures decided: the exact ones when the audit was made, the published ranges now, or the exact ones now.
@@ -74,7 +75,7 @@ def _table(rules: list[PublishedRule], *, basis: Basis, settled: PublishedDecisi
     together = zip(rules, aligned, strict=True)
     for (status, reason), group in groupby(together, key=lambda item: (item[0].status, item[0].reason)):
         members = [line for _, line in group]
-        count = f"{len(members)} {'rule' if len(members) == 1 else 'rules'}"
+        count = counted(len(members), "rule")
         if len(lines) > 2:
             lines.append("")
         lines.append(wrap(f"{STATUSES[status][1]} {count}: {reason}", indent="  "))
