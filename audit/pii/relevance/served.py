@@ -24,7 +24,7 @@ from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import AGAIN, OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import AGAIN, Question, question_id
 from clinaudit.audit.served.request_form import first_form
 
 SYSTEM: Final = (
@@ -146,11 +146,9 @@ def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:
 
 def read_needed(answer: str, inquiry: RelevanceInquiry) -> list[int] | str:
     """Return the numbers (from 1) that an answer names, or why it cannot be used."""
-    read = read_answer(answer, _NEEDED)
+    read = read_answer(answer, _NEEDED, question=_id_of(inquiry))
     if isinstance(read, str):
         return read
-    if read.question != _id_of(inquiry):
-        return OF_ANOTHER_QUESTION
     if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= len(inquiry.details) for one in read.needed):
         return "a number stands twice, or is not in the list"
     return read.needed
