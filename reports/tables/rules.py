@@ -19,6 +19,7 @@ from clinaudit.reports.wording.names import (
     short_asker,
     tier_title,
 )
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import (
     SUBJECTS,
     limit_text,
@@ -164,7 +165,7 @@ def rule_groups(decision: PublishedDecision | None) -> list[RuleGroup]:
 def _count_text(number: int, status: RuleStatus) -> str:
     of_one: dict[RuleStatus, str] = {**STATUS_WORDS, "inconclusive": "cannot be decided"}
     verb = of_one[status] if number == 1 or status == "inconclusive" else status
-    return f"{number} {'rule' if number == 1 else 'rules'} {verb}"
+    return f"{counted(number, 'rule')} {verb}"
 
 
 def _where(rules: Iterable[PublishedRule]) -> str:

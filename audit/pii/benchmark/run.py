@@ -92,7 +92,7 @@ def _answers_of(
 ) -> tuple[BenchSystem, list[Prediction]]:
     """Return a system and its answers: those kept where it was finished before."""
     shown = planned.shown
-    kept = files.find(shown.id, shown.settings)
+    kept = files.find(shown.id, shown.settings, samples)
     if kept is None:
         begin = monotonic()
         with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
