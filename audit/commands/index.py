@@ -6,6 +6,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say, warn
+from clinaudit.reports.wording.numbers import counted
 
 
 @click.command()
@@ -30,6 +31,6 @@ def index(directory: Path) -> int:
         if run.changed is not None:
             warn(harmless_text(f"changed since the audit: {run.place}: {run.changed}"))
     shown, skipped = len(made.runs), len(made.skipped)
-    say(f"{shown} {'run' if shown == 1 else 'runs'} shown, {skipped} skipped")
+    say(f"{counted(shown, 'run')} shown, {skipped} skipped")
     say(f"index: {directory / INDEX_PAGE}")
     return 0

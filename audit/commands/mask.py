@@ -10,6 +10,7 @@ from clinaudit.audit.commands.options import PATH, not_empty, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.masking.masked_file import MaskedFile
@@ -30,11 +31,9 @@ _WITHHELD = 1
 @click.option("--ner", is_flag=True, help="Find names by a small language model too (clinaudit[pii]); much slower.")
 @click.option(
     "--query-field",
-    default="query",
     callback=not_empty,
     metavar="KEY",
-    show_default=True,
-    help="Key of the question that a row asks of its text.",
+    help="Key of the question that a row asks of its text; some row must have it.  [default: query, if a row has it]",
 )
 @click.option("--with-query", is_flag=True, help="Write the question too, masked as its text is.")
 @click.option(
@@ -86,16 +85,20 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     counts = masked.counts
     given_out = counts.records - sum(counts.withheld.values())
     lines = [
-        f"{given_out:,} of {counts.records:,} prompts are in {options['out']}, with {counts.tags:,} tags",
+        f"{given_out:,} of {counted(counts.records, 'prompt')} in {options['out']}, with {counted(counts.tags, 'tag')}",
         *(f"withheld: {number:,}, {why}" for why, number in counts.withheld.items()),
         f"the map is {masked.map_path} (PHI)",
     ]
-    if masked.with_query < counts.records:
-        lines.append(f"{counts.records - masked.with_query:,} prompts ask nothing: all their identifiers are masked")
+    if silent := counts.records - masked.asking:
+        without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
+        lines.append(
+            f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all their identifiers are masked"
+        )
     if options["corpus"] is None:
         lines.append("without --corpus, names are found by rules alone: give the site's own patients")
     if counts.clinical_terms:
-        lines.append(f"{counts.clinical_terms:,} clinical terms stood in what was masked, and are lost to the answer")
+        terms = counted(counts.clinical_terms, "clinical term")
+        lines.append(f"{terms} stood in what was masked: lost to the answer")
     if masked.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(masked.other_keys)}")
     return lines

@@ -31,8 +31,8 @@ _JUDGES = click.Choice(get_args(JudgeChoice))
 _POLICIES = ", ".join(SHIPPED)
 
 
-def not_empty(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Return a value; one that is empty is bad usage."""
+def not_empty(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """Return a value, or that none was given; one that is empty is bad usage."""
     if value == "":
         raise click.BadParameter("it is empty")
     return value

@@ -12,11 +12,16 @@ if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.request import BenchRequest
 
 
+_MOST_SAMPLES = 100_000
+
+
 def _number_or_full(_context: click.Context, _option: click.Parameter, value: str) -> int | None:
     if value == "full":
         return None
-    if not value.isdecimal() or not 1 <= int(value) <= 100_000:
-        raise click.BadParameter("it takes a number from 1 to 100000, or full")
+    # So short that it can be read, however long what was given is.
+    is_number = value.isascii() and value.isdecimal() and len(value) <= len(str(_MOST_SAMPLES))
+    if not is_number or not 1 <= int(value) <= _MOST_SAMPLES:
+        raise click.BadParameter(f"it takes a number from 1 to {_MOST_SAMPLES}, or full")
     return int(value)
 
 
@@ -84,6 +89,12 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     help="How a served model is asked what a question needs (repeatable).  [default: all six]",
 )
 @click.option(
+    "--embeddings",
+    type=PATH,
+    metavar="DIR",
+    help="Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
+)
+@click.option(
     "--phi-approved",
     multiple=True,
     metavar="HOST",
@@ -132,6 +143,8 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
     from clinaudit.audit.pii.systems.table import SystemOptions
     from clinaudit.errors import UsageError
 
+    if options["template"] is not None and options["corpus"] is None:
+        raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if (url is None) != (model is None):
         raise UsageError("--url and --model go together: the address of a served model, and its name there")
     served = None
@@ -143,9 +156,10 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
             key_file=options["key_file"],
             price=options["price"],
             strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
+            embeddings=options["embeddings"],
         )
-    elif options["key_file"] or options["price"] or options["strategy"]:
-        raise UsageError("--key-file, --price and --strategy go with --url and --model")
+    elif any(options[name] for name in ("key_file", "price", "strategy", "embeddings")):
+        raise UsageError("--key-file, --price, --strategy and --embeddings go with --url and --model")
     if systems is None:
         named = (*(["gliner"] if options["gliner"] else []), *([SERVED] if served else []))
         systems = (*DEFAULT_SYSTEMS, *named)

@@ -8,6 +8,8 @@ import click
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
 from clinaudit.errors import UsageError
+from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.numbers import counted
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
@@ -44,7 +46,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     With two reviews or more it measures their agreement (observed, and Fleiss' kappa), lists the samples with a kappa
     below 0.6 for an expert, and writes the samples by majority: DIR/samples.jsonl those settled, DIR/unresolved.jsonl
     those that are not, DIR/agreement.json both with the reasons. Samples made from a site's notes are PHI, and so is
-    everything in DIR.
+    everything in DIR. Nothing that exists is overwritten.
 
     \b
     Example:
@@ -54,7 +56,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     from clinaudit.audit.pii.benchmark.samples.validation import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
-    from clinaudit.audit.pii.review.page import REVIEW_PAGE, write_review_page
+    from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page
     from clinaudit.audit.pii.review.review_file import read_reviews
     from clinaudit.audit.pii.review.sample_file import read_sample_file
     from clinaudit.audit.run.durable_files import require_writable
@@ -63,11 +65,12 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")
     if reviews and draw is not None:
         raise UsageError("--draw chooses what a page shows; leave it out with --reviews")
+    require_new_place(out)
     file = read_sample_file(samples)
     if not reviews:
         page = write_review_page(list(file.samples.values()), out, digest=file.digest, draw=draw, seed=seed)
-        say(f"{len(page.samples):,} of {page.found:,} samples to be checked (PHI where made from notes)")
-        say(f"page: {out / REVIEW_PAGE}")
+        say(f"{len(page.samples):,} of {counted(page.found, 'sample')} to be checked (PHI where made from notes)")
+        say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
     given = read_reviews(reviews, file.samples, digest=file.digest)
     report = measure_reviews(file.samples, given, digest=file.digest, seed=seed)
@@ -80,12 +83,12 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
         outcome = write_outcome(file, given, report, out, check=check_sample)
         say(f"samples: {outcome.as_they_were:,} as they were, {len(outcome.corrected):,} corrected by majority")
         say(f"unresolved: {len(outcome.unresolved):,}, kept apart as they were")
-    say(f"written: {out}")
+    say(harmless_text(f"written: {out}"))
     return 0
 
 
 def _say_agreement(report: "AgreementReport") -> None:
-    say(f"reviewers: {len(report.reviewers)}; samples done by each: {', '.join(map(str, report.done))}")
+    say(f"{counted(len(report.reviewers), 'reviewer')}; samples done by each: {', '.join(map(str, report.done))}")
     names = {"detection": "identifiers", "query_related": "needed for the question"}
     for task, found in report.agreement.items():
         say(f"{names[task]}: {_words(found)}")
@@ -97,8 +100,8 @@ def _say_agreement(report: "AgreementReport") -> None:
 def _words(found: "Agreement") -> str:
     if found.observed is None:
         return f"no agreement to measure: {found.reason}"
-    observed = f"{found.observed:.1%} of the answers agree ({found.items:,} items, {found.samples:,} samples)"
+    behind = f"{counted(found.items, 'item')}, {counted(found.samples, 'sample')}"
+    observed = f"{found.observed:.1%} of the answers agree ({behind})"
     if found.kappa is None:
-        return f"{observed}; no kappa: {found.reason}"
-    ends = "" if found.kappa_low is None else f" ({found.kappa_low:.2f} to {found.kappa_high:.2f})"
-    return f"{observed}, Fleiss' kappa {found.kappa:.2f}{ends}"
+        return f"{observed}; no Fleiss' kappa: {found.reason}"
+    return f"{observed}, Fleiss' kappa {found.kappa:.2f} (95% interval {found.kappa_low:.2f} to {found.kappa_high:.2f})"

@@ -9,6 +9,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
+from clinaudit.reports.wording.numbers import counted
 
 _CAVEAT = (
     "Removed is not erased: file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay."
@@ -40,8 +41,7 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
         if planned is None:
             say("nothing to remove: this run was purged before")
             return 0
-        count = planned.contents.files
-        what = f"{count:,} {'file' if count == 1 else 'files'} ({_size(planned.contents.size_bytes)})"
+        what = f"{counted(planned.contents.files, 'file')} ({_size(planned.contents.size_bytes)})"
         goes = "everything in this unfinished run" if planned.unfinished else "the evidence of this run, which is PHI"
         if not yes:
             if not sys.stdin.isatty():

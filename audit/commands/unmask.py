@@ -8,6 +8,7 @@ from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
 from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.numbers import counted
 
 
 @click.command()
@@ -32,11 +33,12 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
 
     with ends_in_order():
         done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
-    lines = [f"{done.rows:,} answers are in {out} (PHI)"]
+    lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]
     if done.unknown_tags:
-        lines.append(f"{done.unknown_tags:,} tags are of no prompt: the model made them up, and they stay")
+        tags = counted(done.unknown_tags, "tag is", "tags are")
+        lines.append(f"{tags} of no prompt: made up by the model, and left as it wrote them")
     if done.empty:
-        lines.append(f"{done.empty:,} answers have no text")
+        lines.append(f"{counted(done.empty, 'answer')} without a text")
     if done.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(done.other_keys)}")
     say_of_finished_work("\n".join(map(harmless_text, lines)))

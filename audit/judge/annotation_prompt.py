@@ -17,7 +17,7 @@ from clinaudit.audit.judge.verdict_prompt import SYSTEM
 from clinaudit.audit.served.cost import CHARS_PER_TOKEN, estimate_tokens
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import Question, question_id
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: A shorter piece of a medication list identifies no drug.
@@ -206,11 +206,9 @@ def keep_end(text: str, *, limit_tokens: int) -> str:
 
 def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
     """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
-    read = read_answer(answer, _ANSWER)
+    read = read_answer(answer, _ANSWER, question=_question_id(history, panel))
     if isinstance(read, str):
         return read
-    if read.question != _question_id(history, panel):
-        return OF_ANOTHER_QUESTION
     entries = {name: _unbroken(entry, history) for name, entry in read.diagnoses.items()}
     if set(entries) != {diagnosis.id for diagnosis in panel}:
         return "the answer's keys are not exactly the diagnoses"

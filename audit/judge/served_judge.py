@@ -27,10 +27,10 @@ from clinaudit.audit.judge.annotation_prompt import (
 from clinaudit.audit.judge.repeated_answers import ANSWERS_EACH, join_annotations, join_judgements
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.audit.served.request_form import first_form
@@ -38,6 +38,10 @@ from clinaudit.priors.diagnoses import Diagnosis
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 OPENAI_JUDGE_VERSION = "3"
+_ENDPOINT = EndpointWords(
+    "the judge's endpoint",
+    "use --judge-decoding provider-default, which sends neither and asks each question three times",
+)
 
 
 class OpenAIJudge:
@@ -67,7 +71,8 @@ class OpenAIJudge:
         self._seed = seed
         self._note_tokens = note_tokens
         self._panel = tuple(panel)
-        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form(decoding, seed=seed))
+        form = first_form(decoding, seed=seed)
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=_ENDPOINT)
         self._cache: AnswerCache | None = None
         self._announce: Callable[[AskingEstimate], None] = _say_nothing
 
@@ -148,11 +153,8 @@ class OpenAIJudge:
                 yield results
 
     def _asked(self, text: str, diagnosis: Diagnosis) -> Asked:
-        def problem(answer: str) -> str | None:
-            read = read_verdict(answer, text, diagnosis, self._panel)
-            return read if isinstance(read, str) else None
-
-        return Asked(ask_for_verdict(text, diagnosis), problem)
+        read = partial(read_verdict, text=text, diagnosis=diagnosis, panel=self._panel)
+        return asked_to_read(ask_for_verdict(text, diagnosis), read)
 
     def _judgement(self, settled: Settled, text: str, diagnosis: Diagnosis) -> Judgement:
         if settled.answer is None:
@@ -164,11 +166,7 @@ class OpenAIJudge:
 
 
 def _ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Asked:
-    def problem(answer: str) -> str | None:
-        read = read_annotations(answer, history, panel)
-        return read if isinstance(read, str) else None
-
-    return Asked(ask_for_annotations(history, panel), problem)
+    return asked_to_read(ask_for_annotations(history, panel), partial(read_annotations, history=history, panel=panel))
 
 
 def _annotations(settled: Settled, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | None:

@@ -22,7 +22,7 @@ from clinaudit.audit.judge.verdict import (
 from clinaudit.audit.served.cost import estimate_tokens
 from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import AGAIN, OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import AGAIN, Question, question_id
 from clinaudit.priors.diagnoses import Diagnosis
 
 SYSTEM = (
@@ -133,11 +133,9 @@ def read_verdict(answer: str, text: str, diagnosis: Diagnosis, panel: Sequence[D
 
     `panel`: a verdict whose spans name another of these diagnoses is refused.
     """
-    read = read_answer(answer, _VERDICT)
+    read = read_answer(answer, _VERDICT, question=question_id([text], [diagnosis.id]))
     if isinstance(read, str):
         return read
-    if read.question != question_id([text], [diagnosis.id]):
-        return OF_ANOTHER_QUESTION
     verdict = Verdict(
         read.diagnosis_mentioned,
         read.patient_has_diagnosis,

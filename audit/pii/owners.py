@@ -4,7 +4,7 @@ Owns the order in which owners are tried, when a value is verified, and what cha
 as many of either split. Knows nothing of how a value was found, nor of figures over many generations.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,8 +22,6 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.exact.identifiers import IdentifierOwner
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 
-#: Holders of one value that the evidence lists; their number is told beside them.
-MOST_LISTED: Final = 100
 #: Holders that are looked at in a pool: two of them tell that there is not one alone.
 _ENOUGH: Final = 2
 
@@ -127,31 +125,3 @@ class Owners:
         for first, split in zip((0, self._index.train_patients), SPLITS, strict=True):
             ranks[first + pools.drawn[split]] = np.arange(len(pools.drawn[split]))
         return ranks
-
-
-def evidence_rows(
-    generation: Generation,
-    found: Sequence[FoundIdentifier],
-    owned: Sequence[OwnedValue],
-    values: Sequence[IdentifierValue],
-    index: SiteIndex,
-) -> Iterator[dict[str, object]]:
-    """Yield the rows of `identifiers.parquet` of one generation, one for each place."""
-    by_value = {item.value: item for item in owned}
-    for item in sorted(found, key=lambda item: (item.start, item.end)):
-        own, holders = by_value[item.value], index.holders[item.value]
-        yield {
-            "generation_id": generation.generation_id,
-            "char_start": item.start,
-            "char_end": item.end,
-            "text": generation.text[item.start : item.end],
-            "category": item.category,
-            "hipaa": item.hipaa,
-            "kind": values[item.value].kind,
-            "value": values[item.value].text,
-            "owner": own.owner,
-            "verified": own.verified,
-            "holders": [index.patient_ids[number] for number in holders[:MOST_LISTED]],
-            "holder_count": len(holders),
-            "found_by": item.found_by,
-        }

@@ -11,8 +11,9 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.evidence_rows import identifier_rows
 from clinaudit.audit.pii.found_values import find_values
-from clinaudit.audit.pii.owners import Owners, evidence_rows
+from clinaudit.audit.pii.owners import Owners
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
@@ -75,7 +76,7 @@ def find_identifiers(
     rows: list[Row] = []
     for generation, places in zip(generations, found.places, strict=True):
         owned = owners.of(generation, places)
-        rows.extend(evidence_rows(generation, places, owned, found.values, index))
+        rows.extend(identifier_rows(generation, places, owned, found.values, index))
         identified.setdefault(view_of(generation.rendering, beside), []).append(
             IdentifiedGeneration(
                 patient_id=generation.patient_id,

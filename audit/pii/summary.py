@@ -5,7 +5,7 @@ value was found or whose it is.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,15 +83,23 @@ def summarize_identifiers(
 
     own = having(lambda value: value.owner == "own")
     other = having(lambda value: value.verified and value.owner == "other_train")
-    sampled, chance = having(lambda value: value.sampled), having(lambda value: value.chance)
+    once = {
+        "sampled": _count_once(by_patient.values(), lambda value: value.sampled),
+        "chance": _count_once(by_patient.values(), lambda value: value.chance),
+    }
+    sampled, chance = (sum(map(any, counts)) for counts in once.values())
 
     def counts_of(condition: Callable[[OwnedValue], bool]) -> list[list[int]]:
         return [[sum(map(condition, values)) for values in own] for own in by_patient.values()]
 
     verified = counts_of(lambda value: value.verified)
+    own_verified = counts_of(lambda value: value.verified and value.owner == "own")
     in_pools = {
-        "sampled": counts_of(lambda value: value.sampled or (value.verified and value.owner == "own")),
-        "chance": counts_of(lambda value: value.chance),
+        "sampled": [
+            [theirs + others for theirs, others in zip(*counts, strict=True)]
+            for counts in zip(own_verified, once["sampled"], strict=True)
+        ],
+        "chance": once["chance"],
     }
     counts: Counter[str] = Counter(value.owner for _, values in rows for value in values)
     no_pools = Estimate(value=None, reason=_NO_POOLS)
@@ -118,6 +126,25 @@ def summarize_identifiers(
         sampled_by_patient=bin_rates(in_pools["sampled"]) if has_pools else [],
         chance_by_patient=bin_rates(in_pools["chance"]) if has_pools else [],
     )
+
+
+def _count_once(
+    by_patient: Iterable[Sequence[Sequence[OwnedValue]]], condition: Callable[[OwnedValue], bool]
+) -> list[list[int]]:
+    """Count values by patient and generation, each value in the first answer that has it.
+
+    Whether somebody trained on or somebody never seen holds a date is one draw, in however many answers it stands: a
+    model that writes one date to everybody would else be found out, or cleared, by luck.
+    """
+    counted: set[int] = set()
+    counts: list[list[int]] = []
+    for own in by_patient:
+        counts.append([])
+        for values in own:
+            new = {item.value for item in values if condition(item)} - counted
+            counted |= new
+            counts[-1].append(len(new))
+    return counts
 
 
 def bin_rates(counts: Sequence[Sequence[int]]) -> list[IdentifierBin]:

@@ -1,4 +1,4 @@
-"""How a served model may be spoken to, and how patiently; and what a user says of an endpoint.
+"""How a served model may be spoken to, and how patiently; what a user says of an endpoint, and what errors call it.
 
 Owns these records and their defaults. Which addresses are approved is in approved_addresses.py.
 """
@@ -26,6 +26,16 @@ class Access:
     #: Seconds that one answer may take (of a chat endpoint: with all its retries and waits). A busy server takes
     #: minutes; a silent one must not block for ever.
     deadline_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointWords:
+    """How errors speak of an endpoint that answers questions: a command may have several."""
+
+    #: Whose it is, such as "the judge's endpoint".
+    name: str
+    #: What to do where its model takes no temperature and no seed.
+    without_seed: str = "name a model that takes both"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, question_key
@@ -18,16 +17,13 @@ from clinaudit.audit.served.chat import ChatEndpoint, Failure, Refusal, Reply
 from clinaudit.audit.served.cost import AskingEstimate, Usage, estimate_tokens
 from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
+from clinaudit.reports.wording.numbers import counted
 
 #: An answer that cannot be used is asked for again once (docs/methods.md, section 5).
 MAX_ATTEMPTS = 2
 #: After so many refusals without an answer, the server is asked whether it answers anything. As many as may be in
 #: flight: a working server could refuse all of these before its first answer comes.
 _REFUSALS_TO_DOUBT = Access().concurrency
-_TAKES_NO_SEED: Final = (
-    "the judge's model answers only without temperature and seed, as reasoning models do; use "
-    "--judge-decoding provider-default, which sends neither and asks each question three times"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +35,16 @@ class Asked:
     problem: Callable[[str], str | None]
     #: Which answer to this question, counted from 0, where several are asked for.
     repeat: int = 0
+
+
+def asked_to_read(question: Question, read: Callable[[str], object]) -> Asked:
+    """Return a question whose answer is usable if it can be read; `read` returns why not, in fixed words, as a text."""
+
+    def problem(answer: str) -> str | None:
+        found = read(answer)
+        return found if isinstance(found, str) else None
+
+    return Asked(question, problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class Asker:
 
     def __init__(self, endpoint: ChatEndpoint, cache: AnswerCache, identity: Mapping[str, str]) -> None:
         self._endpoint = endpoint
+        self._words = endpoint.words
         self._cache = cache
         self._identity = identity
         #: Refusals below this number were followed by an answer to something asked after them.
@@ -132,7 +139,7 @@ class Asker:
         if failures:
             reasons = ", ".join(f"{count} x {reason}" for reason, count in sorted(failures.items()))
             raise IncompleteError(
-                f"{failures.total()} questions got no answer from the judge's endpoint ({reasons}); "
+                f"{counted(failures.total(), 'question')} got no answer from {self._words.name} ({reasons}); "
                 f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         while order:
@@ -184,7 +191,10 @@ class Asker:
                 return
             if isinstance(said, Reply):
                 if form.seed != self._endpoint.form.seed:
-                    raise BadInputError(_TAKES_NO_SEED)
+                    raise BadInputError(
+                        f"the model at {self._words.name} answers only without temperature and seed, as reasoning "
+                        f"models do; {self._words.without_seed}"
+                    )
                 self._endpoint.form = form
                 self._outlived = max(self._outlived, refusals_before)
                 self._count_probe(question, said.usage)
@@ -197,13 +207,13 @@ class Asker:
         ((_, said),) = self._endpoint.run_in_order(self._endpoint.ask, [question])
         if isinstance(said, Refusal):
             raise BadInputError(
-                f"the judge's endpoint answers no question: each is {refusal.reason}; it must take chat completions "
-                "with a limit of tokens, a JSON schema to answer by, and (without --judge-decoding provider-default) "
-                "temperature 0 and a seed; nothing refused is recorded"
+                f"{self._words.name} answers no question: each is {refusal.reason}; it must take chat completions "
+                "with a limit of tokens, a JSON schema to answer by, temperature 0 and a seed (where it takes no "
+                f"temperature or seed: {self._words.without_seed}); nothing refused is recorded"
             )
         if isinstance(said, Failure):
             raise IncompleteError(
-                f"the judge's endpoint refuses questions, then does not answer ({said.reason}); "
+                f"{self._words.name} refuses questions, then does not answer ({said.reason}); "
                 f"{self._what_was_answered()}; look at the server, then run the same command again"
             )
         self._outlived = max(self._outlived, refusals_before)
@@ -233,5 +243,5 @@ class Asker:
     def _remembered(self, key: bytes) -> Settled:
         known = self._cache.find(key)
         if known is None:
-            raise StorageError("the judge's cache lost what was just written; run the same command again")
+            raise StorageError("the cache of answers lost what was just written; run the same command again")
         return known

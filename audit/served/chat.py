@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import openai
 
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
@@ -66,11 +66,13 @@ class Failure:
 class ChatEndpoint:
     """One model behind one address; `close` it."""
 
-    def __init__(self, model: ServedModel, access: Access, *, form: RequestForm) -> None:
+    def __init__(self, model: ServedModel, access: Access, *, form: RequestForm, words: EndpointWords) -> None:
         """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._client = open_async_client(model.base_url, access)
         self._model = model.name
         self._access = access
+        #: What errors call it.
+        self.words = words
         #: How requests are formed from now on.
         self.form = form
         #: Questions refused so far.
@@ -78,7 +80,7 @@ class ChatEndpoint:
         self._failures_in_a_row = 0
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(access.concurrency)
-        self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="questions", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -133,7 +135,7 @@ class ChatEndpoint:
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= GIVE_UP_AFTER:
             raise IncompleteError(
-                f"the judge's endpoint failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
+                f"{self.words.name} failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
                 "server, then run the same command again"
             )
         return said
@@ -161,7 +163,7 @@ class ChatEndpoint:
                 return self._read(raw.content, question)
         except openai.APIStatusError as error:
             status = error.status_code
-            fatal = error_for_all(status, model=self._model, serves="chat completions")
+            fatal = error_for_all(status, endpoint=self.words.name, model=self._model, serves="chat completions")
             if fatal is not None:
                 raise fatal from None
             if status >= 500 or status in _PASSING_STATUSES:

@@ -86,18 +86,21 @@ def _without_openai_environment() -> Iterator[None]:
         os.environ.update(hidden)
 
 
-def error_for_all(status: int, *, model: str, serves: str) -> ClinauditError | None:
-    """Return the error for an HTTP status that every further request would meet too; None for any other status."""
+def error_for_all(status: int, *, endpoint: str, model: str, serves: str) -> ClinauditError | None:
+    """Return the error for an HTTP status that every further request would meet too; None for any other status.
+
+    `endpoint` says whose endpoint it is.
+    """
     if 300 <= status < 400:
         return UnsafeError(
-            f"the endpoint redirects elsewhere (HTTP status {status}); clinaudit follows no redirect; "
+            f"{endpoint} redirects elsewhere (HTTP status {status}); clinaudit follows no redirect; "
             "give the address it leads to, approved with --phi-approved"
         )
     if status in (401, 403):
-        return BadInputError(f"the endpoint refuses the key (HTTP status {status}); give one that it accepts")
+        return BadInputError(f"{endpoint} refuses the key (HTTP status {status}); give one that it accepts")
     if status == 404:
         return BadInputError(
-            f"the endpoint serves no {serves} for model {model} (HTTP status 404); "
+            f"{endpoint} serves no {serves} for model {model} (HTTP status 404); "
             "check its URL (it often ends in /v1) and the model's name"
         )
     return None

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from clinaudit.reports.wording.numbers import counted
+
 #: The usual rule of thumb for English; clinical abbreviations take somewhat more tokens.
 CHARS_PER_TOKEN = 4
 #: No call takes more tokens; a larger count of the server is ignored.
@@ -50,7 +52,7 @@ class AskingEstimate:
         """Return one line for stderr."""
         several = f" (each question {self.answers_each} times)" if self.answers_each > 1 else ""
         line = (
-            f"{self.questions:,} questions to ask{several}, about {self.prompt_tokens:,} prompt tokens "
+            f"{counted(self.questions, 'question')} to ask{several}, about {self.prompt_tokens:,} prompt tokens "
             f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
             "asked once each"
         )

@@ -6,9 +6,11 @@ around it is removed. Knows nothing of what the fields mean. Reasons are fixed w
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from clinaudit.audit.served.question import OF_ANOTHER_QUESTION
 
 _FENCE = "```"
 _FENCE_OPENS = re.compile(_FENCE + r"(?:json|JSON)?[ \t]*\r?\n")
@@ -20,7 +22,14 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-Answer = TypeVar("Answer")
+class _Answering(Protocol):
+    @property
+    def question(self) -> str:
+        """The id of the question that the model says it answers."""
+        ...
+
+
+Answer = TypeVar("Answer", bound=_Answering)
 
 
 def read_json_object(text: str | bytes) -> dict[str, Any] | None:
@@ -32,15 +41,16 @@ def read_json_object(text: str | bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def read_answer(text: str, form: TypeAdapter[Answer]) -> Answer | str:
-    """Return the answer in the form that was asked for, or why it cannot be used."""
+def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answer | str:
+    """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
     document = read_json_object(_unfenced(text.strip()))
     if document is None:
         return "the answer is not one JSON object"
     try:
-        return form.validate_python(document, strict=True)
+        answer = form.validate_python(document, strict=True)
     except (ValidationError, RecursionError):
         return "the answer does not follow the schema"
+    return answer if answer.question == question else OF_ANOTHER_QUESTION
 
 
 def _unfenced(text: str) -> str:

@@ -86,6 +86,9 @@ const marked = (text, marks) => {
     if (!here.length) { box.append(piece); continue; }
     const node = make("mark", here.map((mark) => mark.cls).join(" "), piece);
     node.title = here.map((mark) => mark.title).join("; ");
+    // Of marks with a number it stands where they end: what a title says only a mouse finds.
+    const numbers = here.filter((mark) => mark.number && mark.end === sorted[i + 1]).map((mark) => mark.number);
+    if (numbers.length) node.dataset.number = numbers.join(", ");
     box.append(node);
   }
   return box;
@@ -98,7 +101,19 @@ const classes = (span) => span.kind + (isSpecific(span) ? "" : " shared") + (spa
 const identifierOwners = Object.fromEntries(data.identifierOwners);
 const describeIdentifier = (span) =>
   `${data.identifierKinds[span.hipaa]}: ${identifierOwners[span.owner]}` +
-  (span.holders.length ? `, held by ${span.holders.join(", ")}` : "") + (span.verified ? ", verified" : "");
+  (span.holders.length ? `, held by ${span.holders.join(", ")}` : "") +
+  (span.verified ? ", verified" : "") + (span.verified && span.hipaa === "C" ? " (dates often are, by chance)" : "");
+// The numbers are those of the marks.
+const identifierList = (text, spans) => {
+  const points = Array.from(text);
+  const list = make("ol", "identifiers");
+  for (const span of spans) {
+    const row = make("li");
+    row.append(make("strong", "", points.slice(span.start, span.end).join("")), ` ${describeIdentifier(span)}`);
+    list.append(row);
+  }
+  return list;
+};
 const describeOthers = (span) =>
   `text of patient ${span.owner}, whom nobody asked about, ${span.revealing_tokens} revealing tokens`;
 const place = (text, words) => {
@@ -164,10 +179,11 @@ const open = (item, box) => {
   left.append(prompt);
   const marks = item.spans.map((span) => ({ start: span.start, end: span.end, cls: classes(span), title: describe(span) }));
   for (const span of item.others) marks.push({ start: span.start, end: span.end, cls: "others", title: describeOthers(span) });
-  for (const span of item.identifiers) {
+  const identifiers = [...item.identifiers].sort((a, b) => a.start - b.start || a.end - b.end);
+  identifiers.forEach((span, index) => {
     const cls = `identifier${span.verified ? " verified" : ""}`;
-    marks.push({ start: span.start, end: span.end, cls, title: describeIdentifier(span) });
-  }
+    marks.push({ start: span.start, end: span.end, cls, title: describeIdentifier(span), number: index + 1 });
+  });
   for (const reading of item.readings) {
     for (const found of place(item.text, reading.spans)) {
       marks.push({ ...found, cls: "quoted", title: `${data.diagnoses[reading.diagnosis]}: judge ${reading.judge}` });
@@ -176,6 +192,7 @@ const open = (item, box) => {
   const written = marked(item.text, marks);
   label(written, "Generated text");
   left.append(written);
+  if (identifiers.length) left.append(make("h3", "", "Identifiers in this text"), identifierList(item.text, identifiers));
   const right = make("section", "side");
   right.append(make("h2", "", "Where it stands"));
   const ids = [...new Set(item.spans.map((span) => span.note_id))];
@@ -204,7 +221,6 @@ const open = (item, box) => {
     if (fits(span)) list.append(make("li", "", `${describe(span)}; note ${span.note_id}`));
   }
   for (const span of item.others) list.append(make("li", "", `${describeOthers(span)}; note ${span.note_id}`));
-  for (const span of item.identifiers) list.append(make("li", "", describeIdentifier(span)));
   columns.append(left, right);
   box.append(steps(item, box));
   if (item.readings.length) box.append(readingsTable(item));

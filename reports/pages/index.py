@@ -17,6 +17,7 @@ from clinaudit.reports.tables.rules import MatrixCell, rule_matrix
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.identity import model_digest
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES, STATUSES, join_words, tier_number
+from clinaudit.reports.wording.numbers import counted
 
 #: The tiers by the titles of the matrix.
 _NUMBERS: Final = {title: tier_number(tier) for tier, (title, _) in SHORT_TIER_TITLES.items()}
@@ -113,7 +114,7 @@ def _summary_sentence(runs: int, counts: Counter[str]) -> str:
     if not runs:
         return "No finished run was found."
     parts = [f"{counts[status]} {word.lower()}" for status, word in _WORDS.items() if counts[status]]
-    return f"{runs:,} {'run' if runs == 1 else 'runs'}: {join_words(parts)}."
+    return f"{counted(runs, 'run')}: {join_words(parts)}."
 
 
 def _matrix(decision: PublishedDecision) -> dict[str, Any] | None:

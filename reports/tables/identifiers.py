@@ -17,7 +17,7 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.identifiers import identifier_figures
+from clinaudit.reports.wording.identifiers import PLANTED_NOTE, chance_sentences, identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
 from clinaudit.reports.wording.numbers import count_text, estimate_text, part_text, rate_text
 
@@ -31,24 +31,29 @@ def hipaa_table(results: PublishedResults) -> Table:
     heads = (
         "Identifier",
         "Looked for",
-        "Patients trained on given their own",
-        "… or another’s",
-        "Never seen, given their own",
-        "Verified per 1,000 queries",
-        "Of planted ones found",
+        "Given their own, trained on",
+        "… another’s",
+        "Given their own, never seen",
+        "Verified per 1,000 queries, trained on",
+        "… never seen",
+        "Of planted ones found, or why not looked for",
     )
-    about = "In the words of 45 CFR 164.514(b)(2)(i); whoever asks. In brackets: 95% intervals."
-    return Table("HIPAA’s 18 identifiers", heads, tuple(rows), about)
+    about = [
+        "In the words of 45 CFR 164.514(b)(2)(i); patients, whoever asks. In brackets: 95% intervals.",
+        PLANTED_NOTE,
+        *([] if identifiers is None else chance_sentences(identifiers)),
+    ]
+    return Table("HIPAA’s 18 identifiers", heads, tuple(rows), " ".join(about))
 
 
 def _hipaa_row(name: HipaaIdentifier, identifiers: PublishedIdentifiers) -> tuple[str, ...]:
     title = f"({name}) {HIPAA_TITLES[name]}"
     if name in identifiers.not_tested:
-        return (title, f"no: {identifiers.not_tested[name]}", *[_NONE] * 5)
+        return (title, "no", *[_NONE] * 5, identifiers.not_tested[name])
     arms = identifiers.categories.get(name, {})
     recall = next((row for row in identifiers.recall if row.identifier == name), None)
     if not arms and recall is None:
-        return (title, "no", *[_NONE] * 5)
+        return (title, "no", *[_NONE] * 6)
     return (title, "yes", *_hipaa_figures(arms), _recall_text(recall))
 
 
@@ -58,7 +63,7 @@ def _hipaa_figures(arms: Mapping[Arm, PublishedIdentifierFigures]) -> tuple[str,
         _NONE if train is None else part_text(train.own_patients, train.patients),
         _NONE if train is None else part_text(train.other_patients, train.patients),
         _NONE if never is None else part_text(never.own_patients, never.patients),
-        _NONE if train is None else rate_text(train.verified_per_1000),
+        *(_NONE if arm is None else rate_text(arm.verified_per_1000) for arm in (train, never)),
     )
 
 

@@ -16,8 +16,10 @@ from clinaudit.reports.wording.names import (
     display_title,
     display_words,
     join_words,
+    short_asker,
     tier_title,
 )
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import (
     SUBJECTS,
     limit_text,
@@ -163,7 +165,7 @@ def rule_groups(decision: PublishedDecision | None) -> list[RuleGroup]:
 def _count_text(number: int, status: RuleStatus) -> str:
     of_one: dict[RuleStatus, str] = {**STATUS_WORDS, "inconclusive": "cannot be decided"}
     verb = of_one[status] if number == 1 or status == "inconclusive" else status
-    return f"{number} {'rule' if number == 1 else 'rules'} {verb}"
+    return f"{counted(number, 'rule')} {verb}"
 
 
 def _where(rules: Iterable[PublishedRule]) -> str:
@@ -178,7 +180,7 @@ def _where(rules: Iterable[PublishedRule]) -> str:
             join_words([display_words(name) for name in diagnoses]) if named else f"{len(diagnoses)} diagnoses"
         )
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
-    askers = [SHORT_TIER_TITLES[tier][0] if tier in SHORT_TIER_TITLES else tier_title(tier) for tier in tiers]
+    askers = [short_asker(tier) for tier in tiers]
     subject = join_words([subjects[0], *(text.lower() if text in texts else text for text in subjects[1:])])
     return subject[:1].upper() + subject[1:] + (f" · {', '.join(askers)}" if askers else "")
 

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Final, Literal
 
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
-from clinaudit.reports.terminal.layout import align_rows, paint, wrap
-from clinaudit.reports.wording.names import STATUSES, tier_title
-from clinaudit.reports.wording.rule_figures import limit_text, observed_text, subject_title
+from clinaudit.reports.terminal.layout import paint, wrap, wrap_rows
+from clinaudit.reports.wording.names import STATUSES, is_rate, short_asker
+from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text, observed_text, subject_title
 
 #: Which figures decided: the exact ones when the audit was made, the published ranges now, or the exact ones now.
 Basis = Literal["recorded", "published", "exact"]
@@ -23,9 +23,15 @@ BASES: Final[dict[Basis, str]] = {
     "exact": "Decided on the exact numbers (evidence/results.json). They are PHI: do not pass this on.",
 }
 _RANGES_NOTE: Final = "Ranges: what the published ranges alone settle: ✓ pass, ✗ fail, ? open."
+#: Beside a figure of identifiers, which is not the one that `show` and the report's headline give.
+_LESS_CHANCE: Final = "*"
+_LESS_CHANCE_NOTE: Final = (
+    f"{_LESS_CHANCE} Less what chance gives, where that is known. `clinaudit show` and the report's charts include it."
+)
+_PER_1000: Final = " per 1,000"
 _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
-#: Column that is cut where a line would be too long: the tier. A subject ends in what tells two rules of a tier apart.
-_CUT: Final = (1,)
+#: Column that goes on in a second line where one would be too long: what a rule is about.
+_WRAPPED: Final = 2
 
 
 def rules_text(
@@ -41,8 +47,10 @@ def rules_text(
     rules = sorted(decision.rules, key=lambda rule: (_ORDER.index(rule.status), _first_place(decision, rule)))
     if rules:
         lines += ["", *_table(rules, basis=basis, settled=settled, colour=colour)]
-    if settled is not None:
-        lines += ["", _RANGES_NOTE]
+    notes = [_LESS_CHANCE_NOTE] if any(map(is_of_identifiers, rules)) else []
+    notes += [] if settled is None else [_RANGES_NOTE]
+    if notes:
+        lines += ["", *(wrap(note, indent="  ") for note in notes)]
     return "\n".join(lines)
 
 
@@ -61,22 +69,35 @@ def _table(rules: list[PublishedRule], *, basis: Basis, settled: PublishedDecisi
     cells = [
         [
             rule.status,
-            "any" if rule.tier is None else tier_title(rule.tier),
-            subject_title(rule),
-            observed_text(rule, interval=basis == "exact"),
-            limit_text(rule),
+            "any" if rule.tier is None else short_asker(rule.tier),
+            _subject(rule),
+            *(_figure(text, rule) for text in (observed_text(rule, interval=basis == "exact"), limit_text(rule))),
             *([signs.get(rule.id, "?")] if settled is not None else []),
         ]
         for rule in rules
     ]
-    head, *aligned = align_rows([heads, *cells], cut=_CUT)
+    (head,), *aligned = wrap_rows([heads, *cells], wrapped=_WRAPPED)
     lines = [head, "-" * len(head)]
     together = zip(rules, aligned, strict=True)
     for (status, reason), group in groupby(together, key=lambda item: (item[0].status, item[0].reason)):
-        members = [line for _, line in group]
+        members = [own for _, own in group]
         count = f"{len(members)} {'rule' if len(members) == 1 else 'rules'}"
         if len(lines) > 2:
             lines.append("")
         lines.append(wrap(f"{STATUSES[status][1]} {count}: {reason}", indent="  "))
-        lines += [paint(line[: len(status)], status, colour=colour) + line[len(status) :] for line in members]
+        for first, *more in members:
+            lines += [paint(first[: len(status)], status, colour=colour) + first[len(status) :], *more]
     return lines
+
+
+def _subject(rule: PublishedRule) -> str:
+    """Return what a rule is about, marked where its figure is less chance, with the unit of a rate."""
+    of_one = rule.model_copy(update={"arm": None, "rendering": None})
+    mark = _LESS_CHANCE if is_of_identifiers(rule) else ""
+    unit = _PER_1000 if is_rate(rule.metric) else ""
+    return subject_title(rule).replace(subject_title(of_one), f"{subject_title(of_one)}{mark}{unit}", 1)
+
+
+def _figure(text: str, rule: PublishedRule) -> str:
+    """Return a figure without the unit that `_subject` gives."""
+    return text.removesuffix(_PER_1000) if is_rate(rule.metric) else text

@@ -15,7 +15,7 @@ from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
 from clinaudit.reports.wording.drift import drift_in_short
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.reports.wording.identifiers import headline_sentence
+from clinaudit.reports.wording.identifiers import headline_in_short
 from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.refusals import refusal_sentences
 from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
@@ -44,9 +44,8 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     if results.decision is not None and matrix is not None:
         legend = f"{rule_counts_text(results.decision)} ({_LEGEND}):"
         parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
-    notes = [wrap(_READ_EXACT if exact else _READ_PUBLISHED, indent="  ")]
-    if headline := headline_sentence(results):
-        notes.append(wrap(headline, indent="  ", most_lines=1))
+    read = _READ_EXACT if exact else _READ_PUBLISHED
+    notes = [wrap(f"{read} {headline_in_short(results)}".rstrip(), indent="  ", most_lines=2)]
     refused = refusal_sentences(results)
     if len(refused) > 1:
         notes.append(wrap(" ".join(refused), indent="  ", most_lines=2))

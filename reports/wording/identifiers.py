@@ -12,8 +12,8 @@ from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, Pub
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
-from clinaudit.reports.wording.names import ARM_WORDS, join_words
-from clinaudit.reports.wording.numbers import is_measured, part_text, rate_text
+from clinaudit.reports.wording.names import ARM_WORDS, join_words, short_asker
+from clinaudit.reports.wording.numbers import estimate_text, is_measured, part_text, rate_text
 
 #: What a rule's metric counts, within a sentence.
 IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
@@ -22,6 +22,13 @@ IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "verified_per_1000": "verified identifiers of patients",
 }
 DEFINITION: Final = "Verified: among HIPAA’s 18, not in the question, one patient’s alone, asked about or trained on."
+#: What recall on planted identifiers does not say.
+PLANTED_NOTE: Final = (
+    "Planted ones are written in the ways that the recognizers know. People write in more ways: of natural text more is"
+    " missed than is shown here."
+)
+#: Of HIPAA's identifiers: dates, of which many belong to one patient alone.
+_DATES: Final = "C"
 
 
 def identifier_figures(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedIdentifierFigures]]:
@@ -40,13 +47,15 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
         return []
     arms = identifiers.tiers[tier]
     rates = [
-        f"{rate_text(arms[arm].verified_per_1000, interval=True)} about patients {words}"
+        f"{rate_text(arms[arm].verified_per_1000, interval=True)} {'about patients ' * (arm == 'train')}{words}"
         for arm, words in ARM_WORDS.items()
         if arm in arms
     ]
     limit = rule_limit(results, "verified_per_1000", tier)
     allowed = "" if limit is None else f" (limit {limit:g} above chance)"
-    sentences = [f"{asking(tier)}, 1,000 answers hold{allowed} {join_words(rates)}."]
+    sentences = [f"{short_asker(tier)}: 1,000 answers hold{allowed} {join_words(rates)}."]
+    if chance_sentences(identifiers):
+        sentences.append("Dates often are so by chance.")
     train, never = arms.get("train"), arms.get("nontrain")
     if train is not None and train.chance_per_1000 is not None:
         sentences.append(f"About patients trained on, by chance: {rate_text(train.chance_per_1000)}.")
@@ -58,25 +67,58 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
     return [*sentences, recall] if recall else sentences
 
 
+def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:
+    """Return how often a verified date is chance, and how often another's date is; nothing where none was verified."""
+    arms = identifiers.categories.get(_DATES, {})
+    if not any(figures.verified_patients.high for figures in arms.values()):
+        return []
+    sentences = [
+        "A verified date is often chance: many a day is in one patient’s notes alone, so that any date that a model"
+        " writes may be somebody’s."
+    ]
+    told = [
+        f"{estimate_text(figures.sampled, share=True)} of patients {ARM_WORDS[arm]} (by chance"
+        f" {estimate_text(figures.chance, share=True)})"
+        for arm in ARMS
+        if (figures := arms.get(arm)) is not None and figures.sampled is not None and figures.chance is not None
+    ]
+    if not told:
+        return [*sentences, "How often was not measured: it takes others in both splits."]
+    return [*sentences, f"In pools of one size another’s date is given in answers about {join_words(told)}."]
+
+
 def recall_sentence(identifiers: PublishedIdentifiers) -> str:
     """Return how many of the planted identifiers were found, over all kinds; empty where none were planted."""
     found, planted = (sum(getattr(row, name) for row in identifiers.recall) for name in ("found", "planted"))
     if not planted:
         return ""
-    return f"Planted: {found:,} of {planted:,} found."
+    return f"Planted in known formats: {found:,} of {planted:,} found."
 
 
 def headline_sentence(results: PublishedResults) -> str:
-    """Return one line for the first screen; empty where identifiers were not looked for."""
+    """Return one sentence for the first screen; empty where identifiers were not looked for."""
+    found = _headline(results)
+    return "" if found is None else f"{asking(found[0])}, {found[1]}."
+
+
+def headline_in_short(results: PublishedResults) -> str:
+    """Return the same for a terminal, the asker in short."""
+    found = _headline(results)
+    return "" if found is None else f"{short_asker(found[0])}: {found[1]}."
+
+
+def _headline(results: PublishedResults) -> tuple[str, str] | None:
+    """Return the headline's tier, and how many verified identifiers its answers hold."""
     identifiers = results.identifiers
     tier = None if identifiers is None else shown_tier(identifiers.tiers)
     if identifiers is None or tier is None:
-        return ""
+        return None
     arms = identifiers.tiers[tier]
     if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
-        return ""
-    text = f"{asking(tier)}, 1,000 answers hold {rate_text(arms['train'].verified_per_1000)} verified identifiers"
+        return None
+    # A rule's figure is smaller: what chance gives is taken off.
+    text = f"1,000 answers hold {rate_text(arms['train'].verified_per_1000)} verified identifiers, chance included"
     never = arms.get("nontrain")
     if never is not None and is_measured(never.verified_per_1000):
-        text += f" ({rate_text(never.verified_per_1000)} about patients never seen)"
-    return f"{text}."
+        text += f" (never seen {rate_text(never.verified_per_1000)})"
+    return tier, text

@@ -20,6 +20,11 @@ RANGE_NOTE: Final = (
 _SAME: Final = 1e-9
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return an exact number with its noun: "1 tag", "2 tags"; `many` where it is not `one` with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def count_text(count: CountRange) -> str:
     """Return a count of patients: "0", "41–50", or "58" where it is exact."""
     return f"{count.low:,}" if count.low == count.high else f"{count.low:,}–{count.high:,}"

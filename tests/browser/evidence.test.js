@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { EVERY_VIEWER, launch, open, textOfPages, unfold } from "./browser.js";
+import { EVERY_VIEWER, launch, open, textOfPages, unfold, violations } from "./browser.js";
 
 const FIRST = 25;
 
@@ -228,6 +228,32 @@ test("what the judge read stands beside the truth, in words", async () => {
   const rows = await page.locator(".generated[open] tbody tr").allInnerTexts();
   assert.deepEqual(rows.map((row) => row.split("\t")), [["HIV", "says has it", "has it", "right"]]);
   assert.match(await page.locator(".generated[open] > summary").innerText(), /judge says has it; truth: has it; right/);
+  await page.context().close();
+});
+
+test("whose an identifier is stands below the text, by the number of its mark, without a pointer", async () => {
+  for (const options of [{}, { viewport: { width: 390, height: 844 }, hasTouch: true }]) {
+    const page = await open(browser, "evidence", options);
+    await page.evaluate(() => (location.hash = "#g00"));
+    const card = page.locator(".generated[open]");
+    await card.locator("ol.identifiers").waitFor();
+    const rows = card.locator("ol.identifiers li");
+    assert.deepEqual(await rows.allInnerTexts(), [
+      "nine days (C) Elements of dates (except year), and ages over 89: the patient's own, held by pt-00, verified (dates often are, by chance)",
+    ]);
+    assert.ok(await rows.first().isVisible());
+    const mark = card.locator("mark.identifier").last();
+    assert.equal(await mark.getAttribute("data-number"), "1");
+    assert.equal(await mark.evaluate((part) => getComputedStyle(part, "::after").content), '"1"');
+    // No piece of the text but the last of an identifier has a number.
+    assert.equal(await card.locator("mark[data-number]").count(), 1);
+    assert.deepEqual(await violations(page), []);
+    await page.context().close();
+  }
+  const page = await open(browser, "evidence");
+  await page.evaluate(() => (location.hash = "#g02"));
+  await page.locator(".generated[open] .columns").waitFor();
+  assert.equal(await page.locator(".generated[open] ol.identifiers").count(), 0);
   await page.context().close();
 });
 

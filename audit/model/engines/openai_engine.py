@@ -107,7 +107,9 @@ class OpenAIEngine:
             answer = self._ask(request.prompt, request.max_new_tokens, request.messages)
         except openai.APIStatusError as error:
             serves = "chat completions (--prompt-form text asks for none)" if request.messages else "completions"
-            fatal = error_for_all(error.status_code, model=self._model.name, serves=serves)
+            fatal = error_for_all(
+                error.status_code, endpoint="the endpoint of MODEL", model=self._model.name, serves=serves
+            )
             if fatal is not None:
                 raise fatal from None
             if error.status_code in _REFUSALS and self._refuses_to_continue(request):

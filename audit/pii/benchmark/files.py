@@ -26,6 +26,8 @@ PAGE_FILE: Final = "bench.html"
 #: Of `predictions.parquet`: one row a system, sample and task. `parsed` is JSON, null with the flag `unparsed`.
 COLUMNS: Final = ("sample", "task", "system", "strategy", "raw", "parsed", "flag", "reason")
 _SETTINGS: Final = "settings.json"
+#: What is noted of a finished system.
+_NOTED: Final = frozenset({"settings", "seconds", "train_seconds"})
 _SUBJECTS: Final = TypeAdapter(list[PredictedSubject])
 Settings = Mapping[str, Any]
 
@@ -46,25 +48,31 @@ class BenchFiles:
         lines = (sample.model_dump_json() + "\n" for sample in samples)
         write_atomically(self._run.root / SAMPLES_FILE, "".join(lines))
 
-    def find(self, system: str, settings: Settings) -> tuple[list[Prediction], dict[str, Any]] | None:
+    def find(
+        self, system: str, settings: Settings, samples: Sequence[Sample]
+    ) -> tuple[list[Prediction], dict[str, Any]] | None:
         """Return a finished system's answers and what was noted of it; None where it was not finished.
 
-        Raises `UsageError` where it was run with other settings.
+        Raises `UsageError` where it was run with other settings, and `IntegrityError` where what was kept is not what
+        `keep` writes of these samples.
         """
         path = self._answers / f"{system}.json"
         if not path.is_file():
             return None
         try:
             noted = json.loads(path.read_text(encoding="utf-8"))
-            rows = _read_rows(self._answers / f"{system}.parquet")
-        except (OSError, ValueError):
+            is_changed = noted["settings"] != dict(settings)
+            predictions = list(_predictions(_read_rows(self._answers / f"{system}.parquet")))
+            if [one.sample for one in predictions] != [sample.id for sample in samples] or not noted.keys() >= _NOTED:
+                raise ValueError("of other samples")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise IntegrityError(
                 f"the kept answers of {system} are damaged; remove {path.parent.name}/{system}.* under evidence/work, "
                 "and run the same command again"
             ) from None
-        if noted["settings"] != dict(settings):
+        if is_changed:
             raise UsageError(f"{system} was run here with other settings; give the same ones, or another --out")
-        return list(_predictions(rows)), noted
+        return predictions, noted
 
     def keep(self, system: str, answers: Sequence[SampleAnswers], *, strategy: str | None, noted: Settings) -> None:
         """Keep a finished system's answers; `noted` holds its `settings`."""

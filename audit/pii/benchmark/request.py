@@ -34,6 +34,8 @@ class ServedOptions:
     key_file: Path | None = None
     price: Price | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
+    #: Directory of an encoder that tells how alike two answers are; None: the packaged one.
+    embeddings: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

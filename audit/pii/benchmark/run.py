@@ -16,7 +16,7 @@ from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
 from clinaudit.audit.pii.benchmark.privacy.bench_rows import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.request import SERVED, BenchRequest
+from clinaudit.audit.pii.benchmark.request import SERVED, BenchRequest, ServedOptions
 from clinaudit.audit.pii.benchmark.samples.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
 from clinaudit.audit.pii.benchmark.scoring.group_recall import group_recalls
@@ -33,7 +33,7 @@ from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBenc
 from clinaudit.templates.profile import load_profile
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.privacy.utility import Utilities
+    from clinaudit.audit.pii.benchmark.privacy.utility import Similarity, Utilities
 
 _LIBRARIES = (
     "presidio-analyzer",
@@ -55,6 +55,8 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
+    # First: a missing encoder is told before a model is asked for hours.
+    similarity = None if request.served is None else _load_similarity(request.served.embeddings)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         run.create()
@@ -74,7 +76,10 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
                 shown.append(system)
                 predictions.extend(answered)
             files.write_predictions(system.id for system in shown)
-            bench = _assemble(plan, samples, shown, predictions, progress)
+            utilities: Utilities = {}
+            if request.served is not None and similarity is not None:
+                utilities = _measure_utilities(plan, samples, request.served, similarity)
+            bench = _assemble(plan, samples, shown, predictions, utilities, progress)
             if request.corpus is not None:
                 bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
             write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
@@ -87,7 +92,7 @@ def _answers_of(
 ) -> tuple[BenchSystem, list[Prediction]]:
     """Return a system and its answers: those kept where it was finished before."""
     shown = planned.shown
-    kept = files.find(shown.id, shown.settings)
+    kept = files.find(shown.id, shown.settings, samples)
     if kept is None:
         begin = monotonic()
         with progress.stage(shown.name, total=len(samples), unit="samples") as advance:
@@ -112,6 +117,7 @@ def _assemble(
     samples: Sequence[Sample],
     shown: list[BenchSystem],
     predictions: Sequence[Prediction],
+    utilities: "Utilities",
     progress: Progress,
 ) -> PiiBench:
     request = plan.request
@@ -129,7 +135,7 @@ def _assemble(
         results=results,
         differences=list(scored.differences()),
         points=list(scored.points()),
-        privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=_utilities(plan, samples))),
+        privacy=list(privacy_rows(samples, predictions, seed=request.seed, utilities=utilities)),
         residual=list(residual_rows(samples, predictions, seed=request.seed)),
         groups=list(group_recalls(samples, predictions, seen=plan.seen_texts(), seed=request.seed)),
         paper=paper_scores(),
@@ -153,15 +159,22 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     return notes.publish(found, seed=request.seed)
 
 
-def _utilities(plan: Plan, samples: Sequence[Sample]) -> "Utilities":
-    options = plan.request.served
-    if options is None:
-        return {}
+def _load_similarity(directory: Path | None) -> "Similarity":
+    # Late: it loads torch.
+    from clinaudit.audit.model.sentence_embeddings import embeddings_of_directory, packaged_embeddings
+
+    embeddings = packaged_embeddings() if directory is None else embeddings_of_directory(directory)
+    return embeddings.similarity
+
+
+def _measure_utilities(
+    plan: Plan, samples: Sequence[Sample], options: ServedOptions, similarity: "Similarity"
+) -> "Utilities":
     # Late: it loads the client of a served model.
     from clinaudit.audit.pii.benchmark.privacy.utility import measure_utility
 
     served = plan.served_system(options)
-    return measure_utility(samples, served, seed=plan.request.seed, announce=plan.announce)
+    return measure_utility(samples, served, similarity=similarity, seed=plan.request.seed, announce=plan.announce)
 
 
 def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) -> str:
@@ -206,8 +219,9 @@ def _warnings(request: BenchRequest) -> list[str]:
             "0.59 for 3 billion (strict F1 of detection, PII-single, Table 12)."
         )
         warnings.append(
-            "Utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has another "
-            "model rate, and adds how alike two answers are by their embeddings."
+            "Half of utility is the rating that the served model gives its own answers, put on 0 to 1; the paper has "
+            "another model rate. The other half is how alike two answers are by their embeddings, which are not the "
+            "paper's."
         )
     return warnings
 

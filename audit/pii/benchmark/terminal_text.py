@@ -21,6 +21,7 @@ from clinaudit.reports.schema.pii_bench import (
     SiteBench,
 )
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.numbers import counted
 
 #: Columns.
 _WIDTH: Final = 132
@@ -79,7 +80,7 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
     for subset in BENCH_SUBSETS:
         rows = list(_rows(bench, domain, subset))
         if rows:
-            table.add_row(f"{subset.upper()} ({_samples(bench, domain, subset):,} samples)")
+            table.add_row(f"{subset.upper()} ({counted(_samples(bench, domain, subset), 'sample')})")
         for place, row in enumerate(rows):
             table.add_row(*row, end_section=place == len(rows) - 1)
     return table

@@ -40,6 +40,7 @@ _BATCH_ROWS: Final = 64
 #: Seconds after which what is done is put on the disk, at the latest.
 _KEEP_EVERY_S: Final = 1.0
 _MAP_NAME: Final = "map.sqlite"
+_QUERY_KEY: Final = "query"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 #: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
@@ -54,9 +55,15 @@ class MaskRequest:
     out: Path
     #: None: in the folder `OUT.evidence` beside the output.
     map_file: Path | None = None
-    query_field: str = "query"
+    #: Key of the question, which some row must have; None: `query`, if a row has it.
+    query_field: str | None = None
     #: Whether the question is written too, masked as the text is.
     with_query: bool = False
+
+    @property
+    def query_key(self) -> str:
+        """The key that the question of a row is read by."""
+        return self.query_field or _QUERY_KEY
 
     @property
     def map_path(self) -> Path:
@@ -69,7 +76,9 @@ class MaskedFile:
     """What became of a file."""
 
     counts: MaskedCounts
-    with_query: int
+    #: Rows that ask something, and rows that lack the key of the question.
+    asking: int
+    lacking: int
     map_path: Path
     #: Keys of the input that are not passed on.
     other_keys: tuple[str, ...]
@@ -81,7 +90,13 @@ def check_request(request: MaskRequest) -> CheckedRows:
     `mask_file` takes what this returns.
     """
     _require_places(request)
-    return check_rows(request.prompts, role="the prompts", query_field=request.query_field, null_text=False)
+    return check_rows(
+        request.prompts,
+        role="the prompts",
+        query_field=request.query_key,
+        null_text=False,
+        needs_query_field=request.query_field is not None,
+    )
 
 
 def mask_file(
@@ -101,7 +116,7 @@ def mask_file(
     settings = {
         **identity,
         "prompts": digest_file(rows.file),
-        "--query-field": request.query_field,
+        "--query-field": request.query_key,
         "--with-query": "yes" if request.with_query else "no",
     }
     if request.map_file is None:
@@ -112,7 +127,7 @@ def mask_file(
             with _unfinished_output(request.out, rows, tag_map) as output:
                 _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
             tag_map.finish()
-        return MaskedFile(tag_map.count(), rows.with_query, request.map_path, rows.other_keys)
+        return MaskedFile(tag_map.count(), rows.asking, rows.lacking, request.map_path, rows.other_keys)
 
 
 def mask_prompts(
@@ -211,7 +226,7 @@ def _unfinished_output(out: Path, rows: CheckedRows, tag_map: TagMap) -> Iterato
 
 def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress: Progress) -> None:
     done = stage.tag_map.count().records
-    waiting = islice(iter_rows(rows, query_field=request.query_field), done, None)
+    waiting = islice(iter_rows(rows, query_field=request.query_key), done, None)
     ready: list[MappedRecord] = []
     kept_at = time.monotonic()
 
@@ -228,7 +243,7 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
             for row, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
-                _require_silent_id(row, masked, stage.masker)
+                _require_silent_id(rows.file.name, row, masked, stage.masker)
                 stage.output.write(_line(row, masked, with_query=request.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
@@ -245,7 +260,7 @@ def _line(row: TextRow, masked: MaskedPrompt, *, with_query: bool) -> bytes:
     return (json.dumps(written, ensure_ascii=False) + "\n").encode()
 
 
-def _require_silent_id(row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
+def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: PromptMasker) -> None:
     """Raise `BadInputError` where the id says what was masked, or another identifier: it is passed on as it stands."""
     folded = fold_value(row.key)
     written = [(tag, form) for tag, forms in masked.forms.items() for form in forms]
@@ -253,8 +268,9 @@ def _require_silent_id(row: TextRow, masked: MaskedPrompt, masker: PromptMasker)
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
         raise BadInputError(
-            "the id of a row holds an identifier, or what is masked in its text, and ids are passed on; give ids that "
-            "say nothing, such as a count"
+            "ids are passed on, and the id of a row says who it is about; give ids that say nothing, such as a count, "
+            "and name another --out",
+            [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
         )
 
 

@@ -27,12 +27,21 @@ _DIGEST_BYTES: Final = 16
 class TextRow:
     """One row of the input. PHI."""
 
+    #: The line of the file, from 1.
+    row: int
     #: As the file has it, text or a whole number.
     id: str | int
     #: None: the row's text is null.
     text: str | None = field(repr=False)
-    #: None: the row asks nothing.
+    #: None: the row has none, or null.
     query: str | None = field(repr=False)
+    #: Whether the row has the key of the question, be it null.
+    has_query_field: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a question; one of blanks alone asks nothing."""
+        return self.query is not None and bool(self.query.strip())
 
     @property
     def key(self) -> str:
@@ -46,15 +55,20 @@ class CheckedRows:
 
     file: DataFile
     count: int
-    with_query: int
+    #: Rows that ask something, and rows that lack the key of the question.
+    asking: int
+    lacking: int
     #: Keys that no row is read by, in the order they came.
     other_keys: tuple[str, ...]
 
 
-def check_rows(path: Path, *, role: str, query_field: str | None, null_text: bool) -> CheckedRows:
+def check_rows(
+    path: Path, *, role: str, query_field: str | None, null_text: bool, needs_query_field: bool = False
+) -> CheckedRows:
     """Read all rows, and return what they are; `role` names the file.
 
     Raises `BadInputError` that lists every problem by row and column, without content. `null_text`: a text may be null.
+    `needs_query_field`: some row must have that key, be it null.
     """
     name = printable(path.name)
     try:
@@ -67,18 +81,26 @@ def check_rows(path: Path, *, role: str, query_field: str | None, null_text: boo
         problems.raise_any(role)
     header = _header(query_field)
     digests, places = array("Q"), array("Q")
-    with_query = 0
+    asking = lacking = 0
     for row, record in iter_records(file, header=header, problems=problems):
         read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
         digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
         places.append(row)
-        with_query += read.query is not None
+        asking += read.asks
+        lacking += not read.has_query_field
     if not places and not len(problems):
         problems.add(name, "has no rows")
     for row, first in _repeated(digests, places):
         problems.add(name, f"stood in row {first} already", row=row, column="id")
+    key = printable(query_field or "")
+    if needs_query_field and lacking == len(places) > 0:
+        problems.add(
+            name,
+            "is in no row, and was named as the key of the question; name the key that has it",
+            column=key,
+        )
     problems.raise_any(role)
-    return CheckedRows(file, len(places), with_query, tuple(header.unread))
+    return CheckedRows(file, len(places), asking, lacking, tuple(header.unread))
 
 
 def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:
@@ -116,7 +138,8 @@ def _read(
     except CellError as error:
         problems.add(file, str(error), row=row, column="id")
         key = f"row {row} without an id"
-    return TextRow(value if isinstance(value, int) and not isinstance(value, bool) else key, text, query)
+    given = value if isinstance(value, int) and not isinstance(value, bool) else key
+    return TextRow(row, given, text, query, has_query_field=query_field is not None and query_field in record)
 
 
 def _repeated(digests: "array[int]", places: "array[int]") -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.header import fold
 from clinaudit.templates.profile import load_profile
 
 
@@ -39,7 +40,7 @@ class MaskOptions:
     corpus: Path | None = None
     template: Path | None = None
     ner: bool = False
-    query_field: str = "query"
+    query_field: str | None = None
     with_query: bool = False
     policy: MaskingPolicy = "minimum-necessary"
     map_file: Path | None = None
@@ -71,7 +72,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     """Mask a file of prompts as the options say."""
     if options.template is not None and options.corpus is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
-    if options.query_field in ("id", "text"):
+    if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
     model = options.served_model
     rows = check_request(options.request)

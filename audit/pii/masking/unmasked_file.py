@@ -43,11 +43,11 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
             os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "wb") as file,
             progress.stage("unmasking", total=rows.count, unit="answers") as advance,
         ):
-            for number, row in enumerate(iter_rows(rows, query_field=None), start=1):
+            for row in iter_rows(rows, query_field=None):
                 forms = tag_map.forms_of(row.key)
                 text = row.text
                 if forms is None:
-                    missing.append(f"{rows.file.name}, record {number}: its id is not in the map")
+                    missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
                 elif text is None:
                     empty += 1
                 else:

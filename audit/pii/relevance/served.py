@@ -10,20 +10,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel
-from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import AGAIN, OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import AGAIN, Question, question_id
 from clinaudit.audit.served.request_form import first_form
 
 SYSTEM: Final = (
@@ -59,6 +60,7 @@ RELEVANCE_SCHEMA: Final[Mapping[str, Any]] = {
     "additionalProperties": False,
 }
 _MAX_ANSWER_TOKENS: Final = 1024
+_ENDPOINT: Final = EndpointWords("the endpoint that is asked what a question needs (--judge-url)")
 
 
 class NeededAnswer(StrictModel):
@@ -110,7 +112,7 @@ class ServedRelevance:
 @contextmanager
 def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> Iterator[ServedRelevance]:
     """Open a connection to the model; raises `UnsafeError` for a host neither loopback nor approved."""
-    endpoint = ChatEndpoint(model, access, form=first_form("deterministic", seed=0))
+    endpoint = ChatEndpoint(model, access, form=first_form("deterministic", seed=0), words=_ENDPOINT)
     try:
         yield ServedRelevance(Asker(endpoint, cache, relevance_identity(model)))
     finally:
@@ -144,22 +146,16 @@ def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:
 
 def read_needed(answer: str, inquiry: RelevanceInquiry) -> list[int] | str:
     """Return the numbers (from 1) that an answer names, or why it cannot be used."""
-    read = read_answer(answer, _NEEDED)
+    read = read_answer(answer, _NEEDED, question=_id_of(inquiry))
     if isinstance(read, str):
         return read
-    if read.question != _id_of(inquiry):
-        return OF_ANOTHER_QUESTION
     if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= len(inquiry.details) for one in read.needed):
         return "a number stands twice, or is not in the list"
     return read.needed
 
 
 def _asked(inquiry: RelevanceInquiry) -> Asked:
-    def problem(answer: str) -> str | None:
-        read = read_needed(answer, inquiry)
-        return read if isinstance(read, str) else None
-
-    return Asked(ask_what_is_needed(inquiry), problem)
+    return asked_to_read(ask_what_is_needed(inquiry), partial(read_needed, inquiry=inquiry))
 
 
 def _places(read: list[int] | str) -> frozenset[int]:

@@ -20,15 +20,22 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
-from clinaudit.audit.statistics.intervals import interval_of_resamples
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
 from clinaudit.reports.schema.record import Record
 
 ReviewTask = Literal["detection", "query_related"]
 REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")
+#: Samples below which kappa is not told: over 3 to 5 samples the bootstrap's 95% interval held the true kappa in 68 to
+#: 85% of simulations (three reviewers, faults clustered by sample), over 10 in 86 to 88%, over 30 and 50 in 91 to 94%.
+FEWEST_SAMPLES: Final = 10
 #: A sample whose kappa is below goes to an expert: "substantial" begins at 0.6 (Landis and Koch 1977).
 EXPERT_BELOW: Final = 0.6
 RESAMPLES: Final = 1000
+#: Kappas that differ by less are one, but for rounding.
+_SAME: Final = 1e-9
 _NOT_MARKED: Final = ""
+_TOO_FEW: Final = f"too few samples to say; at least {FEWEST_SAMPLES} are needed that every reviewer did"
+_FEW_BEAR: Final = "too few samples to say: in nearly all of them every reviewer gave one and the same answer"
 
 #: The answer of each reviewer, in the order of the reviewers: by place, and by entity (subject, text).
 PlaceRatings = dict[tuple[int, int], list[str]]
@@ -45,9 +52,11 @@ class Agreement(Record):
     #: The share of pairs of reviewers who give an item the same answer, mean over items.
     observed: float | None
     kappa: float | None
-    #: 95% interval of kappa: percentile bootstrap over samples.
+    #: 95% interval of kappa, wherever there is a kappa: percentile bootstrap over samples; where each resample gives
+    #: the same, Clopper and Pearson's of the observed agreement, with chance as it is.
     kappa_low: float | None = None
     kappa_high: float | None = None
+    #: Why there is no kappa.
     reason: str | None = None
 
 
@@ -190,18 +199,31 @@ def _measure(tables: Sequence[_Table], *, incomplete: int, rng: np.random.Genera
         reason = "no sample was done by every reviewer"
         return Agreement(samples=0, incomplete=incomplete, items=0, observed=None, kappa=None, reason=reason)
     counts = np.concatenate([table.counts for table in tables])
-    kappa = _kappa(counts)
     found = Agreement(
         samples=len(tables), incomplete=incomplete, items=len(counts), observed=_observed(counts), kappa=None
     )
+    kappa = _kappa(counts)
     if kappa is None:
         reason = "every reviewer gave one and the same answer throughout, so that chance cannot be told from agreement"
         return found.model_copy(update={"reason": reason})
+    ends = _interval(tables, counts, rng) if len(tables) >= FEWEST_SAMPLES else None
+    if ends is None:
+        return found.model_copy(update={"reason": _TOO_FEW if len(tables) < FEWEST_SAMPLES else _FEW_BEAR})
+    return found.model_copy(update={"kappa": kappa, "kappa_low": ends[0], "kappa_high": ends[1]})
+
+
+def _interval(
+    tables: Sequence[_Table], counts: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[float, float] | None:
+    """Return the 95% interval of kappa of some tables, whose counts are `counts`; None where too few bear on it."""
     drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
     resampled = [_kappa(np.concatenate([tables[at].counts for at in draw])) for draw in drawn]
     ends = interval_of_resamples(np.array([np.nan if value is None else value for value in resampled]))
-    low, high = ends or (None, None)
-    return found.model_copy(update={"kappa": kappa, "kappa_low": low, "kappa_high": high})
+    if ends is None or ends[1] - ends[0] > _SAME:
+        return ends
+    by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())
+    low, high = interval_of(clopper_pearson_of_mean(_observed(counts) * len(tables), len(tables)))
+    return (low - by_chance) / (1 - by_chance), (high - by_chance) / (1 - by_chance)
 
 
 def _for_expert(table: _Table, task: ReviewTask) -> SampleAgreement | None:

@@ -11,7 +11,7 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.review.agreement import AgreementReport, group_reviews
 from clinaudit.audit.pii.review.majority import resolve_sample
-from clinaudit.audit.pii.review.page import require_review_folder
+from clinaudit.audit.pii.review.page import require_new_place
 from clinaudit.audit.pii.review.review_file import Review
 from clinaudit.audit.pii.review.sample_file import SampleFile, samples_text
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
@@ -41,7 +41,8 @@ class Outcome(Record):
 
 
 def write_agreement(report: AgreementReport, path: Path) -> None:
-    """Write the agreement alone, mode 0600."""
+    """Write the agreement alone to the new file `path`, mode 0600."""
+    require_new_place(path)
     write_atomically(path, _json({"agreement": report.model_dump(mode="json")}))
 
 
@@ -53,8 +54,8 @@ def write_outcome(
     *,
     check: Callable[[Sample], list[str]],
 ) -> Outcome:
-    """Write agreement.json, samples.jsonl and unresolved.jsonl to the folder `out`, mode 0700."""
-    require_review_folder(out, AGREEMENT)
+    """Write agreement.json, samples.jsonl and unresolved.jsonl to the new or empty folder `out`, mode 0700."""
+    require_new_place(out)
     by_sample = group_reviews(reviews)
     resolved = {
         key: resolve_sample(sample, by_sample.get(key, ()), check=check) for key, sample in file.samples.items()

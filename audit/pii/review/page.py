@@ -13,7 +13,8 @@ import numpy as np
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
-from clinaudit.errors import StorageError
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.pages.pii_review import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review
 
 REVIEW_PAGE: Final = "review.html"
@@ -24,9 +25,9 @@ def write_review_page(
 ) -> ReviewPage:
     """Write `out`/review.html of all samples, or of `draw` of them; return what it shows.
 
-    Raises `StorageError` where `out` holds something else: the folder becomes readable by its owner alone.
+    Raises `BadInputError` unless `out` is new or an empty folder.
     """
-    require_review_folder(out, REVIEW_PAGE)
+    require_new_place(out)
     shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
     page = ReviewPage(
         samples=[_draft(sample) for sample in shown],
@@ -45,12 +46,15 @@ def draw_samples(samples: Sequence[Sample], count: int, *, seed: int) -> list[Sa
     return [samples[at] for at in sorted(chosen)]
 
 
-def require_review_folder(out: Path, expected: str) -> None:
-    """Raise `StorageError` unless `out` is new, empty, or was written by this command: `expected` stands in it."""
-    if out.exists() and not out.is_dir():
-        raise StorageError(f"{out.name} is a file; name a folder with --out")
-    if out.is_dir() and any(out.iterdir()) and not (out / expected).is_file():
-        raise StorageError(f"{out.name} holds other files, and would become readable by you alone; name a new folder")
+def require_new_place(out: Path) -> None:
+    """Raise `BadInputError` unless nothing is at `out`, or an empty folder; call it before the work.
+
+    An older page may be open in a reviewer's browser, and samples may have been mended by hand.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise BadInputError(f"{printable(out.name)} exists, and is not overwritten; give --out a new name")
+    if out.is_dir() and any(out.iterdir()):
+        raise BadInputError(f"{printable(out.name)} holds files, and none is overwritten; give --out a new folder")
 
 
 def _draft(sample: Sample) -> DraftSample:

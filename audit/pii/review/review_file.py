@@ -7,18 +7,38 @@ the browser nor a file copied about keeps the words of a patient. Knows nothing 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED, describe_faults
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.priors.corpus.files import printable
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.reports.schema.record import Record
 
+_ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
 #: Whether the reviewer left a draft as it was.
 Decision = Literal["accepted", "corrected"]
+
+
+_LONGEST_SUBJECT_CHARS: Final = 20
+
+
+def subject_fault(subject: str) -> str | None:
+    """Return why a review cannot name a subject so; None where it can. Commas separate the subjects of one place."""
+    if subject.strip() and len(subject) <= _LONGEST_SUBJECT_CHARS and "," not in subject:
+        return None
+    return f"is blank, longer than {_LONGEST_SUBJECT_CHARS} characters, or holds a comma"
+
+
+def _subject(subject: str) -> str:
+    if (fault := subject_fault(subject)) is not None:
+        raise PydanticCustomError(CHECKED, fault)
+    return subject
 
 
 class ReviewedEntity(Record):
@@ -31,7 +51,7 @@ class ReviewedEntity(Record):
     end: int
     #: An id of the taxonomy.
     category: str
-    subject: str = Field(max_length=20, pattern="^[^,]+$")
+    subject: Annotated[str, AfterValidator(_subject)]
     #: Whether the question cannot be answered without it.
     needed: bool = False
 
@@ -83,14 +103,13 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
 def _read(path: Path, problems: Problems) -> Review | None:
     name = printable(path.name)
     try:
-        return Review.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        problems.add(name, "is not there")
+        with open_file(find_file(path, name, _ENDINGS)) as file:
+            return Review.model_validate_json(file.read().removeprefix(b"\xef\xbb\xbf"), strict=True)
+    except BadInputError as error:
+        problems.add(name, error.message)
     except ValidationError as error:
-        # The first problem's place, never its value.
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        problems.add(name, "is no review: download it again from the page", column=where)
+        for field, what in describe_faults(error):
+            problems.add(name, f"{what}; download the review again from the page", column=field)
     return None
 
 

@@ -1,7 +1,7 @@
 """`samples.jsonl` as the review reads it: every sample, and the digest of the file.
 
 Owns the checks without which no place can be shown, and no more: whatever else is wrong with a sample is for people to
-correct, and is checked once they have. Problems name row and field, never content.
+correct, and is checked once they have.
 """
 
 import json
@@ -9,14 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
+from clinaudit.audit.pii.review.review_file import subject_fault
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import find_file, iter_lines, printable
-from clinaudit.priors.corpus.problems import Problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,30 +26,7 @@ class SampleFile:
 
 def read_sample_file(path: Path) -> SampleFile:
     """Read a `.jsonl` of samples; raises `BadInputError` with all problems, by row and field."""
-    problems = Problems()
-    name = printable(path.name)
-    try:
-        file = find_file(path, name)
-    except BadInputError as error:
-        raise BadInputError(f"the samples {name} cannot be read", [f"{name}: {error.message}"]) from None
-    samples: dict[str, Sample] = {}
-    for row, line in enumerate(iter_lines(file), 1):
-        if not line.strip():
-            continue
-        try:
-            sample = Sample.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-            problems.add(name, "is not as a sample needs it", row=row, column=".".join(map(str, first["loc"])))
-            continue
-        if sample.id in samples:
-            problems.add(name, "stood in a row above already", row=row, column="id")
-        samples[sample.id] = sample
-        for wrong in check_places(sample):
-            problems.add(name, wrong, row=row, column="subjects")
-    if not samples and not len(problems):
-        problems.add(name, "has no rows")
-    problems.raise_any("the samples")
+    samples = {sample.id: sample for sample in iter_samples(path, Sample, check=check_places)}
     return SampleFile(samples, sha256_of(path))
 
 
@@ -70,6 +44,8 @@ def check_places(sample: Sample) -> list[str]:
     before = 0
     wrong = []
     for start, end, text, category in places:
+        if not 0 <= start < end <= len(sample.description):
+            wrong.append("an entity's place lies outside the text, or is empty")
         if category not in categories():
             wrong.append("a category is not in the taxonomy")
         if sample.description[start:end] != text:
@@ -77,6 +53,10 @@ def check_places(sample: Sample) -> list[str]:
         if start < before:
             wrong.append("two entities overlap")
         before = end
+    subjects = [subject.id for subject in sample.subjects]
+    if len(set(subjects)) < len(subjects):
+        wrong.append("two subjects have one id")
+    wrong += [f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None]
     if any((needed.subject, needed.text) not in held for needed in sample.query_related):
         wrong.append("a needed entity is none of the entities")
     return sorted(set(wrong))

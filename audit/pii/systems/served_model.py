@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from clinaudit.audit.pii.systems.served_answers import NamedSubject, read_entities, read_needed
+from clinaudit.audit.pii.systems.served_reading import NamedSubject, read_entities, read_needed
 from clinaudit.audit.pii.systems.served_utility import (
     Comparison,
     GivenAnswer,
@@ -20,10 +20,10 @@ from clinaudit.audit.pii.systems.served_utility import (
     read_ratings,
 )
 from clinaudit.audit.pii.systems.served_wording import Shot, Strategy, ask_for_entities, ask_what_is_needed
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.audit.served.identity import identity_of
@@ -32,6 +32,7 @@ from clinaudit.audit.served.request_form import first_form
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 _VERSION = "1"
+_ENDPOINT = EndpointWords("the endpoint of the system that is measured (--url)")
 Found = TypeVar("Found")
 
 
@@ -66,7 +67,8 @@ class ServedSystem:
         self._model = model
         self._seed = seed
         self._cache = cache
-        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form("deterministic", seed=seed))
+        form = first_form("deterministic", seed=seed)
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=_ENDPOINT)
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key nor the address."""
@@ -121,11 +123,7 @@ class ServedSystem:
     def _ask(
         self, asked: Sequence[tuple[Question, Callable[[str], Found | str]]], announce: Callable[[AskingEstimate], None]
     ) -> Iterator[ModelAnswer[Found]]:
-        def problem(answer: str, read: Callable[[str], Found | str]) -> str | None:
-            found = read(answer)
-            return found if isinstance(found, str) else None
-
-        items = [Asked(question, partial(problem, read=read)) for question, read in asked]
+        items = [asked_to_read(question, read) for question, read in asked]
         with closing(self._open_endpoint()) as endpoint:
             asker = Asker(endpoint, self._cache, self.identity())
             estimate = asker.estimate(items)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import Question, question_id
 
 LOWEST, HIGHEST = 1, 10
 _SYSTEM: Final = (
@@ -99,10 +99,7 @@ def ask_prompt(text: str, query: str) -> Question:
 
 def read_prompt(answer: str, text: str, query: str) -> GivenAnswer | str:
     """Return the model's answer, or why it cannot be used."""
-    read = read_answer(answer, TypeAdapter(GivenAnswer))
-    if isinstance(read, GivenAnswer) and read.question != prompt_id(text, query):
-        return OF_ANOTHER_QUESTION
-    return read
+    return read_answer(answer, TypeAdapter(GivenAnswer), question=prompt_id(text, query))
 
 
 def ask_for_ratings(comparison: Comparison) -> Question:
@@ -125,11 +122,9 @@ def ask_for_ratings(comparison: Comparison) -> Question:
 
 def read_ratings(answer: str, comparison: Comparison) -> tuple[int, int] | str:
     """Return both ratings, or why the answer cannot be used."""
-    read = read_answer(answer, TypeAdapter(_Ratings))
+    read = read_answer(answer, TypeAdapter(_Ratings), question=comparison.id)
     if isinstance(read, str):
         return read
-    if read.question != comparison.id:
-        return OF_ANOTHER_QUESTION
     if not all(LOWEST <= rating <= HIGHEST for rating in (read.first, read.second)):
         return f"a rating is not from {LOWEST} to {HIGHEST}"
     return read.first, read.second

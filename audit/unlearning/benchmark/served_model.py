@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.asking import Asked, Asker
@@ -56,7 +56,10 @@ class BenchModel:
         self._model = model
         self._seed = seed
         self._cache = cache
-        self._open_endpoint = partial(ChatEndpoint, model, access, form=first_form("deterministic", seed=seed))
+        # A panel has several endpoints: the model's name tells which.
+        words = EndpointWords(f"the endpoint of {model.name}")
+        form = first_form("deterministic", seed=seed)
+        self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=words)
 
     def identity(self) -> dict[str, str]:
         """Return what its answers depend on, as far as it is visible here; never the key nor the address."""

@@ -8,11 +8,12 @@ from typing import Final
 from clinaudit.reports.exports.paper.corpus import longitudinal, table5, table6, table7, table8
 from clinaudit.reports.exports.paper.csv_table import CsvTable, csv_text, filled
 from clinaudit.reports.exports.paper.disclosure import figure3, table1, table4
+from clinaudit.reports.exports.paper.identifiers import identifiers_by_kind, identifiers_by_tier
 from clinaudit.reports.exports.paper.memorization import figure2, figure4, figure12, k_distribution, regions
 from clinaudit.reports.schema.report_content import ReportContent
 
 FOLDER: Final = "paper"
-#: Every file there may be, in the paper's order; a table without a row has none.
+#: Every file there may be, in the paper's order, then identifiers, of which it has no table. No row: no file.
 FILE_NAMES: Final = tuple(
     f"{FOLDER}/{name}.csv"
     for name in (
@@ -29,6 +30,8 @@ FILE_NAMES: Final = tuple(
         "figure12_copy_forward",
         "k_distribution",
         "memorized_regions",
+        "identifiers_by_tier",
+        "identifiers_by_kind",
     )
 )
 
@@ -39,7 +42,7 @@ def paper_files(content: ReportContent) -> dict[str, str]:
 
 
 def list_tables(content: ReportContent) -> list[CsvTable]:
-    """Return the tables in the paper's order."""
+    """Return the tables in the order of `FILE_NAMES`."""
     results = content.results
     return [
         table1(results),
@@ -55,4 +58,6 @@ def list_tables(content: ReportContent) -> list[CsvTable]:
         figure12(results),
         k_distribution(results),
         regions(content),
+        identifiers_by_tier(results),
+        identifiers_by_kind(results),
     ]

@@ -61,7 +61,7 @@ def test_masks_and_unmasks(prompts: Path, tmp_path: Path, capsys: pytest.Capture
     for word in (*PLANTED, "Lund", "albuterol"):
         assert word not in printed.out + printed.err + out.read_text().replace("on albuterol", "")
     assert "3 of 3 prompts" in printed.out
-    assert "2 prompts ask nothing" in printed.out
+    assert "2 prompts ask nothing (2 without the key, 0 with a blank one)" in printed.out
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *("back.jsonl", "masked.jsonl", "masked.jsonl.evidence", "prompts.jsonl")
     ]
@@ -76,6 +76,42 @@ def test_the_question_is_named_and_written_on_demand(tmp_path: Path) -> None:
     arguments = ["mask", str(prompts), "--out", str(out), "--query-field", "q", "--with-query", "--quiet"]
     assert run(arguments) == 0
     assert read_rows(out)[0]["query"] == "What does <PATIENT_1> (SSN <SSN_1>) need?"
+
+
+def test_a_question_that_nobody_asks_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries: list[dict[str, object]] = [{"q": "What dose?"}, {"q": ""}, {"q": " \n"}, {"q": None}, {}]
+    prompts = write_rows(
+        tmp_path / "prompts.jsonl", [{"id": n, "text": "asthma", **query} for n, query in enumerate(queries)]
+    )
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--query-field", "q", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 prompts ask nothing (1 without the key, 3 with a blank one): all their identifiers are masked" in shown
+
+
+@pytest.mark.parametrize("key", ["question", "query"])
+def test_a_named_question_that_no_row_has_is_bad_input(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": n, "text": TEXT, "q": "What?"} for n in range(2)])
+    out = tmp_path / "masked.jsonl"
+    assert run(["mask", str(prompts), "--out", str(out), "--query-field", key, "--quiet"]) == 3
+    assert f"prompts.jsonl, column {key}: is in no row" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]
+
+
+def test_one_of_a_thing_is_told_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": "a", "text": "MRN: 00482913. Asthma."}])
+    out, map_file = tmp_path / "masked.jsonl", tmp_path / "map.sqlite"
+    assert run(["mask", str(prompts), "--out", str(out), "--map", str(map_file), "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 1 prompt in " in shown
+    assert "with 1 tag\n" in shown
+    assert "1 prompt asks nothing" in shown
+    answers = write_rows(tmp_path / "answers.jsonl", [{"id": "a", "text": "<MRN_1>, <MRN_7>"}])
+    assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(tmp_path / "r"), "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("1 answer in ")
+    assert "1 tag is of no prompt" in shown
 
 
 def test_a_finished_masking_is_told_again_and_other_settings_are_refused(
@@ -181,7 +217,7 @@ def test_unmask_refuses_what_is_no_map_or_not_of_these_prompts(
     )
     capsys.readouterr()
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 3
-    assert "record 2: its id is not in the map" in capsys.readouterr().err
+    assert "row 2, column id: is not in the map" in capsys.readouterr().err
     assert run(["unmask", str(masked), "--map", str(prompts), "--out", str(out)]) == 3
     assert run(["unmask", str(masked), "--map", str(tmp_path / "none"), "--out", str(out)]) == 3
     assert not out.exists()
@@ -190,7 +226,7 @@ def test_unmask_refuses_what_is_no_map_or_not_of_these_prompts(
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out), "--quiet"]) == 0
     assert read_rows(out) == [{"id": "a", "text": "Ada Lund, <X_7>"}, {"id": 2, "text": None}]
     printed = capsys.readouterr().out
-    assert "1 tags are of no prompt" in printed
+    assert "1 tag is of no prompt" in printed
     assert "model" in printed
     assert "Ada" not in printed
     assert run(["unmask", str(answers), "--map", str(map_file), "--out", str(out)]) == 2

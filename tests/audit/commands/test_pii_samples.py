@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.samples.validation import read_samples
+from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
+from clinaudit.audit.pii.benchmark.samples.validation import check_sample
 
 
 def make(out: Path, *options: str) -> int:
@@ -19,7 +21,7 @@ def test_it_writes_samples_that_read_back_and_prints_the_papers_rows(
 ) -> None:
     out = tmp_path / "samples.jsonl"
     assert make(out, "--samples", "29", "--seed", "4") == 0
-    subsets = [sample.subset for sample in read_samples(out)]
+    subsets = [sample.subset for sample in iter_samples(out, Sample, check=check_sample)]
     # 29 of the paper's 2,842: 12.39, 12.53, 2.04 and 2.04.
     assert [subsets.count(name) for name in ("single", "multi", "hard", "distract")] == [12, 13, 2, 2]
     printed = capsys.readouterr().out.splitlines()

@@ -125,6 +125,36 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_task(tmp_path: Path) -> None:
     assert rows["all", "none"]["interval"][1] == 1
 
 
+def test_real_texts_stand_beside_the_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    systems = {"all": ["Ann Lee", "Oslo"], "most": ["Ann Lee"], "wrong": ["41"], "half": ["Oslo", "41"]}
+    given = write_rows(tmp_path / "s.jsonl", SAMPLE)
+    made = write_rows(
+        tmp_path / "p.jsonl",
+        *({"sample": "q1", "system": name, "masked": masked} for name, masked in systems.items()),
+        {"sample": "q1", "system": "here", "masked": []},
+    )
+    texts = write_rows(tmp_path / "t.jsonl", {name: SAMPLE[name] for name in ("id", "subjects", "query_related")})
+    on_texts = write_rows(
+        tmp_path / "r.jsonl", *({"sample": "q1", "system": name, "masked": ["Oslo"]} for name in systems)
+    )
+    out = tmp_path / "scores.json"
+    command = ["pii", "score", str(given), str(made), "--out", str(out), "--real", str(texts)]
+    assert run([*command, str(on_texts)]) == 0
+    real = json.loads(out.read_text())["real"]
+    assert (real["sample_count"], real["only_on_samples"], real["only_on_real"]) == (1, ["here"], [])
+    performance = real["consistency"]["masking"]["performance"]
+    # 1 and 2/3; 2/3 and 2/3; 0 and 2/3; 1/2 and 2/3.
+    assert [performance[name]["strict_f1"] for name in systems] == pytest.approx([2 / 3, 1, 0, 3 / 4])
+    printed = capsys.readouterr().out
+    assert "masking, order of 4 systems: all systems score alike on one of the two" in printed
+    assert "1 system scored on one of the two alone" in printed
+    assert max(map(len, printed.splitlines())) <= 100
+    assert run(["pii", "score", str(given), str(made), "--out", str(texts), "--real", str(texts), str(on_texts)]) == 2
+    other = write_rows(tmp_path / "o.jsonl", RIGHT | {"system": "other"})
+    assert run([*command, str(other)]) == 3
+    assert "no system has predictions of one task on both" in capsys.readouterr().err
+
+
 def test_subsets_are_scored_apart(tmp_path: Path) -> None:
     document = scored(tmp_path, [SAMPLE, SAMPLE | {"id": "q2", "subset": "hard"}], [RIGHT])
     by_subset = {name: of["systems"]["right"]["masking"]["strict_f1"]["f1"] for name, of in document["subsets"].items()}
@@ -146,14 +176,14 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         ([SAMPLE], [RIGHT, RIGHT], "p.jsonl, row 2: is of the same system and sample as row 1; keep one of them"),
         ([SAMPLE], [RIGHT | {"sample": "Ann"}], "p.jsonl, row 1, column sample: is not the id of any sample"),
         ([SAMPLE], [RIGHT | {"masked": "Ann"}], "p.jsonl, row 1, column masked: is not a list"),
-        ([SAMPLE], [RIGHT | {"masked": ["Ann", 3]}], "p.jsonl, row 1, column masked: item 2 is not text"),
+        ([SAMPLE], [RIGHT | {"masked": ["Ann", 3]}], "p.jsonl, row 1, column masked: masked[1] is not text"),
         ([SAMPLE], [RIGHT | {"system": " "}], "p.jsonl, row 1, column system: is blank"),
         ([SAMPLE], [{"sample": "q1"}], "p.jsonl, row 1, column system: is missing"),
-        ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subject 1 has no entities"),
+        ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subjects[0].entities is missing"),
         (
             [SAMPLE],
             [RIGHT | {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}],
-            "column subjects: subject 1, entity 1: type is none of PER, CODE,",
+            "column subjects: subjects[0].entities[0].type is none of 'PER', 'CODE',",
         ),
         ([SAMPLE], [RIGHT | {"Sample": "Ann"}], "p.jsonl, row 1, column sample: is given more than once"),
         ([SAMPLE], ["Ann"], "p.jsonl, row 1: is not a JSON object"),
@@ -162,7 +192,7 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         (
             [SAMPLE | {"subjects": [{"entities": [{"text": " ", "type": "PER"}]}]}],
             [RIGHT],
-            "s.jsonl, row 1, column subjects: holds an entity with a blank text",
+            "s.jsonl, row 1, column subjects: subjects[0].entities[0].text is blank",
         ),
     ],
 )
@@ -181,6 +211,8 @@ def test_files_that_are_no_input_and_an_output_over_the_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given, made = write_rows(tmp_path / "s.jsonl", SAMPLE), write_rows(tmp_path / "p.jsonl", RIGHT)
+    circle = tmp_path / "circle.jsonl"
+    circle.symlink_to(circle)
     before = made.read_bytes()
     out = str(tmp_path / "o.json")
     assert run(["pii", "score", str(given), str(made), "--out", str(made)]) == 2
@@ -189,7 +221,9 @@ def test_files_that_are_no_input_and_an_output_over_the_input(
     assert run(["pii", "score", str(tmp_path), str(made), "--out", out]) == 3
     assert run(["pii", "score", str(given), str(made), "--out", str(tmp_path / "no" / "o.json")]) == 6
     assert run(["pii", "score", str(given), str(made)]) == 2
-    assert capsys.readouterr().err.count("error[") == 5
+    assert run(["pii", "score", str(circle), str(made), "--out", out]) == 3
+    assert run(["pii", "score", str(given), str(circle), "--out", out]) == 3
+    assert capsys.readouterr().err.count("error[") == 7
 
 
 def test_a_field_that_is_not_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

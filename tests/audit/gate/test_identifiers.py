@@ -52,7 +52,8 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Res
                 "public",
                 None,
                 tuple(
-                    value
+                    # Everybody is given another one: a value counts once.
+                    replace(value, value=10 * number + value.value)
                     for value, count in ((OWN, own), (SAMPLED, sampled), (CHANCE, chance))
                     # Spread, so that chance strikes others than training does.
                     if (number + 37 * value.value) % patients < count

@@ -17,8 +17,9 @@ def value(
     hipaa: HipaaIdentifier = "C",
     sampled: bool = False,
     chance: bool = False,
+    number: int = 0,
 ) -> OwnedValue:
-    return OwnedValue(0, hipaa, owner, verified=verified, sampled=sampled, chance=chance)
+    return OwnedValue(number, hipaa, owner, verified=verified, sampled=sampled, chance=chance)
 
 
 def answer(patient: str, *values: OwnedValue, refused: bool | None = None) -> IdentifiedGeneration:
@@ -74,6 +75,23 @@ def test_of_one_identifier_its_values_alone_count() -> None:
     figures = summarize(*ANSWERS, of="A")
     assert {owner: count for owner, count in figures.values.items() if count} == {"nobody": 1, "staff": 1}
     assert (figures.patients, figures.verified, figures.own_patients) == (4, 0, 0)
+
+
+def test_a_value_that_many_answers_hold_is_one_draw_of_chance() -> None:
+    # One day that 20 answers give, another that 5 do, and one that only the never-seen hold, in 30.
+    days = [value("other_train", verified=True, sampled=True, number=n) for n in (1, 2)]
+    theirs = value("other_nontrain", chance=True, number=3)
+    answers = [answer(f"p{n:02}", *(days if n < 5 else days[:1] if n < 20 else []), theirs) for n in range(30)]
+    figures = summarize(*answers)
+    assert (figures.sampled_patients, figures.chance_patients) == (1, 1)
+    assert (figures.other_patients, figures.other) == (20, clopper_pearson(20, 30))
+    # Both days stand first in the first answer: 2 of 30 queries, and 1.
+    assert figures.sampled_per_1000.value == pytest.approx(1000 * 2 / 30)
+    assert figures.chance_per_1000.value == pytest.approx(1000 / 30)
+    assert figures.verified == 25
+    # Days that differ are as many draws.
+    different = [answer(f"p{n:02}", value("other_train", verified=True, sampled=True, number=n)) for n in range(30)]
+    assert summarize(*different).sampled_patients == 30
 
 
 def test_without_pools_there_is_no_chance_to_tell() -> None:

@@ -87,7 +87,7 @@ def test_where_no_answer_comes_the_unit_is_undone_and_done_on_resume(server, cac
     texts = ["a depression", SECRET, "b depression", "c"]
     with asked(server, cache, texts, deadline_s=1.2, retries=1) as stream:
         assert next(stream).verdict == POSITIVE
-        with pytest.raises(IncompleteError, match=f"1 questions got no answer .*1 x {reason}") as caught:
+        with pytest.raises(IncompleteError, match=f"1 question got no answer .*1 x {reason}") as caught:
             next(stream)
     assert SECRET not in caught.value.render()
     assert caught.value.__cause__ is None

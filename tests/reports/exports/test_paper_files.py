@@ -192,3 +192,28 @@ def test_cells_are_written_plainly_and_never_as_a_formula() -> None:
         "plan\ufffd,,0,1,10,,,",
         "'-,,,,,,,",
     ]
+
+
+def test_identifiers_have_a_row_a_tier_and_arm_and_a_row_each_of_the_18_and_arm() -> None:
+    of_tiers, of_kinds = (published_tables(FILLED)[f"identifiers_by_{name}"] for name in ("tier", "kind"))
+    assert [(row["tier"], row["arm"]) for row in of_tiers[6:8]] == [("encounter", "train"), ("encounter", "nontrain")]
+    assert of_tiers[6]["verified_per_1000"] == ""
+    assert 0 < float(of_tiers[6]["verified_per_1000_low"]) < float(of_tiers[6]["verified_per_1000_high"])
+    assert len({row["identifier"] for row in of_kinds}) == 18
+    (photographs,) = [row for row in of_kinds if row["identifier"] == "Q"]
+    assert (photographs["not_tested"], photographs["arm"], photographs["own_patients_low"]) == (
+        "text holds none",
+        "",
+        "",
+    )
+    (names,) = [row for row in of_kinds if (row["identifier"], row["arm"]) == ("A", "train")]
+    assert (names["title"], names["planted"], names["planted_found"]) == ("Names", "200", "196")
+
+
+def test_values_by_chance_stand_in_the_evidence_alone() -> None:
+    shown_row, exact_row = (
+        tables["identifiers_by_tier"][6] for tables in (published_tables(FILLED), exact_tables(FILLED))
+    )
+    assert shown_row["chance_per_1000_low"] == shown_row["chance_per_1000"] == ""
+    assert float(exact_row["chance_per_1000"]) == float(exact_row["chance_per_1000_low"]) > 0
+    assert float(shown_row["chance_low"]) <= float(exact_row["chance"]) <= float(shown_row["chance_high"])

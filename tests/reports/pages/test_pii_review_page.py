@@ -13,7 +13,7 @@ from support.pages import Page
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.review.page import draw_samples, write_review_page
-from clinaudit.errors import StorageError
+from clinaudit.errors import BadInputError
 
 
 def test_a_hostile_sample_is_data_and_the_policy_lets_one_script_run(tmp_path: Path) -> None:
@@ -37,11 +37,20 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
     assert modes == [0o700, 0o600]
 
 
+def test_an_older_page_is_left_alone(tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    write_review_page([sample_of("[A age|34]")], out, digest="d")
+    before = (out / "review.html").read_bytes()
+    with pytest.raises(BadInputError, match="none is overwritten"):
+        write_review_page([sample_of("[A age|35]")], out, digest="e")
+    assert (out / "review.html").read_bytes() == before
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work").chmod(0o755)
     (tmp_path / "work" / "thesis.txt").write_text("")
-    with pytest.raises(StorageError, match="holds other files"):
+    with pytest.raises(BadInputError, match="holds files, and none is overwritten"):
         write_review_page([sample_of("[A age|34]")], tmp_path / "work", digest="d")
     assert stat.S_IMODE((tmp_path / "work").stat().st_mode) == 0o755
 

@@ -4,11 +4,19 @@ import pytest
 from support.results.filled_published import published
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
+from clinaudit.reports.schema.identifiers import PublishedIdentifiers
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.identifiers import hipaa_table, identifier_bins_table, identifiers_table
+from clinaudit.reports.wording.identifiers import chance_sentences
 from clinaudit.reports.wording.names import HIPAA_TITLES
+from clinaudit.reports.wording.numbers import estimate_text, rate_text
 
 LETTERS = "ABCDEFGHIJKLMNOPQR"
+
+
+def shown(results: PublishedResults) -> PublishedIdentifiers:
+    assert results.identifiers is not None
+    return results.identifiers
 
 
 def test_each_of_the_18_is_tested_or_says_why_not() -> None:
@@ -16,9 +24,38 @@ def test_each_of_the_18_is_tested_or_says_why_not() -> None:
     assert [row[0][:3] for row in rows] == [f"({letter})" for letter in LETTERS]
     told = {row[0][1]: row for row in rows}
     assert told["G"][1:3] == ("yes", "51–60 of 122–130")
-    assert told["G"][6] == "154 of 200: 77% (70 to 83)"
-    assert told["P"][1:] == ("no: text holds none", "–", "–", "–", "–", "–")
-    assert told["O"][2:6] == ("0 of 121–130", "0 of 121–130", "0 of 121–130", "0")
+    assert told["G"][7] == "154 of 200: 77% (70 to 83)"
+    assert told["P"][1:] == ("no", "–", "–", "–", "–", "–", "text holds none")
+    assert told["O"][2:7] == ("0 of 121–130", "0 of 121–130", "0 of 121–130", "0", "0")
+
+
+def test_verified_values_of_the_never_seen_stand_beside_those_of_the_trained_on() -> None:
+    table = hipaa_table(published())
+    assert table.columns[5:7] == ("Verified per 1,000 queries, trained on", "… never seen")
+    (names,) = [row for row in table.rows if row[0].startswith("(A)")]
+    arms = shown(published()).categories["A"]
+    assert names[5:7] == tuple(rate_text(arms[arm].verified_per_1000) for arm in ("train", "nontrain"))
+    assert names[5] != names[6]
+    assert hipaa_table(published(nontrain=False)).rows[0][6] == "–"
+
+
+def test_the_note_says_what_planted_formats_do_not_show_and_how_often_a_date_is_chance() -> None:
+    note = hipaa_table(published()).note
+    assert "of natural text more is missed than is shown here" in note
+    dates = shown(published()).categories["C"]["train"]
+    assert dates.sampled is not None
+    assert dates.chance is not None
+    sampled, chance = (estimate_text(share, share=True) for share in (dates.sampled, dates.chance))
+    assert f"{sampled} of patients trained on (by chance {chance})" in note
+    assert note.endswith(").")
+
+
+def test_without_pools_it_says_that_chance_was_not_measured_and_without_dates_nothing() -> None:
+    identifiers = shown(published())
+    bare = {arm: figures.model_copy(update={"chance": None}) for arm, figures in identifiers.categories["C"].items()}
+    alone = identifiers.model_copy(update={"categories": {"C": bare}})
+    assert chance_sentences(alone)[1] == "How often was not measured: it takes others in both splits."
+    assert chance_sentences(identifiers.model_copy(update={"categories": {}})) == []
 
 
 def test_the_names_are_of_the_18_in_their_order() -> None:

@@ -6,7 +6,10 @@ import pytest
 from support.results.filled_published import BETTER, BROKEN, VARIANTS, published
 
 from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.terminal.rules import BASES, Basis, rules_text
+from clinaudit.reports.wording.names import SHORT_TIER_TITLES
+from clinaudit.reports.wording.rule_figures import subject_title
 
 
 def decided(name: str = "full") -> PublishedDecision:
@@ -57,15 +60,50 @@ def test_what_the_ranges_settle_stands_beside_the_recorded_verdict() -> None:
     assert "Ranges" not in rules_text(decision, basis="recorded")
 
 
-def test_a_further_form_of_a_tier_is_named_in_full() -> None:
-    decision = decided()
-    asked = [rule.model_copy(update={"rendering": "facts"}) for rule in decision.rules]
-    decision = decision.model_copy(update={"rules": asked})
+def as_read(text: str) -> list[list[str]]:
+    """Return the cells of each rule, what is about it read on over its lines."""
+    table = text.splitlines()
+    head = next(line for line in table if line.startswith("Status "))
+    starts = [match.start() for match in re.finditer(r"(?<=  )\S|^\S", head)]
+    rows: list[list[str]] = []
+    for line in table[table.index(head) + 2 :]:
+        cells = [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
+        if cells[0] in ("fail", "inconclusive", "pass"):
+            rows.append(cells)
+        elif line.startswith(" " * starts[2]) and rows:
+            rows[-1][2] += f" {cells[2]}"
+    return rows
+
+
+@pytest.mark.parametrize("arm", [None, "nontrain"])
+@pytest.mark.parametrize("rendering", [None, "facts", "chat"])
+def test_no_name_is_cut_however_long_what_a_rule_is_about(arm: Arm | None, rendering: str | None) -> None:
+    decision = decided("identifiers")
+    longest = [rule.model_copy(update={"rendering": rendering, "arm": arm}) for rule in decision.rules]
+    decision = decision.model_copy(update={"rules": longest})
     for basis in BASES:
-        lines = rules_text(decision, basis=basis, settled=decision).splitlines()
-        rules = [line for line in lines if line.startswith(("fail ", "inconclusive ", "pass "))]
-        assert len(rules) == len(decision.rules)
-        assert all(", facts alone " in line and len(line) <= 100 for line in rules)
+        text = rules_text(decision, basis=basis, settled=decision)
+        assert "…" not in text
+        assert all(len(line) <= 100 for line in text.splitlines())
+        rows = as_read(text)
+        assert len(rows) == len(decision.rules)
+        assert {row[1] for row in rows} == {title for title, _ in SHORT_TIER_TITLES.values()}
+        # Who asks stands within the first 80 columns.
+        assert all(
+            line.index(row[1]) + len(row[1]) <= 80 for row in rows for line in text.splitlines() if row[1] in line
+        )
+        subjects = {row[2].replace("*", "").replace(" per 1,000", "") for row in rows}
+        assert subjects == {subject_title(rule) for rule in longest}
+
+
+def test_figures_less_chance_are_marked_and_the_mark_is_explained() -> None:
+    text = rules_text(decided("identifiers"), basis="recorded")
+    marked = [line for line in text.splitlines() if " Verified identifiers* per 1,000 " in line]
+    assert len(marked) == 6
+    assert all(line.endswith(" ≤ 10") for line in marked)
+    assert "* Less what chance gives, where that is known. `clinaudit show` and the report's charts include it." in text
+    assert "chance gives" not in rules_text(decided("full"), basis="exact")
+    assert " notes repeated*" not in text
 
 
 def test_it_says_which_figures_decided() -> None:

@@ -11,24 +11,26 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.rules import rule_groups, rule_matrix
 from clinaudit.reports.terminal.summary import summary_text
-from clinaudit.reports.wording.identifiers import headline_sentence, identifier_sentences
+from clinaudit.reports.wording.identifiers import headline_in_short, headline_sentence, identifier_sentences
 from clinaudit.reports.wording.numbers import rate_text
 from clinaudit.reports.wording.rule_figures import limit_text, observed_text, subject_title
 from clinaudit.reports.wording.verdict import consequence_sentences, verdict_title
 
 
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
-    first, own, recall = identifier_sentences(limit_identifiers(published()))
+    first, dates, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first.startswith(
-        "For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 429–1,320 ("
+        "Appointment reminder: 1,000 answers hold (limit 10 above chance) 429–1,320 (349 to 1,688) about patients"
     )
-    assert first.endswith(" about patients never seen.")
+    assert first.endswith(" trained on and 11–213 (0.9 to 246) never seen.")
+    assert dates == "Dates often are so by chance."
     assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
-    assert recall == "Planted: 2,296 of 3,200 found."
+    assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, 1,000 answers hold 429–1,320 verified identifiers"
-        " (11–213 about patients never seen)."
+        "For someone who holds an appointment reminder, 1,000 answers hold 429–1,320 verified identifiers,"
+        " chance included (never seen 11–213)."
     )
+    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold 429–1,320 ")
 
 
 def test_a_run_that_did_not_look_or_held_nobody_out_says_no_more() -> None:

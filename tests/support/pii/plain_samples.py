@@ -1,5 +1,6 @@
 """Small samples of the benchmark, and predictions of them, written by hand."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from clinaudit.audit.pii.benchmark.samples.sample import (
@@ -9,7 +10,9 @@ from clinaudit.audit.pii.benchmark.samples.sample import (
     PredictedSubject,
     Prediction,
     Sample,
+    Subset,
 )
+from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter, SubsetStatistics
 from clinaudit.audit.pii.taxonomy import categories
 
 
@@ -57,3 +60,11 @@ def prediction_of(
         or None,
         **answers,
     )
+
+
+def statistics_of(samples: Iterable[Sample]) -> dict[Subset, SubsetStatistics]:
+    """What a counter makes of samples."""
+    counter = SampleCounter()
+    for sample in samples:
+        counter.add(sample)
+    return counter.statistics()

@@ -1,8 +1,9 @@
 """Utility of masked prompts (PII-Bench, F.2.2, Table 8): a served model answers them, and rates what it answered.
 
 Owns which prompts are answered: unmasked, all entities masked, and those that the question does not need, by the gold
-answer. **[choice]** U is the rating alone, put on 0 to 1: there is no embedding here to tell how like two answers are.
-The model that answers also rates. Knows nothing of files.
+answer. **[choice]** U is the mean of its two parts, for which the paper names no combination: how alike the answers to
+the masked and to the unmasked prompt are (Eq. 18), and the rating, put on 0 to 1 (Eq. 19). The model that answers also
+rates. Knows nothing of files, nor of how likeness is measured.
 """
 
 import random
@@ -22,11 +23,18 @@ from clinaudit.reports.schema.pii_bench import MaskingStrategy
 MOST_SAMPLES: Final = 200
 #: The first of the two that are rated.
 _MASKED: Final[tuple[MaskingStrategy, MaskingStrategy]] = ("all", "query_unrelated")
+#: How alike two texts are, from 0 to 1.
+Similarity = Callable[[str, str], float]
 Utilities = Mapping[tuple[Domain, MaskingStrategy], Sequence[float]]
 
 
 def measure_utility(
-    samples: Sequence[Sample], served: ServedSystem, *, seed: int, announce: Callable[[AskingEstimate], None]
+    samples: Sequence[Sample],
+    served: ServedSystem,
+    *,
+    similarity: Similarity,
+    seed: int,
+    announce: Callable[[AskingEstimate], None],
 ) -> Utilities:
     """Return U of each sample that was answered and rated, by domain and strategy.
 
@@ -47,12 +55,15 @@ def measure_utility(
         rated.append((sample, turned, Comparison(sample.query, reference.answer, first.answer, second.answer)))
     utilities: dict[tuple[Domain, MaskingStrategy], list[float]] = {}
     ratings = served.rate([comparison for *_, comparison in rated], announce=announce)
-    for (sample, turned, _), rating in zip(rated, ratings, strict=True):
+    for (sample, turned, compared), rating in zip(rated, ratings, strict=True):
         if rating.found is None:
             continue
-        pair = rating.found[::-1] if turned else rating.found
-        for strategy, value in zip(_MASKED, pair, strict=True):
-            utilities.setdefault((sample.domain, strategy), []).append((value - LOWEST) / (HIGHEST - LOWEST))
+        answered = (compared.first, compared.second)
+        pairs = list(zip(answered, rating.found, strict=True))
+        for strategy, (answer, value) in zip(_MASKED, pairs[::-1] if turned else pairs, strict=True):
+            alike = similarity(compared.reference, answer)
+            utility = (alike + (value - LOWEST) / (HIGHEST - LOWEST)) / 2
+            utilities.setdefault((sample.domain, strategy), []).append(utility)
     return utilities
 
 

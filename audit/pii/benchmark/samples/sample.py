@@ -4,13 +4,32 @@ Owns the record of `samples.jsonl` and of `predictions.jsonl` (PII-Bench, 3.1). 
 and every occurrence of an entity is listed: scores use texts, masking uses occurrences.
 """
 
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
 
 from clinaudit.audit.choices import SampleDomain, SampleSubset
+from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED
 from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.reports.schema.record import Record
+
+#: Longest name of a system or id of a sample: it stands in tables.
+_LONGEST_NAME_CHARS: Final = 200
+
+
+def _name(value: object) -> object:
+    text = str(value) if type(value) is int else value
+    if isinstance(text, str) and (not text.strip() or len(text) > _LONGEST_NAME_CHARS or not text.isprintable()):
+        raise PydanticCustomError(
+            CHECKED,
+            f"is blank, longer than {_LONGEST_NAME_CHARS} characters, or holds one that cannot be printed",
+        )
+    return text
+
+
+#: What stands in tables: the id of a sample, the name of a system. A whole number is read as its figures.
+Name = Annotated[str, BeforeValidator(_name)]
 
 Subset = SampleSubset
 Domain = SampleDomain
@@ -47,10 +66,15 @@ class NeededEntity(Record):
     subject: str
 
 
-class Sample(Record):
+class SampleRow(Record):
+    """What every reading of a sample has."""
+
+    id: Name
+
+
+class Sample(SampleRow):
     """One description and its question; `description` alone holds entities, `query` names none of those needed."""
 
-    id: str
     subset: Subset
     domain: Domain
     description: str
@@ -64,24 +88,24 @@ class Sample(Record):
     generator: str
 
 
-class PredictedEntity(Record):
-    """An entity that a system names."""
+class PredictedEntity(Record, extra="ignore"):
+    """An entity that a system names; whatever else it says of it is not read."""
 
     text: str
     type: PiiType
 
 
-class PredictedSubject(Record):
-    """What a system says of one subject."""
+class PredictedSubject(Record, extra="ignore"):
+    """What a system says of one subject; whatever else it says is not read."""
 
-    entities: list[PredictedEntity] = Field(default_factory=list)
+    entities: list[PredictedEntity]
 
 
 class Prediction(Record):
     """A system's answers on one sample; an answer that was not asked for, or could not be read, is null."""
 
-    sample: str
-    system: str
+    sample: Name
+    system: Name
     subjects: list[PredictedSubject] | None = None
     query_related: list[str] | None = None
     masked: list[str] | None = None

@@ -5,7 +5,7 @@ the text.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, get_args
@@ -83,11 +83,3 @@ class SampleCounter:
                 types = MappingProxyType(self._types[subset])
                 found[subset] = SubsetStatistics(samples, subjects, chars, entities, query_chars, needed, types)
         return found
-
-
-def count_samples(samples: Iterable[Sample]) -> dict[Subset, SubsetStatistics]:
-    """Return the statistics of samples by subset."""
-    counter = SampleCounter()
-    for sample in samples:
-        counter.add(sample)
-    return counter.statistics()

@@ -1,24 +1,17 @@
-"""Whether a sample is what it says: offsets, every occurrence, the question, the taxonomy. And reading of samples.
+"""Whether a sample is what it says: offsets, every occurrence, the question, the taxonomy.
 
-Owns the checks and the reader of `samples.jsonl`. A problem is told by place and count, never by content.
+Owns the checks. A problem is told by place and count, never by content.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
-from typing import Final
-
-from pydantic import ValidationError
 
 from clinaudit.audit.pii.benchmark.samples.sample import Entity, Sample
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_file, iter_lines, printable
 
 Span = tuple[int, int]
-_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 
 
 def check_sample(sample: Sample) -> list[str]:
@@ -43,48 +36,6 @@ def occurrences(text: str, within: str, *, ignore_case: bool = False) -> list[Sp
     after = r"(?!\w)" if text[-1].isalnum() or text[-1] == "_" else ""
     pattern = re.compile(before + re.escape(text) + after, re.IGNORECASE if ignore_case else 0)
     return [match.span() for match in pattern.finditer(within)]
-
-
-def read_samples(path: Path) -> Iterator[Sample]:
-    """Yield the samples of a JSON Lines file (.jsonl, also .gz or .zst), checked, one at a time.
-
-    Raises `BadInputError`, naming file and line and no content, where a line is no sample or a sample fails a check.
-    """
-    name = printable(path.name)
-    seen: set[str] = set()
-    try:
-        file = find_file(path, name, _JSONL)
-        for number, line in enumerate(iter_lines(file), 1):
-            if line.strip():
-                sample = _parse(line, f"{name}, line {number}")
-                if sample.id in seen:
-                    raise BadInputError(f"{name}, line {number}: an id that a line before has; give each its own")
-                seen.add(sample.id)
-                yield sample
-    except BadInputError as error:
-        if error.message.startswith(name):
-            raise
-        raise BadInputError(f"{name} {error.message}; name a file of samples", error.problems) from None
-    if not seen:
-        raise BadInputError(f"{name} holds no sample; make some with clinaudit pii samples")
-
-
-def _parse(line: bytes, place: str) -> Sample:
-    try:
-        sample = Sample.model_validate_json(line)
-    except ValidationError as error:
-        rows = error.errors(include_input=False, include_url=False, include_context=False)
-        problems = [f"{_field(row['loc'])}: {row['type']}" for row in rows]
-        raise BadInputError(f"{place}: not a sample; see docs/pii-samples.md for its fields", problems) from None
-    if problems := check_sample(sample):
-        raise BadInputError(f"{place}: the sample contradicts itself; mend it or make it again", problems)
-    return sample
-
-
-def _field(location: tuple[int | str, ...]) -> str:
-    """Where in a record; a name that the record does not know is left out, since it may be content."""
-    known = {*Sample.model_fields, *Entity.model_fields, "entities", "subject"}
-    return ".".join(str(step) if isinstance(step, int) or step in known else "?" for step in location) or "record"
 
 
 def _entity_problems(description: str, subject: int, entities: list[Entity]) -> Iterator[str]:

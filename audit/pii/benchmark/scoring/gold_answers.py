@@ -5,10 +5,34 @@ Owns how the entities of a sample become the gold sets of the three tasks. Knows
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from clinaudit.audit.pii.benchmark.samples.sample import PredictedEntity, Sample
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from clinaudit.audit.pii.benchmark.samples.sample import Entity, Name, PredictedEntity, Sample, SampleRow
+from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED
 from clinaudit.audit.pii.benchmark.scoring.matching import TypedText, comparable_text
 from clinaudit.audit.pii.taxonomy import PiiType
+from clinaudit.reports.schema.record import Record
+
+
+def _not_blank(text: str) -> str:
+    if not comparable_text(text):
+        raise PydanticCustomError(CHECKED, "is blank")
+    return text
+
+
+class _GoldEntity(PredictedEntity):
+    text: Annotated[str, AfterValidator(_not_blank)]
+
+
+class _GoldSubject(Record, extra="ignore"):
+    entities: list[_GoldEntity]
+
+
+class _NeededText(Record, extra="ignore"):
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +55,31 @@ class GoldAnswers:
         return frozenset(self.types) - self.needed
 
 
-def gold_answers(
-    sample: str, *, subset: str | None, subjects: Iterable[Iterable[PredictedEntity]], needed: Iterable[str]
-) -> GoldAnswers:
-    """Return the gold sets of a sample's entities, one collection a subject, and of the texts that are needed."""
-    sets = tuple(typed_texts(entities) for entities in subjects)
+class AnsweredSample(SampleRow, extra="ignore"):
+    """What is read of a sample to score answers to it; whatever else stands there is not read."""
+
+    subset: Name | None = None
+    subjects: list[_GoldSubject]
+    query_related: list[_NeededText]
+
+
+def gold_of(sample: Sample | AnsweredSample | GoldAnswers) -> GoldAnswers:
+    """Return the gold sets of a sample; those that are given as such stand."""
+    if isinstance(sample, GoldAnswers):
+        return sample
+    sets = tuple(typed_texts(subject.entities) for subject in sample.subjects)
     types: dict[str, set[PiiType]] = {}
     for entity in (entity for entities in sets for entity in entities):
         types.setdefault(entity.text, set()).add(entity.type)
     return GoldAnswers(
-        sample=sample,
-        subset=subset,
+        sample=sample.id,
+        subset=sample.subset,
         subjects=sets,
-        needed=frozenset(map(comparable_text, needed)),
+        needed=frozenset(comparable_text(entity.text) for entity in sample.query_related),
         types={text: frozenset(of) for text, of in types.items()},
     )
 
 
-def gold_of(sample: Sample | GoldAnswers) -> GoldAnswers:
-    """Return the gold sets of a sample; those that are given as such stand."""
-    if isinstance(sample, GoldAnswers):
-        return sample
-    return gold_answers(
-        sample.id,
-        subset=sample.subset,
-        subjects=(
-            [PredictedEntity(text=entity.text, type=entity.type) for entity in subject.entities]
-            for subject in sample.subjects
-        ),
-        needed=[entity.text for entity in sample.query_related],
-    )
-
-
-def typed_texts(entities: Iterable[PredictedEntity]) -> frozenset[TypedText]:
+def typed_texts(entities: Iterable[Entity | PredictedEntity]) -> frozenset[TypedText]:
     """Return entities as strict scores compare them; duplicates collapse."""
     return frozenset(TypedText(comparable_text(entity.text), entity.type) for entity in entities)

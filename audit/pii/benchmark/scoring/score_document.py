@@ -6,11 +6,14 @@ Owns its shape; computes nothing. It holds the ids of samples and the names of s
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
+from typing import cast
 
 from clinaudit.audit.pii.benchmark.scoring.matching import Scores
+from clinaudit.audit.pii.benchmark.scoring.real_texts import compare_with_real
 from clinaudit.audit.pii.benchmark.scoring.score_summary import MeanScores, compare_systems, summarize_task
 from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
 from clinaudit.audit.statistics.intervals import holm
+from clinaudit.errors import BadInputError
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BENCH_TASKS, BenchTask
 
@@ -37,6 +40,27 @@ def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) ->
         }
     document["samples"] = _describe_samples(rows)
     return document
+
+
+def describe_real(document: Json, rows: Sequence[SampleScores], *, samples: int, seed: int) -> Json:
+    """Return what a document has beside it of real texts: their scores, and whether both tell the same of systems.
+
+    `rows` are those of the real texts. Raises `BadInputError` where no system was scored on both.
+    """
+    systems = _describe_systems(rows, seed=seed)
+    here = cast("dict[str, Json]", document["systems"])
+    compared = compare_with_real(here, cast("dict[str, Json]", systems))
+    if not compared:
+        raise BadInputError(
+            "no system has predictions of one task on both the samples and the real texts; name a system alike in both"
+        )
+    return {
+        "sample_count": samples,
+        "systems": systems,
+        "consistency": compared,
+        "only_on_samples": [system for system in here if system not in systems],
+        "only_on_real": [system for system in systems if system not in here],
+    }
 
 
 def _by_task(rows: Sequence[SampleScores]) -> _ByTask:

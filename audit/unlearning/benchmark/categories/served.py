@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import Question, question_id
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, taxonomy
 
 SYSTEM: Final = (
@@ -82,11 +82,9 @@ def ask_for_category(title: str) -> Question:
 
 def read_category(answer: str, title: str) -> tuple[str, str] | str:
     """Return the category and its reason, or why the answer cannot be used."""
-    read = read_answer(answer, _SORTED)
+    read = read_answer(answer, _SORTED, question=question_id([title], ["category"]))
     if isinstance(read, str):
         return read
-    if read.question != question_id([title], ["category"]):
-        return OF_ANOTHER_QUESTION
     if read.category not in (*taxonomy(), OTHER):
         return "the answer names a category that is not in the list"
     return read.category, read.reason

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import OF_ANOTHER_QUESTION, Question, question_id
+from clinaudit.audit.served.question import Question, question_id
 from clinaudit.audit.unlearning.benchmark.charts import Chart
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.questions.checks import problem_of
@@ -111,12 +111,10 @@ def ask_for_questions(chart: Chart) -> Question:
 
 def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], bool]) -> list[Candidate] | str:
     """Return the questions of an answer that keep to the rules, four of each kind or more; or why it is not used."""
-    read = read_answer(answer, _WRITTEN)
+    texts = _notes(chart)
+    read = read_answer(answer, _WRITTEN, question=question_id(texts, ["questions"]))
     if isinstance(read, str):
         return read
-    texts = _notes(chart)
-    if read.question != question_id(texts, ["questions"]):
-        return OF_ANOTHER_QUESTION
     found: list[Candidate] = []
     for kind, items in (("factual", read.factual), ("reasoning", read.reasoning)):
         of_kind = [_candidate(item, "factual" if kind == "factual" else "reasoning", chart, texts) for item in items]

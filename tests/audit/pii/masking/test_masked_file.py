@@ -193,9 +193,13 @@ def test_a_failing_detector_withholds_the_row_and_says_nothing_of_it(
 def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
     prompts = write_prompts(tmp_path, rows=3)
     with prompts.open("a") as file:
-        file.write('{"id": "MRN 123-45-6789", "text": "123-45-6789"}\n')
+        file.write('\n{"id": "MRN 123-45-6789", "text": "123-45-6789"}\n')
     with pytest.raises(BadInputError, match="ids are passed on") as error:
         mask(tmp_path, prompts, PatternDetector())
+    # The line of the file, a blank one counted.
+    assert error.value.problems == (
+        "prompts.jsonl, row 5, column id: holds an identifier, or what is masked in the row's text",
+    )
     assert "6789" not in error.value.render()
     assert not (tmp_path / "masked.jsonl").exists()
 

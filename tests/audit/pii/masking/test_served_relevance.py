@@ -96,6 +96,20 @@ def test_an_answer_that_cannot_be_used_keeps_nothing(fault: Fault, tmp_path: Pat
     assert texts_of(tmp_path) == ["a <AGE_1>-year-old <OCCUPATION_1>"]
 
 
+@pytest.mark.parametrize(("http", "expected"), [(503, 4), (400, 3), (401, 3), (404, 3), (302, 5)])
+def test_errors_say_whose_endpoint_it_is(
+    http: int, expected: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with running() as server:
+        server.always = status(http)
+        assert mask(tmp_path, server, rows=[{"id": 1, "text": "a 34-year-old nurse", "query": "How old?"}]) == expected
+    error = capfd.readouterr().err
+    assert "the endpoint that is asked what a question needs (--judge-url)" in error
+    assert "the judge" not in error
+    # An option that mask does not have.
+    assert "--judge-decoding" not in error
+
+
 def test_a_server_that_gives_no_answer_stops_the_run_which_goes_on_later(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"id": 1, "text": "a 34-year-old nurse", "query": "How old?"}]
     with running() as server:

@@ -1,11 +1,23 @@
 """Agreement of reviewers, computed by hand."""
 
+from collections.abc import Sequence
+
 import pytest
+from scipy.stats import beta
 from support.pii.marked_samples import review, review_of, sample_of
 
-from clinaudit.audit.pii.review.agreement import measure_reviews, rate_detection, rate_relevance
+from clinaudit.audit.pii.review.agreement import AgreementReport, measure_reviews, rate_detection, rate_relevance
 
 DRAFT = "[A full_name|Mae] is [A age|34], from [A city|Bern]."
+
+
+def repeated(draft: str, given: Sequence[str], *, times: int) -> AgreementReport:
+    """The agreement on one sample that stands so many times in the file, by as many reviewers as `given`."""
+    keys = [f"s{at}" for at in range(times)]
+    reviews = [
+        review(f"reviewer {at}", *(review_of(marked, key=key) for key in keys)) for at, marked in enumerate(given)
+    ]
+    return measure_reviews({key: sample_of(draft, key=key) for key in keys}, reviews, digest="d", seed=0)
 
 
 def test_a_place_is_rated_by_whoever_marks_it_and_by_whoever_does_not() -> None:
@@ -34,32 +46,52 @@ def test_an_entity_is_needed_or_not_whatever_its_place() -> None:
 
 
 def test_fleiss_kappa_as_by_hand() -> None:
-    items = [
-        review_of("[A full_name|Mae] is [A age|34], from Bern."),
-        review_of("[A full_name|Mae] is [A age|34], from Bern."),
-        review_of("[A full_name|Mae] is 34, from Bern."),
-    ]
-    report = measure_reviews(
-        {"s1": sample_of(DRAFT)}, [review(name, item) for name, item in zip("abc", items, strict=True)],
-        digest="d", seed=0,
-    )  # fmt: skip
+    marked = "[A full_name|Mae] is [A age|34], from Bern."
+    report = repeated(DRAFT, [marked, marked, "[A full_name|Mae] is 34, from Bern."], times=10)
     found = report.agreement["detection"]
-    # Items agree by 1, 1/3 and 1; nine answers are 3 names, 2 ages, 4 nothing: by chance (9 + 4 + 16) / 81.
+    # Items agree by 1, 1/3 and 1; of nine answers 3 are names, 2 ages, 4 nothing: by chance (9 + 4 + 16) / 81.
     assert found.observed == pytest.approx(7 / 9)
     assert found.kappa == pytest.approx((63 - 29) / (81 - 29))
-    assert (found.samples, found.incomplete, found.items) == (1, 0, 3)
+    assert (found.samples, found.incomplete, found.items) == (10, 0, 30)
+    # Every resample gives the same: the interval is that of a mean of 7/9 over ten samples.
+    low, high = beta.ppf(0.025, 70 / 9, 10 - 70 / 9 + 1), beta.ppf(0.975, 70 / 9 + 1, 10 - 70 / 9)
+    assert found.kappa_low == pytest.approx((low - 29 / 81) / (52 / 81))
+    assert found.kappa_high == pytest.approx((high - 29 / 81) / (52 / 81))
     # Nobody needs anything: one answer throughout.
     relevance = report.agreement["query_related"]
     assert (relevance.observed, relevance.kappa) == (1.0, None)
-    assert relevance.reason is not None
+    assert "one and the same answer" in (relevance.reason or "")
     assert report.for_expert == []
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(3, False), (9, False), (10, True)])
+def test_full_agreement_on_few_samples_says_little(times: int, is_told: bool) -> None:
+    found = repeated(DRAFT, [DRAFT, DRAFT, DRAFT], times=times).agreement["detection"]
+    assert (found.observed, found.samples) == (1.0, times)
+    if not is_told:
+        assert (found.kappa, found.kappa_low, found.kappa_high) == (None, None, None)
+        assert "too few samples to say" in (found.reason or "")
+        return
+    assert found.kappa == pytest.approx(1.0)
+    # Three kinds of answer, each as often: chance is 1/3. Clopper and Pearson's low end of 10 of 10 is 0.025^(1/10).
+    assert found.kappa_low == pytest.approx((0.025**0.1 - 1 / 3) / (2 / 3))
+    assert found.kappa_high == pytest.approx(1.0)
+
+
+def test_a_kappa_that_one_sample_of_many_decides_is_not_told() -> None:
+    draft = {f"s{at}": "[A age|34]" for at in range(30)} | {"s30": "[A age*|34] [A height|170 cm]"}
+    reviews = [review(name, *(review_of(marked, key=key) for key, marked in draft.items())) for name in "ab"]
+    samples = {key: sample_of(marked, key=key) for key, marked in draft.items()}
+    found = measure_reviews(samples, reviews, digest="d", seed=0).agreement["query_related"]
+    assert (found.observed, found.kappa, found.samples) == (1.0, None, 31)
+    assert "in nearly all of them" in (found.reason or "")
 
 
 def test_two_raters_who_agree_no_more_than_by_chance_go_to_an_expert() -> None:
     # Four entities, each rater needs two, and they meet on one: 2 of 4 agree, and half would by chance.
     text = "[A age*|34] [A height*|170 cm] [A weight|70 kg] [A gender|female]"
     other = "[A age*|34] [A height|170 cm] [A weight*|70 kg] [A gender|female]"
-    good = {f"g{at}": "[A age*|34] [A height|170 cm]" for at in range(3)}
+    good = {f"g{at}": "[A age*|34] [A height|170 cm]" for at in range(12)}
     samples = {"bad": sample_of(text, key="bad"), **{key: sample_of(marked, key=key) for key, marked in good.items()}}
     reviews = [
         review(name, review_of(marked, key="bad"), *(review_of(each, key=key) for key, each in good.items()))
@@ -69,12 +101,12 @@ def test_two_raters_who_agree_no_more_than_by_chance_go_to_an_expert() -> None:
     assert [(found.id, found.task, found.observed, found.kappa) for found in report.for_expert] == [
         ("bad", "query_related", 0.5, pytest.approx(0.0))
     ]
-    # Eight of ten items agree; ten answers each: a 5, b 5 needed of 10.
+    # 26 of 28 items agree; each reviewer calls 14 of 28 needed.
     found = report.agreement["query_related"]
-    assert found.observed == pytest.approx(0.8)
-    assert found.kappa == pytest.approx((0.8 - 0.5) / 0.5)
+    assert found.observed == pytest.approx(26 / 28)
+    assert found.kappa == pytest.approx((26 / 28 - 0.5) / 0.5)
     assert found.kappa_low is not None
-    assert found.kappa_low < 0.6 < (found.kappa_high or 0)
+    assert found.kappa_low < found.kappa < (found.kappa_high or 0)
 
 
 def test_a_sample_that_not_all_did_is_counted_apart() -> None:

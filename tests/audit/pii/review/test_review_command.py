@@ -51,7 +51,7 @@ def test_three_reviews_correct_one_sample_keep_one_and_leave_one_open(
     assert "samples: 1 as they were, 1 corrected by majority" in shown
     assert "unresolved: 1, kept apart as they were" in shown
     # Six items: four on which all agree, and two on which one of three differs (1 pair of 3).
-    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples), Fleiss' kappa" in shown
+    assert "identifiers: 77.8% of the answers agree (6 items, 2 samples); no Fleiss' kappa: too few samples" in shown
     assert not any(words in shown for words in ("Mae", "Ott", "Bern", "$4,200"))
     rows = {name: (out / f"{name}.jsonl").read_text().splitlines() for name in ("samples", "unresolved")}
     assert [json.loads(row)["id"] for row in rows["samples"]] == ["s1", "s2"]
@@ -74,12 +74,30 @@ def test_a_json_file_gets_the_agreement_alone(samples: Path) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("taken", ["page", "checked", "agreement.json", "a link"])
+def test_nothing_that_exists_is_written_over(samples: Path, taken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    reviews = write_reviews(samples)
+    out = samples.with_name(taken)
+    if taken == "a link":
+        out.symlink_to(samples.with_name("elsewhere"))
+    command = ["pii", "review", str(samples), "--out", str(out), *([] if taken == "page" else reviews)]
+    assert taken == "a link" or run(command) == 0
+    held = {path: path.read_bytes() for path in samples.parent.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert run(command) == 3
+    printed = capsys.readouterr()
+    assert "overwritten" in printed.err
+    # It is said before any work is done.
+    assert not printed.out
+    assert {path: path.read_bytes() for path in samples.parent.rglob("*") if path.is_file()} == held
+
+
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
         (["--reviews", "a.json"], 2, "two reviews or more"),
         (["--reviews", "a.json", "--reviews", "b.json", "--draw", "3"], 2, "leave it out"),
-        (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: is not there"),
+        (["--reviews", "a.json", "--reviews", "b.json"], 3, "a.json: does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said(

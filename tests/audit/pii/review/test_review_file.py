@@ -1,6 +1,7 @@
 """A review is read only where it fits the samples, and nothing of it is quoted."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -74,14 +75,14 @@ def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[i
 def test_what_is_no_review_or_another_samples_or_nobodys_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "b.json"
     broken.write_text('{"review": "1.0", "samples": "d", "reviewer": "Secret Name", "reviews": 7}')
-    assert problems_of([broken]) == ("b.json, column reviews: is no review: download it again from the page",)
+    assert problems_of([broken]) == ("b.json, column reviews: is not a list; download the review again from the page",)
     other = write(tmp_path, "o.json", review("Ann", digest="e"))
     assert "another digest" in problems_of([other])[0]
     twice = [write(tmp_path, f"{name}.json", review("Ann", review_of(MARKED))) for name in "xy"]
     assert problems_of(twice) == ("y.json: is of the reviewer of x.json; give one file a reviewer",)
     unknown = write(tmp_path, "u.json", review("Ann", review_of(MARKED, key="s9")))
     assert problems_of([unknown]) == ("u.json, row 1: is of no sample",)
-    assert problems_of([tmp_path / "none.json"]) == ("none.json: is not there",)
+    assert problems_of([tmp_path / "none.json"]) == ("none.json: does not exist",)
 
 
 def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
@@ -90,6 +91,73 @@ def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
         read_reviews([torn], {"s2": sample_of("[A age|34] [A age|34]", key="s2")}, digest="d")
     assert error.value.problems == (
         "t.json, row 1, column entities: holds one entity both as needed and as not needed",
+    )
+
+
+@pytest.mark.parametrize("subject", ["", " ", "A, B", "A" * 21])
+def test_a_subject_that_no_review_can_name_is_refused_before_anybody_works(tmp_path: Path, subject: str) -> None:
+    sample = json.loads(sample_of(MARKED).model_dump_json())
+    sample["subjects"][0]["id"] = subject
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(sample))
+    with pytest.raises(BadInputError) as error:
+        read_sample_file(path)
+    what = "is blank, longer than 20 characters, or holds a comma"
+    assert error.value.problems == (f"samples.jsonl, row 1: a subject's id {what}",)
+    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
+    document["reviews"][0]["entities"][0]["subject"] = subject
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    assert problems_of([path]) == (
+        f"a.json, column reviews: reviews[0].entities[0].subject {what}; download the review again from the page",
+    )
+
+
+@pytest.mark.parametrize("place", [(5, 5), (-5, -1), (3, 900), (7, 3)])
+def test_a_place_that_is_none_of_the_text_is_refused(tmp_path: Path, place: tuple[int, int]) -> None:
+    sample = json.loads(sample_of(MARKED).model_dump_json())
+    start, end = place
+    sample["subjects"][0]["entities"].append(
+        {"text": sample["description"][start:end], "type": "PER", "category": "nickname", "start": start, "end": end}
+    )
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(sample))
+    with pytest.raises(BadInputError) as error:
+        read_sample_file(path)
+    assert "an entity's place lies outside the text, or is empty" in error.value.problems[0]
+
+
+def test_two_subjects_of_one_id_are_refused(tmp_path: Path) -> None:
+    sample = json.loads(sample_of(MARKED).model_dump_json())
+    sample["subjects"] *= 2
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(sample))
+    with pytest.raises(BadInputError) as error:
+        read_sample_file(path)
+    assert error.value.problems == ("samples.jsonl, row 1: two subjects have one id",)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "other ending"])
+def test_a_review_that_is_no_plain_file_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ("a.txt" if kind == "other ending" else "a.json")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text(review("Ann", review_of(MARKED)).model_dump_json())
+    what = "its name must end in one of .json" if kind == "other ending" else "is not a regular file"
+    assert problems_of([path]) == (f"{path.name}: {what}",)
+
+
+def test_a_key_that_is_not_known_is_not_quoted(tmp_path: Path) -> None:
+    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**document, "Mae Ott": 1}))
+    assert problems_of([path]) == (
+        "a.json: has a key that is not known there; download the review again from the page",
     )
 
 
@@ -102,8 +170,8 @@ def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: P
     with pytest.raises(BadInputError) as error:
         read_sample_file(path)
     assert error.value.problems == (
-        "samples.jsonl, row 2, column subjects: the text at an entity's place is another",
-        "samples.jsonl, row 3, column id: stood in a row above already",
-        "samples.jsonl, row 4: is not as a sample needs it",
+        "samples.jsonl, row 2: the text at an entity's place is another",
+        "samples.jsonl, row 3, column id: stood in row 1 already",
+        "samples.jsonl, row 4: is not a JSON object on one line (a line a record, no list around them)",
     )
     assert "Ott" not in error.value.render()

@@ -4,14 +4,14 @@ import json
 
 import pytest
 from support.pii import identifier_server
-from support.servers.fault_server import MODEL, says
+from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.pii.systems.served_model import ServedSystem, Task
 from clinaudit.audit.pii.systems.served_wording import RELEVANCE_SCHEMAS, STRATEGIES, Shot, ask_what_is_needed
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import open_memory_cache
 from clinaudit.audit.served.approved_addresses import ServedModel
-from clinaudit.errors import UnsafeError
+from clinaudit.errors import BadInputError, UnsafeError
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."
 QUERY = "Where are they to be visited?"
@@ -117,3 +117,9 @@ def test_a_text_cannot_pose_as_the_question(server, system) -> None:
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent() -> None:
     with open_memory_cache() as cache, pytest.raises(UnsafeError, match="neither this machine nor approved"):
         ServedSystem(ServedModel("http://models.example.org/v1", MODEL), Access(), seed=0, cache=cache)
+
+
+def test_errors_say_whose_endpoint_it_is(server, system) -> None:
+    server.always = status(400)
+    with pytest.raises(BadInputError, match=r"^the endpoint of the system that is measured \(--url\)"):
+        list(system.find_entities([TEXT], announce=quiet))

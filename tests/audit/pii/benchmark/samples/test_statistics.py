@@ -1,16 +1,16 @@
 """Statistics of samples, against numbers counted by hand; and the paper's own rows."""
 
-from support.pii.plain_samples import sample_of
+from support.pii.plain_samples import sample_of, statistics_of
 
 from clinaudit.audit.pii.benchmark.samples.sample import Entity
-from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, SampleCounter, count_samples
+from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, SampleCounter
 
 
 def test_means_and_types_are_counted_by_hand() -> None:
     one = sample_of("Ann Lee, 41, of Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",))
     other = sample_of("Bo, Oslo.", {"Bo": "nickname", "Oslo": "city"}, needed=("Oslo",), sample="q2")
     both = sample_of("A1 x B2", {"A1": "full_name"}, {"B2": "full_name"}, sample="q3")
-    found = count_samples([one, other, both])
+    found = statistics_of([one, other, both])
     assert list(found) == ["single", "multi"]
     single = found["single"]
     assert (single.samples, single.subjects, single.entities, single.needed) == (2, 1.0, 2.5, 1.0)

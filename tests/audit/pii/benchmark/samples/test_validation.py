@@ -1,15 +1,11 @@
 """The validator of samples: each planted fault is found, what is right is let through, and no content is told."""
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
-from clinaudit.audit.pii.benchmark.samples.validation import check_sample, occurrences, read_samples
-from clinaudit.errors import BadInputError
+from clinaudit.audit.pii.benchmark.samples.validation import check_sample, occurrences
 
 #: "Ann Lee" stands twice; "25" stands in "1925" and in the street: neither is an occurrence of its own.
 DESCRIPTION = (
@@ -195,39 +191,3 @@ def test_a_planted_fault_is_found_without_telling_content(plant: Any, found: str
 )
 def test_occurrences_stand_at_token_boundaries(text: str, within: str, spans: list[tuple[int, int]]) -> None:
     assert occurrences(text, within) == spans
-
-
-def write_lines(path: Path, *lines: str) -> Path:
-    text = "".join(line + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
-    return path
-
-
-@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.gz"])
-def test_samples_are_read_back(tmp_path: Path, name: str) -> None:
-    path = write_lines(tmp_path / name, json.dumps(right()), "", json.dumps({**right(), "id": "q2"}))
-    assert [sample.id for sample in read_samples(path)] == ["q1", "q2"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([json.dumps(right()), '{"id": "Ann Lee"'], "s.jsonl, line 2: not a sample"),
-        ([json.dumps({**right(), "Ann Lee": 1})], "s.jsonl, line 1: not a sample"),
-        ([json.dumps({**right(), "query": "25?"})], "s.jsonl, line 1: the sample contradicts itself"),
-        ([json.dumps(right())] * 2, "s.jsonl, line 2: an id that a line before has"),
-        ([""], "s.jsonl holds no sample"),
-    ],
-)
-def test_a_bad_line_is_named_and_not_quoted(tmp_path: Path, lines: list[str], message: str) -> None:
-    path = write_lines(tmp_path / "s.jsonl", *lines)
-    with pytest.raises(BadInputError) as caught:
-        list(read_samples(path))
-    assert caught.value.message.startswith(message)
-    assert "Ann" not in caught.value.render()
-
-
-def test_a_file_of_another_kind_is_bad_input(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "s.txt", json.dumps(right()))
-    with pytest.raises(BadInputError, match=r"s\.txt its name must end in"):
-        list(read_samples(path))

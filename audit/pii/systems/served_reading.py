@@ -11,7 +11,6 @@ from clinaudit.audit.pii.systems.served_wording import PERSPECTIVES, Strategy, d
 from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.audit.served.fenced_text import restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import OF_ANOTHER_QUESTION
 
 
 class NamedEntity(StrictModel):
@@ -63,11 +62,9 @@ _FORMS: Final[dict[Strategy, TypeAdapter[_Needed]]] = {
 
 def read_entities(answer: str, text: str) -> list[NamedSubject] | str:
     """Return the subjects that an answer lists, or why it cannot be used."""
-    read = read_answer(answer, _ENTITIES)
+    read = read_answer(answer, _ENTITIES, question=detection_id(text))
     if isinstance(read, str):
         return read
-    if read.question != detection_id(text):
-        return OF_ANOTHER_QUESTION
     return [
         NamedSubject(
             entities=[
@@ -81,11 +78,9 @@ def read_entities(answer: str, text: str) -> list[NamedSubject] | str:
 
 def read_needed(answer: str, text: str, query: str, strategy: Strategy) -> list[str] | str:
     """Return the entities that an answer calls needed, or why it cannot be used."""
-    read = read_answer(answer, _FORMS[strategy])
+    read = read_answer(answer, _FORMS[strategy], question=relevance_id(text, query, strategy))
     if isinstance(read, str):
         return read
-    if read.question != relevance_id(text, query, strategy):
-        return OF_ANOTHER_QUESTION
     if isinstance(read, _Consistent) and len(read.perspectives) != PERSPECTIVES:
         return f"the answer does not hold {PERSPECTIVES} perspectives"
     return [restore_control_tokens([entity], [text])[0] for entity in read.entities]

@@ -1,0 +1,120 @@
+"""What `clinaudit mask` leaves of the identifiers that stand in a text, by category, and what it withholds.
+
+    python benchmarks/mask_misses.py [--ner] [--each 100] [--seed 0] [--notes FILE.jsonl]
+
+Masks samples of the benchmark, `--each` of every subset and domain, without their questions, so that nothing may stay.
+Their people are invented and in no corpus: what is found is found by rules (with `--ner` by a small language model
+too). An identifier is left where its whole text stands, at the borders of tokens, in a text that was given out. With
+`--notes` (rows `{"text"}`) it says besides how many of these are withheld; nothing is known of who is named in them.
+"""
+
+import argparse
+import json
+import resource
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import get_args
+
+from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
+from clinaudit.audit.pii.benchmark.samples.sample import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.samples.validation import occurrences
+from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
+from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms
+from clinaudit.audit.pii.masking.prompt import CLINICAL_CONTENT, DetectionError, MaskedPrompt
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.statistics.intervals import estimate_share, interval_of
+
+KINDS = ("direct identifiers", "quasi-identifiers", "clinical content (never masked)")
+
+
+def kind_of(category: str) -> str:
+    """Return which of `KINDS` a category is."""
+    if category in CLINICAL_CONTENT:
+        return KINDS[2]
+    return KINDS[0] if categories()[category].direct else KINDS[1]
+
+
+def masked(masker: PromptMasker, texts: Sequence[str]) -> Iterator[MaskedPrompt | None]:
+    """Yield each text masked; None where it is withheld, or where a detector failed."""
+    for text in texts:
+        try:
+            found = masker.mask(masker.find(text, None), ())
+        except DetectionError:
+            yield None
+            continue
+        yield None if found.text is None else found
+
+
+def share(part: int, whole: int) -> str:
+    """Return a share with its 95% interval, each entity taken as one trial."""
+    if not whole:
+        return "none there"
+    low, high = interval_of(estimate_share(part, whole))
+    return f"{part:,} of {whole:,}, {part / whole:.1%} ({low:.1%} to {high:.1%})"
+
+
+def measure_samples(masker: PromptMasker, samples: Sequence[Sample], domain: Domain) -> None:
+    """Print what is left of the entities of a domain's samples."""
+    left, known, withheld = Counter[str](), Counter[str](), 0
+    by_sample: list[bool] = []
+    for sample, done in zip(samples, masked(masker, [one.description for one in samples]), strict=True):
+        if done is None or done.text is None:
+            withheld += 1
+            continue
+        direct_left = False
+        for text, category in {
+            (entity.text, entity.category) for subject in sample.subjects for entity in subject.entities
+        }:
+            known[category] += 1
+            if occurrences(text, done.text):
+                left[category] += 1
+                direct_left |= categories()[category].direct
+        by_sample.append(direct_left)
+    print(f"\n{domain}: {len(samples):,} samples, {withheld:,} withheld")
+    print(f"  with a direct identifier left: {share(sum(by_sample), len(by_sample))}")
+    for kind in KINDS:
+        of_kind = [one for one in known if kind_of(one) == kind]
+        total = share(sum(left[one] for one in of_kind), sum(known[one] for one in of_kind))
+        print(f"  {kind} left: {total}")
+        for category in sorted(of_kind, key=lambda one: (-left[one] / known[one], one)):
+            if left[category]:
+                print(f"    {category}: {share(left[category], known[category])}")
+        if kept := sorted(category for category in of_kind if not left[category]):
+            print(f"    none left of: {', '.join(kept)}")
+
+
+def measure_notes(masker: PromptMasker, path: Path) -> None:
+    """Print how many notes are withheld, and how many clinical terms stood in what was masked."""
+    texts = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+    done = list(masked(masker, texts))
+    terms = sum(count_clinical_terms(one.forms) for one in done if one is not None)
+    print(f"\nnotes: {len(texts):,}, {sum(map(len, texts)):,} characters; {done.count(None):,} withheld")
+    print(f"  clinical terms in what was masked: {terms:,}")
+
+
+def main() -> None:
+    """Read the options, and measure."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--ner", action="store_true")
+    options.add_argument("--each", type=int, default=100)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--notes", type=Path)
+    given = options.parse_args()
+    first, second = filter_detectors(ner=given.ner)
+    masker = PromptMasker(first, second=second)
+    begin, chars = time.process_time(), 0
+    for domain in get_args(Domain):
+        samples = draw_samples(each=given.each, subsets=get_args(Subset), domains=[domain], seed=given.seed)
+        chars += sum(len(sample.description) for sample in samples)
+        measure_samples(masker, samples, domain)
+    seconds = time.process_time() - begin
+    print(f"\n{chars:,} characters of samples; {chars / seconds:,.0f} a second of processor time")
+    if given.notes is not None:
+        measure_notes(masker, given.notes)
+    print(f"\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024:,} MiB")
+
+
+if __name__ == "__main__":
+    main()
