@@ -92,7 +92,7 @@ def test_a_server_that_stops_answering_is_incomplete_and_the_same_command_goes_o
         (status(503) if is_last else question_server.answers_by_rule)(handler, body)
 
     server.always = fails_on_the_last
-    with pytest.raises(IncompleteError, match="1 questions got no answer"):
+    with pytest.raises(IncompleteError, match="1 question got no answer"):
         build(corpus, tmp_path / "bench", server.url, questions="served")
     server.always = question_server.answers_by_rule
     server.seen.clear()
