@@ -109,9 +109,7 @@ class _Coarsening:
             completeness={name: self._stage(stage) for name, stage in results.completeness.items()},
             judge=None
             if results.judge_quality is None
-            else coarsen_judge(
-                results.judge_quality, self._rules, readings=_readings_each(results), exact=self._exact
-            ),
+            else coarsen_judge(results.judge_quality, self._rules, readings=_readings_each(results), exact=self._exact),
             decision=None if results.decision is None else decision_words(results.decision),
             # Which cells are empty is public; the number of prompts is a setting, so that no class may stand beside it.
             drift=None

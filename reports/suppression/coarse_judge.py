@@ -16,8 +16,8 @@ from clinaudit.reports.suppression.rules import Rules
 def coarsen_judge(quality: JudgeQuality, rules: Rules, *, readings: int, exact: bool) -> CoarseJudge:
     """Return how the judge read the labelled texts; with `exact`, every class holds one number.
 
-    `readings`: how often a patient of a matched set is read, once at each tier in each form. The run's texts are so many
-    times its cohorts' patients, and their classes have as many times the numbers.
+    `readings`: how often a patient of a matched set is read, once at each tier in each form. The run's texts are so
+    many times its cohorts' patients, and their classes have as many times the numbers.
     """
     step = COHORT_STEP * max(1, readings)
 

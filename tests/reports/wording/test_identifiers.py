@@ -20,7 +20,7 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
     first, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first.startswith(
-        "For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 429–1,320 ("
+        "For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 422–1,812 ("
     )
     assert first.endswith(" about patients never seen.")
     assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
