@@ -48,8 +48,8 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
     (
         "Publication",
-        "published are counts of patients as 0 or classes of ten (of arms: twenty; of cohorts: forty), means over patients as whole"
-        " percents, and what follows from counts as the range over all tables within the classes. Verdicts rest on"
+        "published are counts of patients as 0 or classes of ten (of arms: twenty; of cohorts: forty), means over"
+        " patients as whole percents, and what follows from counts as the range over all tables within the classes. Verdicts rest on"
         " exact numbers.",
     ),
 )
@@ -119,7 +119,8 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "Class",
-        "1–10, 11–20, 21–30, …, of an arm 1–20, 21–40, …: a count of patients is one of the numbers in it, and which is not said.",
+        "1–10, 11–20, 21–30, …, of an arm 1–20, 21–40, …: a count of patients is one of the numbers in it, and which is"
+        " not said.",
     ),
     (
         "95% interval",

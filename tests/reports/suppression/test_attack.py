@@ -30,8 +30,8 @@ def test_every_small_count_keeps_three_values_beside_the_verdict() -> None:
 
 #: Of worlds 11, 20, 4338 and 4408 drafts of the rules gave counts away: by the steps of a second judge's verdicts, by
 #: totals of notes beside their means over patients, by the mean length of a region with zeros for those who have none,
-#: and by a mean of 0% where nearly all have a token or more. In world 123 one cohort uses an arm up: it gave counts away
-#: while its split had steps of ten.
+#: and by a mean of 0% where nearly all have a token or more. In world 123 one cohort uses an arm up: that gave counts
+#: away while its split had steps of ten.
 @pytest.mark.parametrize(
     ("seed", "diagnoses"), [(11, 1), (15, 1), (20, 1), (123, None), (4338, 1), (6, 2), (7, 2), (4408, 2)]
 )
