@@ -49,8 +49,8 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     (
         "Publication",
         "published are counts of patients as 0 or classes of ten (of arms: twenty; of cohorts: forty), means over"
-        " patients as whole percents, and what follows from counts as the range over all tables within the classes. Verdicts rest on"
-        " exact numbers.",
+        " patients as whole percents, and what follows from counts as the range over all tables within the classes."
+        " Verdicts rest on exact numbers.",
     ),
 )
 GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
