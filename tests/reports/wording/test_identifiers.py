@@ -23,11 +23,11 @@ def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_sure
         "For someone who holds an appointment reminder, 1,000 answers hold (limit 10 above chance) 422–1,812 ("
     )
     assert first.endswith(" about patients never seen.")
-    assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
+    assert own == "Given their own: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
     assert recall == "Planted: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, 1,000 answers hold 429–1,320 verified identifiers"
-        " (11–213 about patients never seen)."
+        "For someone who holds an appointment reminder, 1,000 answers hold 422–1,812 verified identifiers"
+        " (10–373 about patients never seen)."
     )
 
 

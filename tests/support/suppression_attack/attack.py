@@ -34,7 +34,7 @@ _ROUNDS, _REACHES = 24, (1.0, 2.0, 4.0, 8.0)
 #: Worlds asked for before one leak is looked for.
 _FEW_ROUNDS = 8
 #: Directions tried for one count above, below or between the values that are known.
-_PATIENCE = 12
+_PATIENCE = 18
 POLICIES = ("default", "research", "strict")
 
 
@@ -130,11 +130,19 @@ class Attacker:
                 goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * min(attempt, 1)
                 reach: Numbers | float = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
                 if attempt % 3:
-                    # What stays as it is cannot change the verdict, and makes the program small.
-                    reach = reach * (self._rng.random(self._family.max() + 1) < 0.5)[self._family]
+                    reach = reach * self._choose_families(secret)
                 if self._ask(goal, [window], reach=reach, keeps_shares=attempt % 2 == 1):
                     return len(self._values[secret]) > before
         return False
+
+    def _choose_families(self, secret: int) -> Numbers:
+        """Return 1 for counts of the secret's family and of half of the others, else 0.
+
+        What stays as it is cannot change the verdict, and makes the program small.
+        """
+        moves = self._rng.random(self._family.max() + 1) < 0.5
+        moves[self._family[self._wanted[[secret]].indices]] = True
+        return moves[self._family].astype(float)
 
     def _is_proven(self, secret: int) -> bool:
         """Whether all that is linear excludes every other value."""
