@@ -13,6 +13,8 @@ _WORD: Final = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _INITIAL: Final = r"(?:[ ][A-Z]\.?(?=[ ]))?"
 _ONE_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"
 _TWO_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{1,2}})"
+#: What somebody has is none of their name ("Lund's LDL").
+_GENITIVE: Final = re.compile(r"(?<=\w)['’]s(?!\w)")
 _RELATIVE: Final = (
     "mother|father|mom|mum|dad|wife|husband|spouse|partner|son|daughter|sister|brother|grandmother|grandfather|aunt"
     "|uncle|niece|nephew|cousin|friend|guardian"
@@ -40,7 +42,7 @@ class NamedPeople:
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another."""
         return resolve_overlaps(
-            EntitySpan(*found.span("name"), category, self.name)
+            EntitySpan(found.start("name"), found.start("name") + len(_GENITIVE.split(found["name"])[0]), category, self.name)
             for category, pattern in _PATTERNS
             for found in pattern.finditer(text)
         )

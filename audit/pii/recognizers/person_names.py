@@ -33,6 +33,7 @@ _FEWEST_LETTERS_ALONE: Final = 4
 #: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
 _FIRST_NAME = re.compile(rf"(?<=[^\s.!?:\n])[ ](?P<first>{CAPITAL_WORD})(?:[ ]{CAPITAL_WORD})?[ ]$")
 _FIRST_NAME_CHARS: Final = 40
+_GENITIVE = re.compile(r"(?<=\w\w)['’]s$")
 _TOKEN = re.compile(NAME_WORD)
 #: Letters that are words as well: "A. Lund" and "Ada A. Lund" are names, "A holter" is none.
 _INITIAL = re.compile(r"[AaIi]\.|[AI]")
@@ -132,6 +133,9 @@ def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, in
         if is_no_name or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
+        if _GENITIVE.search(word[0]):
+            # "Lund's LDL": what somebody has is none of their name.
+            break
     while kept and (_NO_END.fullmatch(kept[-1][0]) or _is_degree(text, kept)):
         kept.pop()
     if len(kept) < pattern.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
@@ -140,5 +144,8 @@ def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, in
         return None
     last = kept[-1]
     # A full stop after an initial belongs to it; the last one may end the sentence.
+    genitive = _GENITIVE.search(last[0])
+    if genitive is not None:
+        return kept[0].start(), last.start() + genitive.start()
     finish = last.end() - (1 if last[0].endswith(".") and len(last[0]) > 2 and last[0].count(".") == 1 else 0)
     return kept[0].start(), finish
