@@ -16,13 +16,20 @@ _OTHERS_TOO: Final = frozenset({"new york", "washington", "virginia", "georgia",
 _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
 _AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?|[ ])(?:{_STATE})$")
 
+_A_STATE: Final = re.compile(_STATE)
+#: A town, or its tag, and a comma.
+_BESIDE_TOWN: Final = re.compile(r"(?:\b[A-Z][\w'’-]*|<[A-Z_]+_\d+>),[ ]$")
+_BEFORE_CHARS: Final = 40
+
 
 def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
     """Return a span of a town without the state after it; None for a state or a country alone."""
     if span.category != "city":
         return span
     written = text[span.start : span.end]
-    if _plain(written) in _larger():
+    if _plain(written) in _larger() or (
+        _A_STATE.fullmatch(written) and _BESIDE_TOWN.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    ):
         return None
     state = _AFTER_TOWN.search(written)
     if state is None or not state.start():

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.name_words import is_word
 from clinaudit.audit.pii.recognizers.rule import Source
+from clinaudit.audit.pii.word_lists.name_words import is_word
 from clinaudit.audit.pii.word_lists.reading import read_words
 
 _WORD: Final = r"[a-z][a-z'’-]{1,20}"

@@ -5,7 +5,7 @@ nothing beside it is left to the site's own list of names, and to models.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -57,9 +57,14 @@ class NameRecognizer:
                 if place is not None:
                     known.setdefault(source.text[slice(*place)], pattern.category)
                     found.append(EntitySpan(*place, pattern.category, self.name))
+        # "Ms. Lund" is the patient where "Ada Lund" is: the first longer name that ends so.
+        of_last: dict[str, str] = {}
+        for written, category in known.items():
+            if " " in written:
+                of_last.setdefault(written.rpartition(" ")[2], category)
         for span in found:
-            # "Ms. Lund" is the patient where "Ada Lund" is.
-            yield EntitySpan(span.start, span.end, _category(source.text[span.start : span.end], known), self.name)
+            written = source.text[span.start : span.end]
+            yield EntitySpan(span.start, span.end, of_last.get(written, known[written]), self.name)
         yield from self._elsewhere(source.text, known)
 
     def _elsewhere(self, text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
@@ -75,13 +80,24 @@ class NameRecognizer:
                 alone = len(word) >= _FEWEST_LETTERS_ALONE and not is_allowed(word) and word.lower() not in _NO_NAME
                 if alone and word[0].isupper():
                     wanted.setdefault(word, category)
-        for written, category in wanted.items():
-            start = text.find(written)
-            while start >= 0:
-                end = start + len(written)
-                if _is_whole(text, start, end):
-                    yield EntitySpan(_with_first_name(text, start), end, category, self.name)
-                start = text.find(written, end)
+        for written, start in _places_of(wanted, text):
+            if _is_whole(text, start, start + len(written)):
+                yield EntitySpan(_with_first_name(text, start), start + len(written), wanted[written], self.name)
+
+
+def _places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
+    """Yield where each of some texts stands in another, in one pass for all of them."""
+    if not wanted:
+        return
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
+    for written in wanted:
+        automaton.add_word(written)
+    automaton.make_automaton()
+    for last, length in automaton.iter(text):
+        start = last - length + 1
+        yield text[start : last + 1], start
 
 
 def _is_no_name(word: str, *, is_first: bool, may_be_small: bool = False) -> bool:
@@ -106,15 +122,6 @@ def _with_first_name(text: str, start: int) -> int:
     if before is None or _is_no_name(before["first"], is_first=True) or is_allowed(before["first"]):
         return start
     return before.start("first")
-
-
-def _category(written: str, known: dict[str, str]) -> str:
-    """Return the category of a name; of one word, that of the first longer name which ends with it."""
-    if " " not in written:
-        for longer, category in known.items():
-            if longer.endswith(f" {written}"):
-                return category
-    return known[written]
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
