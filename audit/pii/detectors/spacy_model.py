@@ -116,7 +116,9 @@ def _is_proper(text: str) -> bool:
 
 def _is_more_than_labels(text: str) -> bool:
     """Whether more stands there than labels of a note and words of the language: the model takes "MRN" for a firm."""
-    return not all(is_allowed(word) or word.lower() in read_words("no_names") for word in _LETTERS.findall(text) if len(word) > 1)
+    return not all(
+        is_allowed(word) or word.lower() in read_words("no_names") for word in _LETTERS.findall(text) if len(word) > 1
+    )
 
 
 @cache

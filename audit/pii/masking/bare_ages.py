@@ -50,7 +50,10 @@ _AFTER_VERB: Final = words(
 _BESIDE: Final = words(rf"(?:,\s|\s?\(|\s?[:–-]\s?)(?:aged?\s|now\s|alive,?\s|living,?\s)?{_AGE}")
 #: A pattern, and what a text must hold for it to be tried.
 _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
-    (words(rf"(?<![\w/])(?:at|now|aged?)\s(?P<value>{_NUMBER}),?(?=\s(?:she|he|they|i|mr|mrs|ms|the|my|his|her)\b)"), ("at ", "now ", "age")),
+    (
+        words(rf"(?<![\w/])(?:at|now|aged?)\s(?P<value>{_NUMBER}),?(?=\s(?:she|he|they|i|mr|mrs|ms|the|my|his|her)\b)"),
+        ("at ", "now ", "age"),
+    ),
     (words(r"(?<![\w./])(?:(?P<value>\d{1,3})/[mf]|[mf]/(?P<other>\d{1,3}))(?![\w/])"), ("/",)),
     (words(r"(?<![\w.])(?P<value>\d{1,3})[\s-]?(?:years?|yrs?)[\s-]young\b"), ("young",)),
     # "Died of a stroke at 97", "alive and well at 93".
@@ -59,7 +62,20 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
             rf"\b(?:{_OF_A_LIFE})\b[^.;\n\d]{{0,40}}?\s(?:at|@|until|to(?:\sbe)?){_ABOUT}\s{_AGE}"
             rf"|\b(?:{_OF_A_LIFE})\s?[,(]?\s?(?P<other>{_NUMBER}){_AGE_ENDS}"
         ),
-        ("die", "passed", "deceased", "expired", "dead", "alive", "liv", "retired", "widowed", "diagnosed", "meno", "mena"),
+        (
+            "die",
+            "passed",
+            "deceased",
+            "expired",
+            "dead",
+            "alive",
+            "liv",
+            "retired",
+            "widowed",
+            "diagnosed",
+            "meno",
+            "mena",
+        ),
     ),
     (words(rf"(?<![\w.])d\.\s?{_AGE}"), ("d.",)),
     # After somebody's tag, in a text that is masked already.
@@ -97,8 +113,12 @@ _ASIDE: Final = words(
     r"|\s(?:himself|herself|also|who|has|had|have|will|would|must|may|just|recently|is|was|already|soon|now|,))$"
 )
 #: The last thing that is said of somebody before the verb: a phrase after a preposition, a clause after "who".
-_PHRASE: Final = words(rf"\s{_PREPOSITION}\s(?:(?!\s{_PREPOSITION}\s)[^,]){{1,45}}$|,?\s(?:who|whom|seen|born)\s[^,]{{1,60}},?$")
-_POSSESSED: Final = words(r"(?:\b(?:his|her|their|my|our|your|the|an?|this|that|whose|its)|['’]s)\s(?:[\w'’-]+\s?){1,3}$|\b(?:it|this|that|which|there|these|those)$")
+_PHRASE: Final = words(
+    rf"\s{_PREPOSITION}\s(?:(?!\s{_PREPOSITION}\s)[^,]){{1,45}}$|,?\s(?:who|whom|seen|born)\s[^,]{{1,60}},?$"
+)
+_POSSESSED: Final = words(
+    r"(?:\b(?:his|her|their|my|our|your|the|an?|this|that|whose|its)|['’]s)\s(?:[\w'’-]+\s?){1,3}$|\b(?:it|this|that|which|there|these|those)$"
+)
 _WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
 
 

@@ -12,7 +12,9 @@ from clinaudit.audit.pii.values.usps_abbreviations import STATES
 from clinaudit.audit.pii.word_lists.reading import read_lines
 
 #: Names of a town, or of a person, as well.
-_OTHERS_TOO: Final = frozenset({"new york", "washington", "virginia", "georgia", "chad", "jordan", "israel", "kenya", "asia"})
+_OTHERS_TOO: Final = frozenset(
+    {"new york", "washington", "virginia", "georgia", "chad", "jordan", "israel", "kenya", "asia"}
+)
 _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
 _AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?|[ ])(?:{_STATE})$")
 

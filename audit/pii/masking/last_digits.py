@@ -21,7 +21,9 @@ _LAST: Final = words(
     rf"\b(?:last|final)[\s-](?P<count>three|four|five|six|[3-6])\b(?:\s(?:digits?|numbers?|figures?|nos?\.?))?"
     rf"(?:\s(?:of|on|for)\s[^.;\n\d]{{1,40}}?)?[\s:=#]{{1,3}}(?:(?:is|are|was|were|being)\s)?[:=#]?\s?{_DIGITS}"
 )
-_ENDS: Final = words(rf"\b(?:ends?|ending|ended)(?:\s(?:in|with|on|by))?(?:\sthe\sdigits)?[\s:#]{{1,3}}[x*.…-]{{0,6}}{_DIGITS}")
+_ENDS: Final = words(
+    rf"\b(?:ends?|ending|ended)(?:\s(?:in|with|on|by))?(?:\sthe\sdigits)?[\s:#]{{1,3}}[x*.…-]{{0,6}}{_DIGITS}"
+)
 #: What has digits at its end that somebody would tell; a year ends nothing else.
 _OF_A_NUMBER: Final = words(
     r"\b(?:ssn|social|card|visa|mastercard|amex|account|acct|numbers?|no|phone|cell|mobile|tel|fax|mrn|record|id|policy"

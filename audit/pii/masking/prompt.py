@@ -19,6 +19,7 @@ from clinaudit.audit.pii.masking.tags import Forms, Hidden, Kept, TagBook, Tagge
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
+from clinaudit.audit.pii.word_lists.name_words import is_eponym
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
@@ -69,11 +70,7 @@ class FoundPrompt:
         """Return what may stay if the question needs it, by start."""
         # Those that are merged lie apart, so that few of them can overlap a span.
         direct = merge_hidden(Hidden(span.start, span.end, span.category) for span in self.spans if _is_direct(span))
-        return [
-            span
-            for span in self.spans
-            if not _is_direct(span) and not _overlaps_any(direct, span.start, span.end)
-        ]
+        return [span for span in self.spans if not _is_direct(span) and not _overlaps_any(direct, span.start, span.end)]
 
 
 class PromptMasker:
@@ -232,6 +229,7 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
         and span.start < span.end
         and span.category not in CLINICAL_CONTENT
         and not _is_rate(text, span)
+        and not (span.category == "occupation" and is_eponym(text, span.start, span.end))
     ]
 
 

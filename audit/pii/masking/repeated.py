@@ -104,7 +104,11 @@ def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kep
         if not alone or is_name_again(folded.text, start, end)
     ]
     ends = {digits: category for digits, category in ends_of(numbers).items() if digits not in needed}
-    found += [Hidden(start + at, end + at, category) for at, part in folded.parts() for start, end, category in find_ends(part, ends)]
+    found += [
+        Hidden(start + at, end + at, category)
+        for at, part in folded.parts()
+        for start, end, category in find_ends(part, ends)
+    ]
     return found
 
 

@@ -41,6 +41,10 @@ _PATTERNS: Final = (
         ),
     ),
 )
+#: A patient's whole name before an age or a date of birth; here no word must be a common given name.
+_PATIENT: Final = re.compile(
+    rf"(?i:\b(?:patient|pt\.?|client|name)\b,?:?)[ ](?P<value>{_WORD}[ ]{_WORD})(?=,[ ](?i:dob|mrn|aged?[ ]|\d{{1,3}}[ ]?(?:y|m|f)))"
+)
 _TOKEN: Final = re.compile(r"\S+")
 
 
@@ -62,3 +66,6 @@ class SmallNames:
                         break
                     end = word.end()
                 yield EntitySpan(first.start(), end, category, self.name)
+        for match in source.matches(_PATIENT):
+            if not any(map(is_word, match["value"].split())):
+                yield EntitySpan(*match.span("value"), "patient_name", self.name)

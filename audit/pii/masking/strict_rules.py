@@ -15,6 +15,7 @@ from clinaudit.audit.pii.masking.small_names import SmallNames
 from clinaudit.audit.pii.recognizers.addresses import is_beside_state
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.name_words import is_eponym
 from clinaudit.audit.pii.word_lists.reading import read_words
 
 _TOWN: Final = r"[A-Z][a-z][\w'’-]{1,25}(?:[ ][A-Z][a-z][\w'’-]{1,25}){0,2}"
@@ -48,7 +49,12 @@ def _is_code(match: "re.Match[str]") -> bool:
 
 def _is_given_name(match: "re.Match[str]") -> bool:
     """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
-    return match[0] in read_words("given_names") and not is_allowed(match[0]) and not is_beside_state(match)
+    return (
+        match[0] in read_words("given_names")
+        and not is_allowed(match[0])
+        and not is_beside_state(match)
+        and not is_eponym(match.string, *match.span())
+    )
 
 
 def _is_loud_name(match: "re.Match[str]") -> bool:
@@ -132,7 +138,7 @@ _RULES: Final = RuleTable(
             "date",
             words(
                 r"\b(?:seen|visit(?:ed)?|admitted|discharged|appointment|appt|scheduled|due|lmp|edd|again|last|next|f/u"
-                r"|follow[- ]?up|surgery|here|date|dated)[\s:]{1,2}(?P<value>(?:0?[1-9]"
+                r"|follow[- ]?up|surgery|here|date|dated|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?)[\s:]{1,2}(?P<value>(?:0?[1-9]"
                 r"|1[0-2])[/-](?:0?[1-9]|[12]\d|3[01]))"
                 r"(?![\w/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
             ),
@@ -174,6 +180,26 @@ _RULES: Final = RuleTable(
             ),
             ("ssn", "ss#", "ss #", "social"),
             _is_code,
+        ),
+        # Whatever is numbered, by a number too long to count something.
+        Rule(
+            "other_code",
+            words(
+                r"\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket|invoice|run|card|file)\b"
+                r"\.?\s?[:#]?\s?(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})(?![\w.,/]*\d|\s?(?:mg|ml|%))"
+            ),
+            ("id", "no", "nr", "num", "ref", "claim", "case", "docket", "ticket", "invoice", "run", "card", "file"),
+        ),
+        # The numbers of a laboratory, and of a plan: "S23-004512", "W2281 09934".
+        Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{2}-\d{4,8}(?![\w-])"), ("-",)),
+        Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{3,6}[ ]\d{4,6}(?![\w./-])")),
+        Rule(
+            "social_handle",
+            words(
+                r"\b(?:user\s?name|login|screen\s?name|handle|user)(?:\s(?:is|as))?[\s:=]{1,3}"
+                r"(?P<value>[a-z][\w.-]{0,30}[\d_][\w.-]{0,20})(?!\w)"
+            ),
+            ("user", "login", "screen", "handle"),
         ),
         Rule("other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)),
         Rule(

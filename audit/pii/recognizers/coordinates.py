@@ -13,7 +13,9 @@ _MINUTES: Final = r"['’′´]"
 _SECONDS: Final = r"(?:\"|”|″|''|’’|′′)"
 _SIDE: Final = r"[NSEW](?![\w])"
 #: Degrees and minutes, perhaps seconds, and the side of the globe: "42°21'36.5\"N", "42° 21.6' N", "N 42° 21.6'".
-_OF_ARC: Final = rf"\d{{1,3}}\s?{_DEGREES}\s?\d{{1,2}}(?:\.\d+)?\s?{_MINUTES}\s?(?:\d{{1,2}}(?:\.\d+)?\s?{_SECONDS}\s?)?"
+_OF_ARC: Final = (
+    rf"\d{{1,3}}\s?{_DEGREES}\s?\d{{1,2}}(?:\.\d+)?\s?{_MINUTES}\s?(?:\d{{1,2}}(?:\.\d+)?\s?{_SECONDS}\s?)?"
+)
 _ONE: Final = rf"(?:{_OF_ARC}{_SIDE}|[NSEW]\s?{_OF_ARC}|[NSEW]\s?\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}|\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}\s?{_SIDE})"
 _DECIMAL: Final = r"[+\-−]?\d{1,3}\.\d{4,}"
 _GIVEN: Final = r"[+\-−]?\d{1,3}(?:\.\d+)?\s?(?:°\s?)?(?:[NSEW]\b)?"
@@ -38,7 +40,9 @@ def coordinates() -> RuleTable:
             # No value of a laboratory has four decimals twice in a row.
             Rule(
                 "street_address",
-                re.compile(rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"),
+                re.compile(
+                    rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
+                ),
                 (".",),
                 _is_on_the_globe,
             ),
@@ -66,7 +70,11 @@ def coordinates() -> RuleTable:
                 ),
                 ("deg",),
             ),
-            Rule("street_address", re.compile(r"(?<![\w+])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}(?![\w+])"), ("+",)),
+            Rule(
+                "street_address",
+                re.compile(r"(?<![\w+])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}(?![\w+])"),
+                ("+",),
+            ),
             Rule("street_address", re.compile(r"///[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}"), ("///",)),
         ),
     )

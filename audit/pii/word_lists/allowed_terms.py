@@ -13,13 +13,13 @@ from clinaudit.audit.pii.word_lists.reading import read_lines
 
 #: Endings of findings, procedures and specialties, and the stems by which generic names of drugs are made (USAN).
 _MEDICAL: Final = re.compile(
-    r"[a-z]{2,}(?:a?emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
+    r"[a-z]{2,}(?:[a-z]{2}emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
     r"|pathy|pathic|ology|ologic|ological|ography|ographic|megaly|cephalic|cardia|cardial|cardiac|rrhea|rrhoea|rrhage"
     r"|rrhagic|vascular|vascularly|thesia|plasia|trophy|trophic|stasis|static|sclerosis|sclerotic|arcinoma|denoma|ymphoma"
     r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic"
     r"|mycin|micin|cillin|cycline|floxacin|statin|april|opril|sartan|olol|prazole|conazole|dipine|tidine|gliptin|gliflozin"
     r"|glutide|tinib|zumab|ximab|lukast|triptan|oxetine|azepam|azolam|barbital|heparin|xaban|thiazide|semide|metasone"
-    r"|olone|steride|terone|setron|profen|vir|azine|azole|amide|oxacin|phylline|formin|triptyline|gabalin|bactam)"
+    r"|olone|steride|terone|setron|profen|ciclovir|navir|tegravir|buvir|azine|azole|amide|oxacin|phylline|formin|triptyline|gabalin|bactam)"
 )
 
 

@@ -13,11 +13,35 @@ from clinaudit.audit.pii.word_lists.reading import read_words
 #: What bears the name of whoever invented or described it.
 _NAMED_AFTER: Final = frozenset(
     {
-        *("anemia", "angina", "aphasia", "area", "bag", "bed", "block", "bodies", "body", "boot", "breathing", "bundle"),
+        *(
+            "anemia",
+            "angina",
+            "aphasia",
+            "area",
+            "bag",
+            "bed",
+            "block",
+            "bodies",
+            "body",
+            "boot",
+            "breathing",
+            "bundle",
+        ),
         *("canal", "cannula", "cath", "catheter", "catheterization", "catheters", "cells", "clamp", "classification"),
         *("collar", "contracture", "criteria", "cyst", "dementia", "disease", "diverticulum", "drain", "drains"),
         *("dressing", "duct", "dystrophy", "effect", "encephalopathy", "equation", "esophagus", "exam", "fascia"),
-        *("forceps", "formula", "fracture", "fractures", "frame", "fundoplication", "gland", "glands", "grade", "graft"),
+        *(
+            "forceps",
+            "formula",
+            "fracture",
+            "fractures",
+            "frame",
+            "fundoplication",
+            "gland",
+            "glands",
+            "grade",
+            "graft",
+        ),
         *("granulomatosis", "hernia", "incision", "index", "knife", "law", "ligament", "line", "lines", "loop"),
         *("lymphoma", "maneuver", "manoeuvre", "membrane", "monitor", "monitoring", "needle", "nephropathy", "neuroma"),
         *("node", "nodes", "nodule", "operation", "palsy", "paralysis", "patch", "phenomenon", "point", "position"),
@@ -28,9 +52,31 @@ _NAMED_AFTER: Final = frozenset(
         *("tumor", "tumour", "ulcer", "valve", "vein", "wrap", "x-ray"),
     }
 )
+#: Before these a given name is of whoever described them ("Thomas test"), whether it is a known eponym or not.
+_DESCRIBED: Final = frozenset(
+    {
+        *(
+            "test",
+            "sign",
+            "splint",
+            "maneuver",
+            "manoeuvre",
+            "classification",
+            "criteria",
+            "stain",
+            "clamp",
+            "retractor",
+        ),
+        *("forceps", "syndrome", "reflex"),
+    }
+)
 #: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name.
-_ARTICLES: Final = frozenset({"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"})
-_FAMILY: Final = frozenset({"family", "household", "home", "residence", "twins", "boy", "girl", "boys", "girls", "kids"})
+_ARTICLES: Final = frozenset(
+    {"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"}
+)
+_FAMILY: Final = frozenset(
+    {"family", "household", "home", "residence", "twins", "boy", "girl", "boys", "girls", "kids"}
+)
 #: Participles that say what became of a device; whoever did it stands before an object.
 _OF_A_DEVICE: Final = re.compile(
     r"\s(?:was\s|is\s|remains\s)?(?:removed|inserted|placed|exchanged|changed|replaced|draining|discontinued|dc['’]?d|d/c['’]?d"
@@ -64,6 +110,12 @@ def is_word(written: str) -> bool:
     """Whether a word in small letters may be one of the language, of notes or of medicine rather than a name."""
     small = written.lower()
     return small in read_words("words_and_names") or small in read_words("no_names") or is_allowed(small)
+
+
+def is_eponym(text: str, start: int, end: int) -> bool:
+    """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
+    after = _WORD_AFTER.match(text, end)
+    return after is not None and (after[1].lower() in _DESCRIBED or is_allowed(f"{text[start:end]} {after[1]}"))
 
 
 def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
