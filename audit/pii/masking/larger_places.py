@@ -1,6 +1,7 @@
 """States and countries, which stay: a place as large as a state tells nobody's address (45 CFR 164.514(b)(2)(i)(B)).
 
-Owns what stays of a span that was found as a town: of "Gary, IN" the state. Names that are a town's or a person's as well ("New York", "Virginia") do not stay. Knows nothing of how places are found.
+Owns what stays of a span that was found as a town: of "Gary, IN" the state. Names that are a town's or a person's as
+well ("New York", "Virginia") stay beside a town alone. Knows nothing of how places are found.
 """
 
 import re
@@ -46,4 +47,4 @@ def _plain(name: str) -> str:
 @cache
 def _larger() -> frozenset[str]:
     states = {name.lower() for name in STATES.values()} | {"england", "scotland", "wales"}
-    return (states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO
+    return frozenset(states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO

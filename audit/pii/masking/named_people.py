@@ -25,25 +25,15 @@ _RELATIVE: Final = (
 _ROLE: Final = (
     "great-?grandson|great-?granddaughter|great-?(?:aunt|uncle|niece|nephew)|god(?:son|daughter|mother|father|child)"
     "|step(?:son|daughter|mother|father|brother|sister)|grand(?:son|daughter|child|ma|pa)|neighbou?r|roommate|landlord"
-    "|landlady|coworker|co-worker|colleague|supervisor|boss|employer|teacher|coach|counsell?or|aide|caregiver|carer|sitter"
-    "|nanny|nurse|therapist|interpreter|driver|officer|sergeant|sgt|captain|capt|lieutenant|detective|deputy|judge|attorney"
-    "|lawyer|senator|pastor|reverend|rev|rabbi|imam|chaplain|deacon|lady|gentleman|baby (?:boy|girl)|twin|infant|attn|attention"
+    "|landlady|coworker|co-worker|colleague|supervisor|boss|employer|teacher|coach|counsell?or|aide|caregiver"
+    "|carer|sitter|nanny|nurse|therapist|interpreter|driver|officer|sergeant|sgt|captain|capt|lieutenant|detective|deputy|judge"
+    "|attorney|lawyer|senator|pastor|reverend|rev|rabbi|imam|chaplain|deacon|lady|gentleman|baby (?:boy|girl)|twin"
+    "|infant|attn|attention"
 )
-_NO_PERSON: Final = frozenset(
-    {
-        *(
-            "practitioner",
-            "practitioners",
-            "manager",
-            "line",
-            "educator",
-            "coordinator",
-            "anesthetist",
-            "midwife",
-            "triage",
-        ),
-        *("specialist", "navigator", "visit", "visits", "station", "call", "home", "health", "supervisor", "assistant"),
-    }
+#: Who works in a clinic.
+_STAFF: Final = (
+    "social worker|case (?:manager|worker)|phlebotomist|technician|tech|scribe|paramedic|medic|pharmacist|dieti[ct]ian"
+    "|midwife|doula|hospitalist|intensivist|audiologist|optometrist|dentist|hygienist|RN|LPN|LVN|CNA|EMT|LCSW"
 )
 _PATTERNS: Final = (
     ("clinician_name", re.compile(rf"(?<!\w)(?:Dr|Doctor|Prof|Professor)\.?[ ]{_ONE_OR_MORE}")),
@@ -67,11 +57,14 @@ _PATTERNS: Final = (
 
 #: Places where a word of a note may stand as well as a name.
 _LESS_SURE: Final = (
-    re.compile(rf"(?<![\w-])(?i:{_ROLE})(?:\.|:|,)?[ ](?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"),
+    re.compile(rf"(?<![\w-])(?i:{_ROLE}|{_STAFF})(?:\.|:|,)?[ ](?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"),
     # "The note of Ada Lund", "widow of Per Lund"; "a history of" nobody.
     re.compile(
         rf"(?<!\w)(?i:note|record|records|chart|letter|behalf|daughter|son|wife|husband|widow|widower|parent|mother|father"
         rf"|sister|brother|guardian|care|name)[ ](?i:of|for)[ ]{_TWO_OR_MORE}"
+    ),
+    re.compile(
+        rf"(?<!\w)(?:for|by|with|from|per|of|to|saw|told|asked|and|but)[ ](?P<name>[A-Z]\.[ ]?(?:[A-Z]\.[ ]?)?{_WORD})"
     ),
     re.compile(rf"[\"“]{_WORD}[\"”][ ](?P<name>{_WORD}(?:[ ]{_WORD})?)"),
     # "Lund A, 03/14/50".
@@ -101,5 +94,5 @@ class NamedPeople:
 
 def _is_of_a_note(name: str) -> bool:
     """Whether what stands where a name may stand begins with a word of notes or of medicine."""
-    first = name.split()[0].strip(".,")
-    return first.lower() in _NO_PERSON or first.lower() in read_words("no_names") or is_allowed(first)
+    first = next((word for word in name.split() if not word.endswith(".")), name).strip(".,")
+    return first.lower() in read_words("no_names") or is_allowed(first)

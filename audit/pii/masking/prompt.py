@@ -216,7 +216,10 @@ class DetectionError(Exception):
 
 
 def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
-    """Return what a detector finds that is no clinical content, of places what is smaller than a state; raises `DetectionError` where it fails."""
+    """Return what a detector finds, of places what is smaller than a state; no clinical content.
+
+    Raises `DetectionError` where it fails.
+    """
     try:
         found = detector.detect(text)
     except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)

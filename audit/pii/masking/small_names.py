@@ -37,14 +37,17 @@ _PATTERNS: Final = (
     (
         "patient_name",
         re.compile(
-            rf"(?<![\w-])(?P<value>{_WORD}[ ]{_WORD})(?=,?[ ]\(?(?i:dob|d\.o\.b|mrn|ssn|born|aged?[ ]\d|\d{{1,3}}[ ]?y))"
+            rf"(?<![\w-])(?P<value>{_WORD}[ ]{_WORD})"
+            r"(?=,?[ ]\(?(?i:dob|d\.o\.b|mrn|ssn|born|aged?[ ]\d|\d{1,3}[ ]?y))"
         ),
     ),
 )
 #: A patient's whole name before an age or a date of birth; here no word must be a common given name.
 _PATIENT: Final = re.compile(
-    rf"(?i:\b(?:patient|pt\.?|client|name)\b,?:?)[ ](?P<value>{_WORD}[ ]{_WORD})(?=,[ ](?i:dob|mrn|aged?[ ]|\d{{1,3}}[ ]?(?:y|m|f)))"
+    rf"(?i:\b(?:patient|pt\.?|client|name)\b,?:?)[ ](?P<value>{_WORD}[ ]{_WORD})"
+    r"(?=,[ ](?i:dob|mrn|aged?[ ]|\d{1,3}[ ]?(?:y|m|f)))"
 )
+_NAMED: Final = re.compile(rf"(?i:\b(?:named|nicknamed|name\sis))[ ](?P<value>{_WORD})(?![\w-])")
 _TOKEN: Final = re.compile(r"\S+")
 
 
@@ -66,6 +69,9 @@ class SmallNames:
                         break
                     end = word.end()
                 yield EntitySpan(first.start(), end, category, self.name)
+        for match in source.matches(_NAMED, ("name",)):
+            if not is_word(match["value"]):
+                yield EntitySpan(*match.span("value"), "full_name", self.name)
         for match in source.matches(_PATIENT):
             if not any(map(is_word, match["value"].split())):
                 yield EntitySpan(*match.span("value"), "patient_name", self.name)

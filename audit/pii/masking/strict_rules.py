@@ -138,9 +138,11 @@ _RULES: Final = RuleTable(
             "date",
             words(
                 r"\b(?:seen|visit(?:ed)?|admitted|discharged|appointment|appt|scheduled|due|lmp|edd|again|last|next|f/u"
-                r"|follow[- ]?up|surgery|here|date|dated|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?)[\s:]{1,2}(?P<value>(?:0?[1-9]"
+                r"|follow[- ]?up|surgery|here|date|dated"
+                r"|on|since|until|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|(?:mon|tues?|wed|thur?s?|fri)[.,]?)"
+                r"[\s:]{1,2}(?P<value>(?:0?[1-9]"
                 r"|1[0-2])[/-](?:0?[1-9]|[12]\d|3[01]))"
-                r"(?![\w/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
+                r"(?![\w/-]|\.\d|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
             ),
             ("/", "-"),
         ),
@@ -185,10 +187,11 @@ _RULES: Final = RuleTable(
         Rule(
             "other_code",
             words(
-                r"\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket|invoice|run|card|file)\b"
-                r"\.?\s?[:#]?\s?(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})(?![\w.,/]*\d|\s?(?:mg|ml|%))"
+                r"(?:\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket|invoice"
+                r"|run|card|file|acct|account|tube|sample|sn|serial|tag)\b\.?\s?[:#]?|#)\s?"
+                r"(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})"
+                r"(?![\w.,/]*\d|\s?(?:mg|ml|%))"
             ),
-            ("id", "no", "nr", "num", "ref", "claim", "case", "docket", "ticket", "invoice", "run", "card", "file"),
         ),
         # The numbers of a laboratory, and of a plan: "S23-004512", "W2281 09934".
         Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{2}-\d{4,8}(?![\w-])"), ("-",)),
@@ -201,6 +204,7 @@ _RULES: Final = RuleTable(
             ),
             ("user", "login", "screen", "handle"),
         ),
+        Rule("social_handle", words(r"(?<![\w/])(?<!\d )u/(?=\w*[_\d]|\w{7})[\w-]{3,20}"), ("u/",)),
         Rule("other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)),
         Rule(
             "other_code",

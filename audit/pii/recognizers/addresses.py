@@ -156,7 +156,8 @@ def places() -> RuleTable:
             Rule(
                 "city",
                 re.compile(
-                    rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ](?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
+                    rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ]"
+                    rf"(?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
                 ),
                 (",",),
             ),

@@ -16,7 +16,10 @@ _SIDE: Final = r"[NSEW](?![\w])"
 _OF_ARC: Final = (
     rf"\d{{1,3}}\s?{_DEGREES}\s?\d{{1,2}}(?:\.\d+)?\s?{_MINUTES}\s?(?:\d{{1,2}}(?:\.\d+)?\s?{_SECONDS}\s?)?"
 )
-_ONE: Final = rf"(?:{_OF_ARC}{_SIDE}|[NSEW]\s?{_OF_ARC}|[NSEW]\s?\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}|\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}\s?{_SIDE})"
+_ONE: Final = (
+    rf"(?:{_OF_ARC}{_SIDE}|[NSEW]\s?{_OF_ARC}|[NSEW]\s?\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}"
+    rf"|\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}\s?{_SIDE})"
+)
 _DECIMAL: Final = r"[+\-−]?\d{1,3}\.\d{4,}"
 _GIVEN: Final = r"[+\-−]?\d{1,3}(?:\.\d+)?\s?(?:°\s?)?(?:[NSEW]\b)?"
 
@@ -41,7 +44,8 @@ def coordinates() -> RuleTable:
             Rule(
                 "street_address",
                 re.compile(
-                    rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
+                    rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?"
+                    rf"(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
                 ),
                 (".",),
                 _is_on_the_globe,
