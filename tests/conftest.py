@@ -12,6 +12,10 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.runs.tiny_audit import FAST, audit_apart
 from support.runs.tiny_demo import TinyDemo, train_tiny_demo
 
+# A thread of OpenMP that waits for the others keeps a processor busy, which here is another worker's: a training of
+# three seconds costs up to forty. Read when torch is loaded, in this process and in those started from it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the modules with slow tests first: where one begins last, the other worker has nothing left to do."""

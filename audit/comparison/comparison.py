@@ -48,9 +48,7 @@ def compare_runs(
 ) -> PublishedComparison:
     """Return what may be published of the comparison; without the evidence of both runs, no pairs are counted."""
     hits = {} if evidence is None else count_hits(evidence[0].metrics, evidence[1].metrics)
-    pairs = {
-        tier: {arm: coarsen_hits(counts, step=pair.step) for arm, counts in arms.items()} for tier, arms in hits.items()
-    }
+    pairs = {tier: {arm: coarsen_hits(counts) for arm, counts in arms.items()} for tier, arms in hits.items()}
     comparison = PublishedComparison(
         figures="published",
         differences=list(pair.differences),

@@ -16,7 +16,6 @@ from clinaudit.audit.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import STEP
 
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
 _FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
@@ -56,11 +55,6 @@ class ComparedRun:
         return int(self._settings["--seed"])
 
     @property
-    def matched_diagnoses(self) -> int:
-        """Diagnoses that have a matched cohort."""
-        return sum(cohort.sets.high > 0 for cohort in self.published.cohorts.values())
-
-    @property
     def _settings(self) -> Mapping[str, Any]:
         settings: Mapping[str, Any] = self.record["settings"]
         return settings
@@ -81,12 +75,6 @@ class RunPair:
     def paired(self) -> bool:
         """Whether the evidence of both runs still stands."""
         return self.a.has_evidence and self.b.has_evidence
-
-    @property
-    def step(self) -> int:
-        """Counts in a class of patients of an arm; in a run of one diagnosis an arm is exactly twice its sets."""
-        is_single = any(run.matched_diagnoses == 1 for run in (self.a, self.b))
-        return 2 * STEP if is_single else STEP
 
 
 def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> RunPair:

@@ -14,10 +14,10 @@ from scipy.special import stdtrit
 from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, PassRequirements, Policy
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA
-from clinaudit.reports.suppression.classes import STEP
+from clinaudit.reports.suppression.classes import ARM_STEP, STEP
 
-#: A size counts by the low end of what is published of it: of one class, or of the sum of a row's classes. Each class
-#: lies up to nine below its count, and a row of verdicts has three cells that are not empty, as a rule.
+#: A size counts by the low end of what is published of it: of an arm's class, or of the sum of a row's classes. Each of
+#: a row's lies up to nine below its count, and a row of verdicts has three cells that are not empty, as a rule.
 _BELOW: Final = STEP - 1
 _CELLS: Final = 3
 #: The paper's Table 1: the diagnosis that texts mention most (depression) is mentioned in 70%. Half of the mentions
@@ -104,5 +104,5 @@ def _is_enough(patients: int, maximum: float, chance: float, asked: PassRequirem
 
 
 def _size_of_class(minimum: int) -> int:
-    """Return the smallest size that a class shows to be at least `minimum`: the low end of the next class."""
-    return 0 if minimum <= 0 else STEP * math.ceil((minimum - 1) / STEP) + 1
+    """Return the smallest size of an arm that its class shows to be at least `minimum`: the low end of the next."""
+    return 0 if minimum <= 0 else ARM_STEP * math.ceil((minimum - 1) / ARM_STEP) + 1

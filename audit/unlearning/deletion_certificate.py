@@ -191,7 +191,7 @@ def _conclude(
         health=health,
         reasons=sorted({reason for patient in patients for reason in patient.reasons}),
     )
-    published = coarsen_forgetting(exact, group_sizes=sizes, step=pair.step)
+    published = coarsen_forgetting(exact, group_sizes=sizes)
     if published.controls is not None:
         share = share_range(published.controls.above, published.controls.within)
         published = published.model_copy(update={"controls_above_level": share})

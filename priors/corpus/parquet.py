@@ -12,13 +12,14 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import IO, cast
-
-import polars as pl
+from typing import IO, TYPE_CHECKING, cast
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
 from clinaudit.priors.corpus.header import DOUBLED, Header
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Rows of the first slice, before anything is known of their size.
 _FIRST_ROWS = 256
@@ -83,6 +84,9 @@ def _iter_rows(lines: IO[bytes], header: Header) -> Iterator[tuple[int, Mapping[
 
 def _write_rows(path: Path, columns: Collection[str], out: IO[bytes]) -> None:
     """Write the names of all columns, then each row's values of the wanted ones, as lines of JSON."""
+    # Here, in the child: every command has this module, and few read a table.
+    import polars as pl
+
     scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
     schema = scan.collect_schema()
     out.write(json.dumps(list(schema)).encode() + b"\n")
@@ -108,8 +112,10 @@ def _unsayable(_: object) -> dict[str, object]:
     return {}
 
 
-def _plain(name: str, dtype: pl.DataType) -> pl.Expr:
+def _plain(name: str, dtype: "pl.DataType") -> "pl.Expr":
     """Return dates as ISO 8601 text: a Python date ends at the year 9999, where a Parquet one does not."""
+    import polars as pl
+
     if isinstance(dtype, pl.Date | pl.Datetime):
         return pl.col(name).dt.to_string("iso:strict")
     return pl.col(name)

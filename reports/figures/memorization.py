@@ -153,7 +153,7 @@ def _bins_figure(
     ]
     drawn = sum(bool(share) for _, share in bins)
     hidden = any(share is None for _, share in bins)
-    caption = "Shares of all that are shown; a bin behind which 1 to 10 patients stand is not." if hidden else ""
+    caption = "Shares of all that are shown; a bin behind which 1 to 20 patients stand is not." if hidden else ""
     if drawn < 2:
         found = next(((label, share) for label, share in bins if share), None)
         caption = f"{title}: {NOT_MEASURED}, or too few patients stand behind it."

@@ -30,7 +30,7 @@ class PublishedPopulation(Record):
     notes: float | None
     #: On the audited model's tokenizer.
     tokens: float | None
-    #: Two significant digits; null where there are 1 to 10 patients, and of a cohort.
+    #: Two significant digits; null where there are 1 to 20 patients, and of a cohort.
     notes_per_patient: float | None
     tokens_per_patient: float | None
     #: Mean tokens of a note.

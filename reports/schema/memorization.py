@@ -102,9 +102,9 @@ class PublishedGuard(Record):
     ended_share: PublishedEstimate
     spared_patients: Count
     #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
-    #: background tier, and where 1 to 10 patients stand behind it or behind what it leaves out.
+    #: background tier, and where 1 to 20 patients stand behind it or behind what it leaves out.
     recitation_tokens_cut: float | None
-    #: Null where the second rule keeps more of 1 to 10 patients, or of all but 1 to 10.
+    #: Null where the second rule keeps more of 1 to 20 patients, or of all but 1 to 20.
     unguarded_memorized_fraction: FractionOfText | None
     unguarded_attributable_fraction: FractionOfText | None
     unguarded_hit_patients: Count | None
@@ -150,7 +150,7 @@ class PublishedMemorization(Record):
     empty: Count
     short: Count
     short_share: PublishedEstimate
-    #: Of text: two significant digits, null where 1 to 10 patients stand behind it or behind what it leaves out.
+    #: Of text: two significant digits, null where 1 to 20 patients stand behind it or behind what it leaves out.
     source_notes_mean: float | None
     #: All notes that hold some piece; and how many hold every piece between them, found greedily.
     source_notes_any: float | None = None
@@ -162,7 +162,7 @@ class PublishedMemorization(Record):
     region_tokens: float | None
     region_characters: float | None
     region_words: float | None = None
-    #: Mean length of a piece by K; null where 1 to 10 patients have pieces of either kind.
+    #: Mean length of a piece by K; null where 1 to 20 patients have pieces of either kind.
     piece_length: dict[PieceKind, dict[LengthUnit, float | None]] = Field(default_factory=dict)
     k_distribution: list[SharedPieces]
     sections: list[SectionComposition]

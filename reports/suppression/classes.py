@@ -4,8 +4,9 @@ Owns how a count, a partition, a mean and a figure of text are coarsened. Knows 
 
 A class of counts is 0, or ten numbers: 1-10, 11-20, ... Their lower ends are alike modulo ten. Hence a total that is
 known only through sums of classes of at most seven cells keeps at least four values for each cell of 1 to 10, however
-many partitions share it. Rounding of frequency counts with zero kept is common practice (OpenSAFELY; CMS' cell size
-policy); why the steps, and why seven, is derived in the docs.
+many partitions share it. A matched set has two patients of an arm, so that an arm holds at least twice its sets: there
+classes have twenty numbers, since half of their ends are ends of ten again. Rounding of frequency counts with zero kept
+is common practice (OpenSAFELY; CMS' cell size policy); why the steps, and why seven, is derived in the docs.
 """
 
 import math
@@ -16,6 +17,10 @@ from clinaudit.reports.schema.numbers import NOBODY, CountRange
 
 #: Numbers in a class of counts; no count from 1 to 10 is told from its neighbours.
 STEP: Final = 10
+#: Of counts of patients of a split, or of an arm's targets: a matched set has two.
+ARM_STEP: Final = 2 * STEP
+#: Of counts of patients of a cohort, or of texts about them: a matched set has four.
+COHORT_STEP: Final = 4 * STEP
 #: Non-empty cells that a partition may have: more would leave fewer than four values.
 MOST_CELLS: Final = 7
 #: Of a float's comparison with the edge of a unit.
@@ -100,9 +105,12 @@ def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, u
     return MeanClass(max(least, place * unit - half), min(most, place * unit + half), place * unit)
 
 
-def is_enough(*patients: int) -> bool:
-    """Whether a figure of text may be shown: 0 or more than ten patients behind it, and behind what it leaves out."""
-    return all(count == 0 or count > STEP for count in patients)
+def is_enough(*patients: int, step: int = STEP) -> bool:
+    """Whether a figure of text may be shown: nobody or more than `step` behind it, and behind what it leaves out.
+
+    `step` is that of the patients' classes: a limit within one would be a class of its own.
+    """
+    return all(count == 0 or count > step for count in patients)
 
 
 def two_digits(value: float) -> float:

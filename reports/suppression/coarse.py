@@ -24,7 +24,7 @@ from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedDrift
-from clinaudit.reports.suppression.classes import STEP, Interval, is_enough
+from clinaudit.reports.suppression.classes import ARM_STEP, STEP, Interval, is_enough
 from clinaudit.reports.suppression.coarse_corpus import coarsen_follow_up, coarsen_identifiability, coarsen_population
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
@@ -48,9 +48,6 @@ from clinaudit.reports.suppression.coarse_table import (
 from clinaudit.reports.suppression.decision_words import decision_words
 from clinaudit.reports.suppression.rules import Rules, pool_groups
 
-#: Patients of an arm in one matched set, and in both arms: totals of sets keep their congruence if their steps do.
-_OF_ARM: Final = 2
-_OF_SET: Final = 4
 _PERCENT: Final = 0.01
 
 
@@ -64,6 +61,12 @@ def _has_one_cohort(results: Results) -> bool:
     return sum(cohort.cells.get("train_positive", 0) > 0 for cohort in results.cohorts.values()) == 1
 
 
+def _readings_each(results: Results) -> int:
+    """Return how many answers about a patient of a cohort are read: one at each tier in each form."""
+    forms = (results.disclosure, *(rendered.disclosure for rendered in results.renderings.values()))
+    return sum(max((len(tiers) for tiers in form.by_diagnosis.values()), default=0) for form in forms)
+
+
 class _Coarsening:
     """The three rules, applied to every part; or to none, for the exact report."""
 
@@ -71,8 +74,6 @@ class _Coarsening:
         self._exact = exact
         self._is_single = one_diagnosis
         self._rules = Rules(exact)
-        #: The step of counts of an arm's patients.
-        self._arm_step = STEP * _OF_ARM if one_diagnosis else STEP
 
     def results(self, results: Results) -> Coarse:
         groups = results.subgroups
@@ -108,7 +109,7 @@ class _Coarsening:
             completeness={name: self._stage(stage) for name, stage in results.completeness.items()},
             judge=None
             if results.judge_quality is None
-            else coarsen_judge(results.judge_quality, self._rules, exact=self._exact),
+            else coarsen_judge(results.judge_quality, self._rules, readings=_readings_each(results), exact=self._exact),
             decision=None if results.decision is None else decision_words(results.decision),
             # Which cells are empty is public; the number of prompts is a setting, so that no class may stand beside it.
             drift=None
@@ -129,17 +130,17 @@ class _Coarsening:
         }
 
     def _prompts(self, summary: PromptSummary) -> CoarsePrompts:
-        step, patients = self._arm_step, summary.unbroken + summary.broken
+        patients = summary.unbroken + summary.broken
         return CoarsePrompts(
-            fit=self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=step),
-            cuts=self._rules.cells({"any": summary.with_cuts, "none": patients - summary.with_cuts}, step=step),
+            fit=self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=ARM_STEP),
+            cuts=self._rules.cells({"any": summary.with_cuts, "none": patients - summary.with_cuts}, step=ARM_STEP),
         )
 
     def _memorization(self, summary: Memorization) -> CoarseMemorization:
-        step, behind = self._arm_step, summary.behind
+        behind = summary.behind
 
         def cells(**counts: int) -> dict[str, CountRange]:
-            return self._rules.cells(counts, step=step)
+            return self._rules.cells(counts, step=ARM_STEP)
 
         patients, hits, refusals = summary.patients, summary.hit_patients, summary.refusals
         lengths = summary.region_length
@@ -189,7 +190,7 @@ class _Coarsening:
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:
         edges = tuple(Interval(row.low, row.high) for row in fraction.bins)
-        bins = tuple(self._rules.count(row.patients, step=self._arm_step) for row in fraction.bins)
+        bins = tuple(self._rules.count(row.patients, step=ARM_STEP) for row in fraction.bins)
         mean = self._rules.mean(fraction.mean.value or 0.0, list(zip(edges, bins, strict=True)), unit=_PERCENT)
         return CoarseFraction(edges, bins, mean)
 
@@ -210,29 +211,28 @@ class _Coarsening:
         return tuple(sorted(rows, key=lambda row: (-sum(share or 0.0 for share in row[1].values()), row[0])))
 
     def _near(self, near: NearVerbatim, patients: int) -> CoarseNearVerbatim:
-        step = self._arm_step
         return CoarseNearVerbatim(
             window=near.window,
             edit_budget=near.edit_budget,
             fraction=self._fraction(near.by_patient["fraction"]),
             extra_fraction=self._fraction(near.by_patient["extra_fraction"]),
-            patients=self._rules.cells({"any": near.patients, "none": patients - near.patients}, step=step),
+            patients=self._rules.cells({"any": near.patients, "none": patients - near.patients}, step=ARM_STEP),
             extra_patients=self._rules.cells(
-                {"any": near.extra_patients, "none": patients - near.extra_patients}, step=step
+                {"any": near.extra_patients, "none": patients - near.extra_patients}, step=ARM_STEP
             ),
             longest_region=self._rules.text(near.longest_region.value, near.patients),
         )
 
     def _guard(self, guard: Guard, patients: int) -> CoarseGuard:
         def cells(any_: int) -> dict[str, CountRange]:
-            return self._rules.cells({"any": any_, "none": patients - any_}, step=self._arm_step)
+            return self._rules.cells({"any": any_, "none": patients - any_}, step=ARM_STEP)
 
         ended, spared, cut = guard.ended_patients, guard.spared_patients, guard.recitation_cut_patients
         whole = {"spared": spared, "cut": ended - spared, "none": patients - ended}
-        is_shown = self._exact or is_enough(spared, patients - spared)
+        is_shown = self._exact or is_enough(spared, patients - spared, step=ARM_STEP)
         return CoarseGuard(
             repeating=cells(guard.repeating_patients),
-            ended=self._rules.cells(whole, step=self._arm_step),
+            ended=self._rules.cells(whole, step=ARM_STEP),
             hits=cells(guard.unguarded_hit_patients) if is_shown else {},
             fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
             recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
@@ -240,20 +240,18 @@ class _Coarsening:
 
     def _other_patients(self, others: OtherPatients, patients: int) -> CoarseOtherPatients:
         by_patient = others.by_patient
-        has_pools = others.chance.value is not None and (self._exact or patients > self._arm_step)
+        has_pools = others.chance.value is not None and (self._exact or patients > ARM_STEP)
         return CoarseOtherPatients(
             fraction=self._fraction(by_patient["fraction"]),
             sampled_fraction=self._fraction(by_patient["sampled_fraction"]) if has_pools else None,
             chance=self._fraction(by_patient["chance"]) if has_pools else None,
-            patients=self._rules.cells(
-                {"any": others.patients, "none": patients - others.patients}, step=self._arm_step
-            ),
-            # Of the train split, whose partitions have the single step.
-            others=self._rules.count(others.others),
+            patients=self._rules.cells({"any": others.patients, "none": patients - others.patients}, step=ARM_STEP),
+            # Of the train split.
+            others=self._rules.count(others.others, step=ARM_STEP),
         )
 
     def _identifiers(self, identifiers: Identifiers | None) -> CoarseIdentifiers | None:
-        return None if identifiers is None else coarsen_identifiers(identifiers, self._rules, step=self._arm_step)
+        return None if identifiers is None else coarsen_identifiers(identifiers, self._rules)
 
     # Disclosure
 
@@ -292,7 +290,7 @@ class _Coarsening:
             status=cohort.status,
             reason=cohort.reason,
             matcher=cohort.matcher,
-            candidates=self._rules.cells({"present": positive, "absent": everyone - positive}),
+            candidates=self._rules.cells({"present": positive, "absent": everyone - positive}, step=ARM_STEP),
             balance=tuple(
                 PublishedBalance(
                     contrast=row.contrast,
@@ -303,7 +301,8 @@ class _Coarsening:
                 )
                 for row in cohort.balance
             ),
-            excluded=self._rules.cells(cohort.excluded),
+            # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
+            excluded={reason: self._rules.at_most(count) for reason, count in cohort.excluded.items()},
         )
 
     def _second(self, second: SecondMatcher) -> dict[str, CoarseSecondMatching]:
@@ -324,7 +323,7 @@ class _Coarsening:
             tier: {
                 arm: self._groups(
                     [(row.partition, row.group, row.attributable_patients, row.patients) for row in rows],
-                    step=self._arm_step,
+                    step=ARM_STEP,
                 )
                 for arm, rows in arms.items()
             }
@@ -363,11 +362,9 @@ class _Coarsening:
         return CoarseCorpus(
             counterfactual=corpus.counterfactual,
             labels=corpus.labels,
-            splits={name: coarsen_population(split, self._rules, step=STEP) for name, split in corpus.splits.items()},
-            # Both arms, with and without the diagnosis: four patients a matched set.
+            splits={arm: coarsen_population(own, self._rules, is_split=True) for arm, own in corpus.splits.items()},
             cohorts={
-                name: coarsen_population(cohort, self._rules, step=STEP * _OF_SET)
-                for name, cohort in corpus.cohorts.items()
+                name: coarsen_population(cohort, self._rules, is_split=False) for name, cohort in corpus.cohorts.items()
             },
             identifiability={
                 arm: coarsen_identifiability(split, self._rules) for arm, split in corpus.identifiability.items()
@@ -380,12 +377,9 @@ class _Coarsening:
         return CoarseStage(
             missing=self._rules.count(max(0, stage.planned - stage.done - stage.failed)),
             failed=self._rules.count(stage.failed),
-            # Each tier is a partition of its own.
-            # Of one diagnosis they bound four times its sets in steps that are no multiples of 40; the sets that are
-            # left out are given by tier and reason all the same.
-            excluded={}
-            if self._is_single and not self._exact
-            else {reason: self._rules.count(count) for reason, count in stage.excluded.items()},
+            # Of both arms together: beside each arm's classes they would bound the matched sets, in steps of five. The
+            # sets that are left out are given by tier and reason all the same.
+            excluded=dict(self._rules.cells(stage.excluded)) if self._exact else {},
         )
 
 

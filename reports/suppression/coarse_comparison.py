@@ -10,35 +10,30 @@ from typing import Final
 from clinaudit.reports.exact.comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts, PairedPatients, PublishedForgetting
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.classes import STEP, class_of, is_enough, two_digits
+from clinaudit.reports.suppression.classes import ARM_STEP, class_of, is_enough, two_digits
 
 #: Of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
 
 
-def coarsen_hits(hits: HitChanges, *, step: int = STEP) -> PairedPatients:
-    """Return the four cells of who had a match in which run, and the unpaired, as classes.
-
-    `step` is 20 in runs of one diagnosis, whose arms are exactly twice the matched sets.
-    """
+def coarsen_hits(hits: HitChanges) -> PairedPatients:
+    """Return the four cells of who had a match in which run, and the unpaired, as classes of an arm's patients."""
     return PairedPatients(
-        both=class_of(hits.both, step=step),
-        a_only=class_of(hits.a_only, step=step),
-        b_only=class_of(hits.b_only, step=step),
-        neither=class_of(hits.neither, step=step),
-        unpaired_a=class_of(hits.unpaired_a, step=step),
-        unpaired_b=class_of(hits.unpaired_b, step=step),
+        both=class_of(hits.both, step=ARM_STEP),
+        a_only=class_of(hits.a_only, step=ARM_STEP),
+        b_only=class_of(hits.b_only, step=ARM_STEP),
+        neither=class_of(hits.neither, step=ARM_STEP),
+        unpaired_a=class_of(hits.unpaired_a, step=ARM_STEP),
+        unpaired_b=class_of(hits.unpaired_b, step=ARM_STEP),
     )
 
 
-def coarsen_forgetting(
-    forgetting: Forgetting, *, group_sizes: Mapping[str, int], step: int = STEP
-) -> PublishedForgetting:
+def coarsen_forgetting(forgetting: Forgetting, *, group_sizes: Mapping[str, int]) -> PublishedForgetting:
     """Return the publishable part of a deletion certificate, without the share of the controls (a function of classes).
 
     Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may
     know how many they are, and a known total gives a small cell away. `group_sizes` are the patients that each health
-    check rests on, `step` the step of what counts patients of an arm.
+    check rests on.
     """
     is_few = not is_enough(forgetting.named)
     patients = {} if is_few else {verdict: class_of(number) for verdict, number in forgetting.patients.items()}
@@ -48,7 +43,7 @@ def coarsen_forgetting(
         named=class_of(forgetting.named) if is_few else _sum(patients.values()),
         patients=patients,
         before=None if is_few else LevelCounts(above=class_of(above), within=class_of(forgetting.named - above)),
-        controls=_coarsen_controls(forgetting, step=step),
+        controls=_coarsen_controls(forgetting),
         controls_above_level=PublishedEstimate(reason=forgetting.controls_above_level.reason),
         collapsed=forgetting.collapsed,
         health=[_coarsen_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
@@ -60,21 +55,21 @@ def _sum(cells: Collection[CountRange]) -> CountRange:
     return CountRange(low=sum(cell.low for cell in cells), high=sum(cell.high for cell in cells))
 
 
-def _coarsen_controls(forgetting: Forgetting, *, step: int) -> LevelCounts | None:
+def _coarsen_controls(forgetting: Forgetting) -> LevelCounts | None:
     if not forgetting.controls:
         return None
     return LevelCounts(
-        above=class_of(forgetting.controls_above, step=step),
-        within=class_of(forgetting.controls - forgetting.controls_above, step=step),
+        above=class_of(forgetting.controls_above, step=ARM_STEP),
+        within=class_of(forgetting.controls - forgetting.controls_above, step=ARM_STEP),
     )
 
 
 def _coarsen_check(check: HealthCheck, patients: int) -> HealthCheck:
-    """Give measured values of text to two digits where more than ten patients stand behind them.
+    """Give measured values of text to two digits where more than twenty patients stand behind them.
 
     A share of generations is a function of how many patients have one such generation: it is never given.
     """
-    if check.unit == "tokens" and patients and is_enough(patients):
+    if check.unit == "tokens" and patients and is_enough(patients, step=ARM_STEP):
         values = {name: _two_digits(getattr(check, name)) for name in ("a", "b", "limit")}
         return check.model_copy(update=values)
     withheld = check.a is not None or check.b is not None

@@ -12,7 +12,7 @@ from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.classes import MOST_CELLS, Interval
+from clinaudit.reports.suppression.classes import ARM_STEP, MOST_CELLS, Interval
 from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 from clinaudit.reports.suppression.rules import Rules
 
@@ -20,11 +20,11 @@ from clinaudit.reports.suppression.rules import Rules
 _NOTHING: Final[Cells] = {}
 
 
-def coarsen_identifiers(identifiers: Identifiers, rules: Rules, *, step: int) -> CoarseIdentifiers:
-    """Return the classes of a run's identifiers; `step` is that of counts of an arm's patients."""
+def coarsen_identifiers(identifiers: Identifiers, rules: Rules) -> CoarseIdentifiers:
+    """Return the classes of a run's identifiers."""
 
     def of_arms(arms: Mapping[Arm, IdentifierFigures]) -> dict[Arm, CoarseIdentifierFigures]:
-        return {arm: _coarsen_figures(figures, rules, step=step) for arm, figures in arms.items()}
+        return {arm: _coarsen_figures(figures, rules) for arm, figures in arms.items()}
 
     return CoarseIdentifiers(
         tiers={tier: of_arms(arms) for tier, arms in identifiers.tiers.items()},
@@ -40,22 +40,22 @@ def coarsen_identifiers(identifiers: Identifiers, rules: Rules, *, step: int) ->
     )
 
 
-def _coarsen_figures(figures: IdentifierFigures, rules: Rules, *, step: int) -> CoarseIdentifierFigures:
+def _coarsen_figures(figures: IdentifierFigures, rules: Rules) -> CoarseIdentifierFigures:
     patients = figures.patients
 
     def cells(any_: int) -> Cells:
-        return rules.cells({"any": any_, "none": patients - any_}, step=step)
+        return rules.cells({"any": any_, "none": patients - any_}, step=ARM_STEP)
 
     def rate(bins: Sequence[IdentifierBin], per_1000: Estimate) -> CoarseRate:
         shown = bins if rules.exact else merge_bins(bins)
         return CoarseRate(
             edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in shown),
-            bins=tuple(rules.count(row.patients, step=step) for row in shown),
+            bins=tuple(rules.count(row.patients, step=ARM_STEP) for row in shown),
             exact=exact_estimate(per_1000) if rules.exact else None,
         )
 
     # That a split has nobody else would tell the size of the lowest class.
-    has_pools = rules.exact or patients > step
+    has_pools = rules.exact or patients > ARM_STEP
     sampled, chance = (count if has_pools else None for count in (figures.sampled_patients, figures.chance_patients))
     return CoarseIdentifierFigures(
         own=cells(figures.own_patients),

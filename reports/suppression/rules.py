@@ -9,6 +9,8 @@ from typing import Final
 
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.suppression.classes import (
+    ARM_STEP,
+    COHORT_STEP,
     MOST_CELLS,
     OTHERS,
     STEP,
@@ -44,15 +46,25 @@ class Rules:
         """Return the class of a mean over patients who lie in `bins`."""
         return MeanClass(mean, mean, mean) if self.exact else class_of_mean(mean, bins, unit=unit)
 
+    def at_most(self, count: int) -> CountRange:
+        """Return the range from 1 to the end of the class, of a count of patients of both splits."""
+        return (
+            exactly(count)
+            if self.exact or not count
+            else CountRange(low=1, high=class_of(count, step=COHORT_STEP).high)
+        )
+
     def text(self, value: float | None, *patients: int) -> float | None:
         """Return a figure of text to two digits; None where too few are behind it, or behind what it leaves out."""
         if value is None or self.exact:
             return value
-        return two_digits(value) if is_enough(*patients) and any(patients) else None
+        return two_digits(value) if is_enough(*patients, step=ARM_STEP) and any(patients) else None
 
     def shares(self, units: Mapping[str, tuple[int, int]]) -> tuple[tuple[str, float | None], ...]:
         """Return the shares of what is shown, by name; `units` are (units, patients behind them)."""
-        shown = {name: count for name, (count, behind) in units.items() if self.exact or is_enough(behind)}
+        shown = {
+            name: count for name, (count, behind) in units.items() if self.exact or is_enough(behind, step=ARM_STEP)
+        }
         total = sum(shown.values())
         return tuple((name, self.share(shown.get(name), total)) for name in units)
 

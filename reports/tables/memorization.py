@@ -318,4 +318,4 @@ def few_note(rows: Sequence[Sequence[str]]) -> str:
     """Return what “few patients” stands for, where a row says so."""
     if not any(FEW_PATIENTS in row for row in rows):
         return ""
-    return f"“{FEW_PATIENTS.capitalize()}”: 1 to 10 patients stand behind the figure, or behind what it leaves out."
+    return f"“{FEW_PATIENTS.capitalize()}”: 1 to 20 patients stand behind the figure, or behind what it leaves out."

@@ -48,9 +48,9 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
     (
         "Publication",
-        "published are counts of patients as 0 or classes of ten (of cohorts: of forty), means over patients as whole"
-        " percents, and what follows from counts as the range over all tables within the classes. Verdicts rest on"
-        " exact numbers.",
+        "published are counts of patients as 0 or classes of ten (of arms: twenty; of cohorts: forty), means over"
+        " patients as whole percents, and what follows from counts as the range over all tables within the classes."
+        " Verdicts rest on exact numbers.",
     ),
 )
 GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
@@ -117,7 +117,11 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         "Adjusted p",
         "how likely chance alone gives so large a difference, stricter by the number of comparisons (Holm).",
     ),
-    ("Class of ten", "1–10, 11–20, 21–30, …: a count of patients is one of the numbers in it, and which is not said."),
+    (
+        "Class",
+        "1–10, 11–20, 21–30, …, of an arm 1–20, 21–40, …: a count of patients is one of the numbers in it, and which is"
+        " not said.",
+    ),
     (
         "95% interval",
         "what chance allows: of the intervals of many such audits with other patients, 95 in 100 would hold the true"

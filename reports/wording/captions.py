@@ -139,7 +139,7 @@ def sections_caption(sections: Sequence[SectionComposition]) -> str:
     total = sum(map(sum, known.values()))
     single = sum(known["revealing_single"]) / total
     is_whole = all(getattr(section, kind) is not None for section in sections for kind in SECTION_KINDS)
-    left_out = "" if is_whole else " Text behind which 1 to 10 patients stand is left out."
+    left_out = "" if is_whole else " Text behind which 1 to 20 patients stand is left out."
     template = (sum(known["templated_single"]) + sum(known["templated_shared"])) / total
     return (
         f"Of all text that stands word for word in the patient's notes, about {percent_text(round(single, 2))} is"

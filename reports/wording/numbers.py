@@ -13,8 +13,8 @@ from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 NOT_MEASURED: Final = "not measured"
 #: Once on a page, beside the first range.
 RANGE_NOTE: Final = (
-    "A range such as 41–50 stands for one number that is not published: counts of patients come in classes of ten (in"
-    " places of twenty or forty), and what follows from them has the range that they leave."
+    "A range such as 41–50 stands for one number that is not published: counts of patients come in classes of ten,"
+    " twenty or forty, and what follows from them has the range that they leave."
 )
 #: Below this difference two ends are one number.
 _SAME: Final = 1e-9

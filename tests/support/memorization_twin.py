@@ -1,6 +1,7 @@
 """What docs/methods.md, section 2, says of one patient's notes and a generation, computed the slow, obvious way."""
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
@@ -28,6 +29,13 @@ def characters(whole: bytes) -> tuple[str, list[int]]:
     # The last character of all that is decoded through a byte is the one the byte belongs to.
     owners = [len(whole[: index + 1].decode("utf-8", errors="replace")) - 1 for index in range(len(whole))]
     return whole.decode("utf-8", errors="replace"), owners
+
+
+@functools.lru_cache(maxsize=8)
+def spelled(tokenizer: ModelTokenizer, ids: Ids) -> tuple[bytes, list[int]]:
+    """The bytes of some tokens, and how many of them stand before each token; last, how many there are."""
+    spellings = [tokenizer.bytes_of(token) for token in ids]
+    return b"".join(spellings), [0, *itertools.accumulate(map(len, spellings))]
 
 
 @dataclass
@@ -68,11 +76,11 @@ class Twin:
 
     def text(self, ids: Ids, start: int, end: int) -> str:
         """Characters that the bytes of tokens start..end contribute to."""
-        before = sum(len(self.tokenizer.bytes_of(token)) for token in ids[:start])
-        through = before + sum(len(self.tokenizer.bytes_of(token)) for token in ids[start:end])
+        whole, begins = spelled(self.tokenizer, ids)
+        before, through = begins[start], begins[end]
         if before == through:
             return ""
-        text, owners = characters(b"".join(map(self.tokenizer.bytes_of, ids)))
+        text, owners = characters(whole)
         return lf(text[owners[before] : owners[through - 1] + 1])
 
     def holders(self, text: str) -> list[int]:

@@ -13,6 +13,7 @@ from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.folded_words import FoldedWord, folded_words
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.name_words import is_name_again
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, visit_note
@@ -98,7 +99,7 @@ class Gazetteer:
             else:
                 alone = (
                     word.text in self._alone
-                    and (in_small_letters or text[word.start].isupper())
+                    and (in_small_letters or text[word.start].isupper() or is_name_again(text, word.start, word.end))
                     # "Smith-Magenis" is a syndrome.
                     and "-" not in (text[word.start - 1 : word.start], text[word.end : word.end + 1])
                 )

@@ -6,6 +6,7 @@ ships. A pattern that presidio would skip because it runs too long raises here.
 
 import logging
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -93,7 +94,10 @@ def _load_engine() -> "AnalyzerEngine":
     logging.getLogger(_LOGGER).setLevel(logging.WARNING)
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}])
     # A blank pipeline splits words and names nothing; loading a model by name would fetch it.
-    engine.nlp = {"en": spacy.blank("en")}  # type: ignore[assignment]  # presidio declares None
+    blank = spacy.blank("en")
+    # The limit is for models, whose memory grows with the text; words alone are split in constant memory.
+    blank.max_length = sys.maxsize
+    engine.nlp = {"en": blank}  # type: ignore[assignment]  # presidio declares None
     registry = RecognizerRegistry()
     registry.load_predefined_recognizers(languages=["en"], nlp_engine=engine)
     registry.remove_recognizer("SpacyRecognizer")

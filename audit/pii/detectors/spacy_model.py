@@ -4,7 +4,7 @@ The model was trained on news. What it calls a person and the list of allowed te
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -32,7 +32,13 @@ _CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
         "NORP": "nationality",
     }
 )
+#: "Additional Testing: Repeat": what stands before the colon is the note's.
+_HEADING: Final = re.compile(r"[^\n]*[:]\s")
+#: "dL" is no name.
+_LONGEST_UNIT: Final = 3
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
+#: spaCy's model takes about a gigabyte for so many characters.
+_PIECE_CHARS: Final = 100_000
 #: What the model needs for entities; the other components cost time.
 _DISABLED: Final = ("parser", "lemmatizer", "attribute_ruler", "tagger")
 
@@ -55,19 +61,33 @@ class SpacyDetector:
 
     def _entities(self, text: str) -> list[EntitySpan]:
         found = []
-        for entity in self._model(text).ents:
+        named = ((begin, entity) for begin, piece in _pieces(text) for entity in self._model(piece).ents)
+        for begin, entity in named:
             category = _CATEGORIES.get(entity.label_)
-            start, end = _without_edges(text, entity.start_char, entity.end_char)
-            if category is None or start >= end or is_allowed(text[start:end]):
+            start, end = _without_edges(text, begin + entity.start_char, begin + entity.end_char)
+            written = text[start:end]
+            if category is None or not written or is_allowed(written):
                 continue
-            if not (_is_name(text[start:end]) if category == "full_name" else _is_more_than_labels(text[start:end])):
-                continue
-            found.append(EntitySpan(start, end, category, _MODEL))
+            if _is_name(written) if category == "full_name" else _is_proper(written) and _is_more_than_labels(written):
+                found.append(EntitySpan(start, end, category, _MODEL))
         return found
 
 
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a text in pieces that the model's memory holds, each with its start; a piece ends with a line or a word."""
+    begin = 0
+    while begin < len(text):
+        end = begin + _PIECE_CHARS
+        if end < len(text):
+            end = next((place + 1 for mark in "\n " if (place := text.rfind(mark, begin, end)) > begin), end)
+        yield begin, text[begin:end]
+        begin = end
+
+
 def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a stretch up to its first line break, without blanks and marks at its ends and without `'s`."""
+    """Return a stretch up to its first line break, without a heading before it, marks at its ends and `'s`."""
+    heading = _HEADING.match(text, start, end)
+    start = heading.end() if heading else start
     written = text[start:end]
     start += len(written) - len(written.lstrip(" \t\n\r-•*.,:;("))
     written = text[start:end].partition("\n")[0].rstrip(" \t-•*,:;)(")
@@ -79,14 +99,26 @@ def _without_edges(text: str, start: int, end: int) -> tuple[int, int]:
 def _is_name(text: str) -> bool:
     """Whether a name can be written so: without figures, and not of eponyms and words of notes alone."""
     words = text.split()
-    return not any(character.isdigit() for character in text) and not all(
-        is_allowed(word) or word.lower().strip(".,") in read_words("no_names") for word in words
+    return (
+        not any(character.isdigit() for character in text)
+        and (text[0].isupper() or len(text) > _LONGEST_UNIT)
+        and not all(
+            is_allowed(word) or word.lower().strip(".,") in read_words("no_names") or len(word.strip(".")) == 1
+            for word in words
+        )
     )
+
+
+def _is_proper(text: str) -> bool:
+    """Whether a place, a firm or a nation can be written so: with a capital letter, in a text that has any."""
+    return any(character.isupper() for character in text)
 
 
 def _is_more_than_labels(text: str) -> bool:
     """Whether more stands there than labels of a note and words of the language: the model takes "MRN" for a firm."""
-    return not all(is_allowed(word) or word.lower() in read_words("no_names") for word in _LETTERS.findall(text))
+    return not all(
+        is_allowed(word) or word.lower() in read_words("no_names") for word in _LETTERS.findall(text) if len(word) > 1
+    )
 
 
 @cache

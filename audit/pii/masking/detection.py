@@ -49,10 +49,11 @@ class EverySpan:
         broken = list(_BROKEN_WORD.finditer(plain.text))
         if broken:
             # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
+            covered = bytearray(len(text))
+            for span in found:
+                covered[span.start : span.end] = b"\1" * (span.end - span.start)
             found.update(
-                span
-                for span in self._found_in(plain.without(broken))
-                if not any(span.start < other.end and other.start < span.end for other in found)
+                span for span in self._found_in(plain.without(broken)) if not any(covered[span.start : span.end])
             )
         return sorted(found)
 

@@ -8,14 +8,32 @@ import re
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 _WORD: Final = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _INITIAL: Final = r"(?:[ ][A-Z]\.?(?=[ ]))?"
 _ONE_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"
 _TWO_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{1,2}})"
+#: What somebody has is none of their name ("Lund's LDL").
+_GENITIVE: Final = re.compile(r"(?<=\w)['’]s(?!\w)")
 _RELATIVE: Final = (
     "mother|father|mom|mum|dad|wife|husband|spouse|partner|son|daughter|sister|brother|grandmother|grandfather|aunt"
     "|uncle|niece|nephew|cousin|friend|guardian"
+)
+#: What somebody is, in any case: one word with a capital after it is their name, unless it is one of a note.
+_ROLE: Final = (
+    "great-?grandson|great-?granddaughter|great-?(?:aunt|uncle|niece|nephew)|god(?:son|daughter|mother|father|child)"
+    "|step(?:son|daughter|mother|father|brother|sister)|grand(?:son|daughter|child|ma|pa)|neighbou?r|roommate|landlord"
+    "|landlady|coworker|co-worker|colleague|supervisor|boss|employer|teacher|coach|counsell?or|aide|caregiver"
+    "|carer|sitter|nanny|nurse|therapist|interpreter|driver|officer|sergeant|sgt|captain|capt|lieutenant|detective|deputy|judge"
+    "|attorney|lawyer|senator|pastor|reverend|rev|rabbi|imam|chaplain|deacon|lady|gentleman|baby (?:boy|girl)|twin"
+    "|infant|attn|attention"
+)
+#: Who works in a clinic.
+_STAFF: Final = (
+    "social worker|case (?:manager|worker)|phlebotomist|technician|tech|scribe|paramedic|medic|pharmacist|dieti[ct]ian"
+    "|midwife|doula|hospitalist|intensivist|audiologist|optometrist|dentist|hygienist|RN|LPN|LVN|CNA|EMT|LCSW"
 )
 _PATTERNS: Final = (
     ("clinician_name", re.compile(rf"(?<!\w)(?:Dr|Doctor|Prof|Professor)\.?[ ]{_ONE_OR_MORE}")),
@@ -24,11 +42,33 @@ _PATTERNS: Final = (
         "patient_name",
         re.compile(rf"(?<!\w)(?i:patient|pt|client)(?i:'s name| name)?(?:[ ]?[:#]|,)[ ]{{0,4}}{_TWO_OR_MORE}"),
     ),
-    ("full_name", re.compile(rf"(?<!\w)(?i:name)[ ]?:[ \t]{{0,4}}{_TWO_OR_MORE}")),
+    (
+        "full_name",
+        re.compile(
+            rf"(?<!\w)(?i:name)(?:[ ]?[/,&][ ]?(?i:dob|mrn|age|sex|id))*[ ]?:[ \t]{{0,4}}"
+            rf"(?P<name>{_WORD},?{_INITIAL}[ ](?:{_WORD}|[A-Z])(?:[ ]{_WORD})?)"
+        ),
+    ),
     ("relative_name", re.compile(rf"(?<!\w)(?i:{_RELATIVE}),?[ ]{_TWO_OR_MORE}")),
     ("full_name", re.compile(rf"(?<!\w)Dear[ ]{_TWO_OR_MORE}")),
     ("full_name", re.compile(rf"(?<!\w){_TWO_OR_MORE}(?=,?[ ](?:is[ ])?an?[ ][0-9]{{1,3}}[ -])")),
     ("full_name", re.compile(rf"(?<!\w){_TWO_OR_MORE}(?=,?[ ]\(?(?:DOB|D\.O\.B\.|MRN|SSN)\b)")),
+)
+
+#: Places where a word of a note may stand as well as a name.
+_LESS_SURE: Final = (
+    re.compile(rf"(?<![\w-])(?i:{_ROLE}|{_STAFF})(?:\.|:|,)?[ ](?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"),
+    # "The note of Ada Lund", "widow of Per Lund"; "a history of" nobody.
+    re.compile(
+        rf"(?<!\w)(?i:note|record|records|chart|letter|behalf|daughter|son|wife|husband|widow|widower|parent|mother|father"
+        rf"|sister|brother|guardian|care|name)[ ](?i:of|for)[ ]{_TWO_OR_MORE}"
+    ),
+    re.compile(
+        rf"(?<!\w)(?:for|by|with|from|per|of|to|saw|told|asked|and|but)[ ](?P<name>[A-Z]\.[ ]?(?:[A-Z]\.[ ]?)?{_WORD})"
+    ),
+    re.compile(rf"[\"“]{_WORD}[\"”][ ](?P<name>{_WORD}(?:[ ]{_WORD})?)"),
+    # "Lund A, 03/14/50".
+    re.compile(rf"(?<![\w-])(?P<name>{_WORD},?[ ][A-Z])(?=,?[ ]\(?[0-9]{{1,2}}[/-][0-9]{{1,2}}[/-][0-9]{{2}})"),
 )
 
 
@@ -39,8 +79,20 @@ class NamedPeople:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another."""
+        sure = [(category, match) for category, pattern in _PATTERNS for match in pattern.finditer(text)]
+        others = [("full_name", match) for pattern in _LESS_SURE for match in pattern.finditer(text)]
         return resolve_overlaps(
-            EntitySpan(*found.span("name"), category, self.name)
-            for category, pattern in _PATTERNS
-            for found in pattern.finditer(text)
+            EntitySpan(
+                match.start("name"),
+                match.start("name") + len(_GENITIVE.split(match["name"])[0]),
+                category,
+                self.name,
+            )
+            for category, match in [*sure, *(one for one in others if not _is_of_a_note(one[1]["name"]))]
         )
+
+
+def _is_of_a_note(name: str) -> bool:
+    """Whether what stands where a name may stand begins with a word of notes or of medicine."""
+    first = next((word for word in name.split() if not word.endswith(".")), name).strip(".,")
+    return first.lower() in read_words("no_names") or is_allowed(first)

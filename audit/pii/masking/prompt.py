@@ -13,11 +13,13 @@ from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.larger_places import without_larger_places
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Forms, Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
+from clinaudit.audit.pii.word_lists.name_words import is_eponym
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
@@ -28,6 +30,7 @@ DETECTOR_FAILED: Final = "a detector failed"
 _ROUNDS: Final = 4
 _EACH: Final = (" every", " each", " per")
 _LONG: Final = (" for", " in", " after", " about", " of", " within")
+_RATE_CHARS: Final = 40
 _RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
@@ -65,12 +68,9 @@ class FoundPrompt:
 
     def quasi_identifiers(self) -> list[EntitySpan]:
         """Return what may stay if the question needs it, by start."""
-        direct = [span for span in self.spans if _is_direct(span)]
-        return [
-            span
-            for span in self.spans
-            if not _is_direct(span) and not any(one.start < span.end and span.start < one.end for one in direct)
-        ]
+        # Those that are merged lie apart, so that few of them can overlap a span.
+        direct = merge_hidden(Hidden(span.start, span.end, span.category) for span in self.spans if _is_direct(span))
+        return [span for span in self.spans if not _is_direct(span) and not _overlaps_any(direct, span.start, span.end)]
 
 
 class PromptMasker:
@@ -216,15 +216,23 @@ class DetectionError(Exception):
 
 
 def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
-    """Return what a detector finds that is no clinical content; raises `DetectionError` where it fails."""
+    """Return what a detector finds, of places what is smaller than a state; no clinical content.
+
+    Raises `DetectionError` where it fails.
+    """
     try:
         found = detector.detect(text)
     except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
         raise DetectionError(detector.name) from None
+    places = (without_larger_places(text, span) for span in found)
     return [
         span
-        for span in found
-        if span.start < span.end and span.category not in CLINICAL_CONTENT and not _is_rate(text, span)
+        for span in places
+        if span is not None
+        and span.start < span.end
+        and span.category not in CLINICAL_CONTENT
+        and not _is_rate(text, span)
+        and not (span.category == "occupation" and is_eponym(text, span.start, span.end))
     ]
 
 
@@ -232,9 +240,15 @@ def _is_rate(text: str, span: EntitySpan) -> bool:
     """Whether something found as a duration says how often: "twice a day", "every 6 hours" are doses of nobody."""
     if span.category != "duration":
         return False
-    before = text[: span.start].rstrip().lower()
+    before = text[max(0, span.start - _RATE_CHARS) : span.start].rstrip().lower()
     is_each = _RATE.match(text, span.start, span.end) is not None and not before.endswith(_LONG)
     return is_each or before.endswith(_EACH)
+
+
+def _overlaps_any(apart: Sequence[Hidden], start: int, end: int) -> bool:
+    """Whether a stretch overlaps one of some that lie apart, by start."""
+    place = bisect_right(apart, start, key=lambda one: one.end)
+    return place < len(apart) and apart[place].start < end
 
 
 def _is_direct(span: EntitySpan) -> bool:

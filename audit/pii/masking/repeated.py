@@ -1,6 +1,7 @@
 """Where a value that is masked stands once more, written otherwise: split over lines, spaced, in other letters.
 
-Owns the comparison: letters and digits alone, folded, one after the other. Knows nothing of how identifiers are found.
+Owns the comparison: letters and digits alone, folded, one after the other; one pass of an automaton over the text for
+all values (Aho and Corasick 1975; pyahocorasick). Knows nothing of how identifiers are found.
 """
 
 import re
@@ -10,9 +11,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from clinaudit.audit.pii.masking.last_digits import ends_of, find_ends
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
+from clinaudit.audit.pii.word_lists.name_words import is_name_again
 
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
@@ -34,32 +37,42 @@ class FoldedText:
 
     def __init__(self, text: str, hidden: Sequence[Hidden] = ()) -> None:
         """`hidden` stretches, by start and without overlaps, are left out, and nothing is found across them."""
-        self._text = text
+        self.text = text
         self._stretches = tuple(_between(hidden, len(text)))
         # No value holds a NUL, so that none is found across one.
         self.letters = "\0".join(fold_value(text[start:end]) for start, end in self._stretches)
+
+    def parts(self) -> Iterator[tuple[int, str]]:
+        """Yield what is not hidden, with where it begins."""
+        yield from ((start, self.text[start:end]) for start, end in self._stretches)
 
     @cached_property
     def _places(self) -> list[int]:
         """Where each of the letters stood; few texts hold a value once more, so that it is seldom asked."""
         places: list[int] = []
         for start, end in self._stretches:
-            places += [place for place in range(start, end) for _ in fold_value(self._text[place])]
+            places += [place for place in range(start, end) for _ in fold_value(self.text[place])]
             places.append(end)
         return places
 
-    def find(self, value: str, *, capital: bool = False) -> Iterator[tuple[int, int]]:
-        """Yield where a folded value stands as whole words; `capital`: only where its first letter is one."""
-        begin = self.letters.find(value)
-        while begin >= 0:
-            start, last = self._places[begin], self._places[begin + len(value) - 1]
-            is_whole = not self._adjoins(start - 1) and not self._adjoins(last + 1)
-            if is_whole and not (capital and self._text[start].islower()):
-                yield start, last + 1
-            begin = self.letters.find(value, begin + 1)
+    def find(self, values: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+        """Yield which of some folded values stand in the text as whole words, and where; one pass for all of them."""
+        if not values:
+            return
+        import ahocorasick
+
+        automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
+        for value in values:
+            automaton.add_word(value)
+        automaton.make_automaton()
+        for last, length in automaton.iter(self.letters):
+            begin = last - length + 1
+            start, end = self._places[begin], self._places[last] + 1
+            if not self._adjoins(start - 1) and not self._adjoins(end):
+                yield self.letters[begin : last + 1], start, end
 
     def _adjoins(self, place: int) -> bool:
-        return 0 <= place < len(self._text) and self._text[place].isalnum()
+        return 0 <= place < len(self.text) and self.text[place].isalnum()
 
 
 def fold_value(text: str) -> str:
@@ -73,22 +86,34 @@ def fold_value(text: str) -> str:
 def find_values(folded: FoldedText, values: Iterable[tuple[str, Hidden]], *, kept: Iterable[str] = ()) -> list[Hidden]:
     """Return where values stand in a text; each comes with the stretch where it was masked, for its category.
 
-    The words of a person's name are looked for one by one too, where they begin with a capital. `kept` are values that
-    are to stand: a question needs them of somebody else.
+    The words of a person's name are looked for one by one too, where they are that name again (`is_name_again`), and
+    the last digits of a long number. `kept` are values that are to stand: a question needs them of somebody else.
     """
     needed = {fold_value(value) for value in kept}
-    found: list[Hidden] = []
-    seen: set[tuple[str, bool]] = set()
+    wanted: dict[str, dict[bool, str | None]] = {}
+    numbers: list[tuple[str, str | None]] = []
     for value, one in values:
-        for word, capital in _looked_for(value, one.category):
-            if (word, capital) not in seen and word not in needed:
-                seen.add((word, capital))
-                found += [Hidden(*place, one.category) for place in folded.find(word, capital=capital)]
+        numbers.append((value, one.category))
+        for word, alone in _looked_for(value, one.category):
+            if word not in needed:
+                wanted.setdefault(word, {}).setdefault(alone, one.category)
+    found = [
+        Hidden(start, end, category)
+        for word, start, end in folded.find(wanted)
+        for alone, category in wanted[word].items()
+        if not alone or is_name_again(folded.text, start, end)
+    ]
+    ends = {digits: category for digits, category in ends_of(numbers).items() if digits not in needed}
+    found += [
+        Hidden(start + at, end + at, category)
+        for at, part in folded.parts()
+        for start, end, category in find_ends(part, ends)
+    ]
     return found
 
 
 def _looked_for(value: str, category: str | None) -> Iterator[tuple[str, bool]]:
-    """Yield what is looked for of a value, and whether it must begin with a capital."""
+    """Yield what is looked for of a value, and whether it is one word of a name, which may be another word as well."""
     whole = fold_value(value)
     is_name = category is not None and categories()[category].type == "PER"
     least = _LEAST_DIGITS if whole.isdecimal() else _LEAST_LETTERS_OF_NAME if is_name else _LEAST_LETTERS

@@ -1,32 +1,23 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
-Ages without "years old", years of birth, towns after a preposition, addresses that are spoken, letters that are spelled
-out, days by their name. Clinical values stay: what follows and what stands before is asked. Knows nothing of masking.
+Years of birth, towns after a preposition, addresses that are spoken, letters that are spelled
+out, days by their name; and those of `bare_ages`, `last_digits`
+and `small_names`. Knows nothing of masking.
 """
 
 import re
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking.bare_ages import BareAges
+from clinaudit.audit.pii.masking.last_digits import LastDigits
+from clinaudit.audit.pii.masking.small_names import SmallNames
+from clinaudit.audit.pii.recognizers.addresses import is_beside_state
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.values.spelled_numbers import SPELLED_NUMBER, read_number
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.name_words import is_eponym
 from clinaudit.audit.pii.word_lists.reading import read_words
 
-_OLDEST_AGE_TOLD: Final = 89
-_OLDEST: Final = 125
-_NUMBER: Final = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
-_SOMEBODY: Final = (
-    r"(?:she|he|they|i|who|patient|pt|client|woman|man|lady|gentleman|girl|boy|mother|father|mom|mum|dad|wife|husband"
-    r"|spouse|partner|son|daughter|sister|brother|aunt|uncle|grandmother|grandfather|grandma|grandpa|baby|child)"
-)
-_IS: Final = r"(?:\s(?:is|was|are|were|am|turns|turned)|['’](?:s|m|re))"
-_ABOUT: Final = r"(?:\s(?:now|only|just|almost|nearly|about|around|currently|already|still|over|barely|approximately))?"
-#: What may follow an age that stands alone; a unit, a percent sign or a further figure may not.
-_AGE_ENDS: Final = (
-    r"(?=\s?(?:[,;!?)\n]|\.(?!\d)|$)|\s(?:and|but|now|when|with|who|today|this|at|as|so|years|y/?o)\b(?!\s(?:mg|%)))"
-)
-_SMALL_NAME: Final = r"[a-z][a-z'’-]{1,20}"
 _TOWN: Final = r"[A-Z][a-z][\w'’-]{1,25}(?:[ ][A-Z][a-z][\w'’-]{1,25}){0,2}"
 _MONTH: Final = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul"
@@ -52,28 +43,18 @@ def _is_place(match: "re.Match[str]") -> bool:
     )
 
 
-def _is_person(match: "re.Match[str]") -> bool:
-    return not any(is_allowed(part) or part.lower() in read_words("no_names") for part in match["who"].split())
-
-
-def _is_old(match: "re.Match[str]") -> bool:
-    age = read_number(match["value"])
-    return age is not None and _OLDEST_AGE_TOLD < age <= _OLDEST
-
-
 def _is_code(match: "re.Match[str]") -> bool:
     return sum(map(str.isdigit, match["value"])) >= 4
 
 
-def _is_small_name(match: "re.Match[str]") -> bool:
-    """Whether the words that stand where a name stands, in small letters, begin with a given name and are no words."""
-    first, *others = match["value"].split()
-    return first.title() in read_words("given_names") and not any(word in read_words("no_names") for word in others)
-
-
 def _is_given_name(match: "re.Match[str]") -> bool:
     """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
-    return match[0] in read_words("given_names") and not is_allowed(match[0])
+    return (
+        match[0] in read_words("given_names")
+        and not is_allowed(match[0])
+        and not is_beside_state(match)
+        and not is_eponym(match.string, *match.span())
+    )
 
 
 def _is_loud_name(match: "re.Match[str]") -> bool:
@@ -83,25 +64,6 @@ def _is_loud_name(match: "re.Match[str]") -> bool:
     )
 
 
-_AGES: Final = (
-    words(rf"\b{_SOMEBODY}{_IS}{_ABOUT}\s(?P<value>{_NUMBER}){_AGE_ENDS}"),
-    words(rf"\bat\s(?P<value>{_NUMBER}),?(?=\s(?:she|he|they|i)\b)"),
-    words(r"(?<![\w./])(?:(?P<value>\d{1,3})/[mf]|[mf]/(?P<other>\d{1,3}))(?![\w/])"),
-    words(r"(?<![\w.])(?P<value>\d{1,3})[\s-]?(?:years?|yrs?)[\s-]young\b"),
-    # After somebody's tag, in a text that is masked already.
-    re.compile(
-        rf"<(?:PATIENT|PERSON|RELATIVE|NICKNAME|INITIALS)[A-Z_]*_\d+>(?:,?\s(?:is|was|now)\s|,\s|\s?\()"
-        rf"(?P<value>{_NUMBER})(?=\s?(?:[,;)\n]|\.(?!\d)|$)|\s(?:and|but|with|who)\b)"
-    ),
-)
-_NAMED_AGE: Final = re.compile(
-    rf"(?<![\w-])(?P<who>[A-Z][a-z'’-]{{2,}}[ ][A-Z][a-z'’-]{{2,}})(?:,?[ ](?:is|was|now)[ ]|,[ ]|[ ]?\()"
-    rf"(?P<value>{_NUMBER})(?=[,;)]|\.(?!\d)|[ ](?:and|but|with|who)\b|$)"
-)
-_OLD: Final = (
-    words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-]{{0,2}}(?:years?|yrs?|y/?o)\b"),
-    words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-](?:year|yr)[\s-]olds?\b"),
-)
 _RULES: Final = RuleTable(
     "strict rules",
     (
@@ -153,8 +115,8 @@ _RULES: Final = RuleTable(
                 rf"(?<=\w)[ ,][ ]?(?:in|near|from|outside(?:[ ]of)?|around|(?:trip|moved"
                 rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ]"
                 rf"(?P<value>{_TOWN})"
-                r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at"
-                r"|on|as|by|because|after|before|to)\b|\n|$)"
+                r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at|is|was|has|had|will|lives|called|came"
+                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where)\b|\n|$)"
             ),
             (" in ", " near ", " from ", " outside ", " around ", " to "),
             _is_place,
@@ -176,9 +138,11 @@ _RULES: Final = RuleTable(
             "date",
             words(
                 r"\b(?:seen|visit(?:ed)?|admitted|discharged|appointment|appt|scheduled|due|lmp|edd|again|last|next|f/u"
-                r"|follow[- ]?up|surgery|here|date|dated)[\s:]{1,2}(?P<value>(?:0?[1-9]"
+                r"|follow[- ]?up|surgery|here|date|dated"
+                r"|on|since|until|(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|(?:mon|tues?|wed|thur?s?|fri)[.,]?)"
+                r"[\s:]{1,2}(?P<value>(?:0?[1-9]"
                 r"|1[0-2])[/-](?:0?[1-9]|[12]\d|3[01]))"
-                r"(?![\w/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
+                r"(?![\w/-]|\.\d|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of|strength|%|cup|pack|tsp|grade|murmur))"
             ),
             ("/", "-"),
         ),
@@ -219,6 +183,28 @@ _RULES: Final = RuleTable(
             ("ssn", "ss#", "ss #", "social"),
             _is_code,
         ),
+        # Whatever is numbered, by a number too long to count something.
+        Rule(
+            "other_code",
+            words(
+                r"(?:\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket|invoice"
+                r"|run|card|file|acct|account|tube|sample|sn|serial|tag)\b\.?\s?[:#]?|#)\s?"
+                r"(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})"
+                r"(?![\w.,/]*\d|\s?(?:mg|ml|%))"
+            ),
+        ),
+        # The numbers of a laboratory, and of a plan: "S23-004512", "W2281 09934".
+        Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{2}-\d{4,8}(?![\w-])"), ("-",)),
+        Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{3,6}[ ]\d{4,6}(?![\w./-])")),
+        Rule(
+            "social_handle",
+            words(
+                r"\b(?:user\s?name|login|screen\s?name|handle|user)(?:\s(?:is|as))?[\s:=]{1,3}"
+                r"(?P<value>[a-z][\w.-]{0,30}[\d_][\w.-]{0,20})(?!\w)"
+            ),
+            ("user", "login", "screen", "handle"),
+        ),
+        Rule("social_handle", words(r"(?<![\w/])(?<!\d )u/(?=\w*[_\d]|\w{7})[\w-]{3,20}"), ("u/",)),
         Rule("other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)),
         Rule(
             "other_code",
@@ -233,26 +219,6 @@ _RULES: Final = RuleTable(
             ("no", "num", "#", "id"),
         ),
         Rule(
-            "patient_name",
-            re.compile(
-                rf"(?i:\b(?:patient|pt\.?|client|name(?:\sis)?|named|called|this\sis"
-                rf"|i\sam|i'm|mr\.?|mrs\.?|ms\.?|son|daughter|wife"
-                rf"|husband|mother|father|brother|sister|friend|dear|hi"
-                rf"|hello)\b,?:?)[ ](?P<value>{_SMALL_NAME}(?:[ ][a-z]\.?)?[ ]{_SMALL_NAME})\b"
-            ),
-            (),
-            _is_small_name,
-        ),
-        Rule(
-            "patient_name",
-            re.compile(
-                rf"(?<![\w-])(?P<value>{_SMALL_NAME}[ ]{_SMALL_NAME})(?=,?[ ]\(?(?i:dob"
-                rf"|d\.o\.b|mrn|ssn|born|aged?[ ]\d|\d{{1,3}}[ ]?y))"
-            ),
-            (),
-            _is_small_name,
-        ),
-        Rule(
             "full_name",
             re.compile(r"(?<![\w-])(?P<value>[A-Z]{3,20}(?:[ ][A-Z]\.?)?[ ][A-Z][A-Z'’-]{2,20})(?![\w-])"),
             (),
@@ -260,6 +226,8 @@ _RULES: Final = RuleTable(
         ),
     ),
 )
+
+_FINDERS: Final = (_RULES, BareAges(), LastDigits(), SmallNames())
 
 
 class StrictRules:
@@ -270,26 +238,4 @@ class StrictRules:
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; they may overlap."""
         source = Source.of(text)
-        return sorted({*_RULES.find(source), *self._ages(source)})
-
-    def _ages(self, source: Source) -> "list[EntitySpan]":
-        found = []
-        for regex in _AGES:
-            for match in source.matches(regex):
-                group = "value" if match["value"] else "other"
-                found.append((match, group))
-        found += [(match, "value") for match in source.matches(_NAMED_AGE) if _is_person(match)]
-        spans = [self._age(match, group) for match, group in found]
-        old = [
-            EntitySpan(match.start("value"), match.end("value"), "age_over_89", self.name)
-            for regex in _OLD
-            for match in source.matches(regex, ("y",))
-            if _is_old(match)
-        ]
-        return [span for span in spans if span is not None] + old
-
-    def _age(self, match: "re.Match[str]", group: str) -> EntitySpan | None:
-        age = read_number(match[group])
-        if age is None or age > _OLDEST:
-            return None
-        return EntitySpan(*match.span(group), "age_over_89" if age > _OLDEST_AGE_TOLD else "age", self.name)
+        return sorted({span for finder in _FINDERS for span in finder.find(source)})

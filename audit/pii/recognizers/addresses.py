@@ -78,12 +78,27 @@ _FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
 _ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
 
 
+_BEFORE_STATE: Final = re.compile(rf"(?:[ ][A-Z][a-z]{{2,20}})?,[ ]?(?:{_STATE})(?!\w|-\d)")
+_BEFORE_SAFE_STATE: Final = re.compile(rf"(?:[ ][A-Z][a-z]{{2,20}})?,[ ]?(?:{_SAFE_STATE})(?!\w|-\d)")
+_IN: Final = re.compile(r"\b(?:in|near|outside(?: of)?|[Ll]ives in) (?:(?:[A-Z][a-z]{1,15}|St\.|Ft\.|Mt\.) )?$")
+_IN_CHARS: Final = 40
 #: The longest name of a state, and what stands around it.
 _STATE_CHARS: Final = 26
 
 
 def _is_after_state(match: re.Match[str]) -> bool:
     return bool(_AFTER_STATE.search(match.string[max(0, match.start() - _STATE_CHARS) : match.start()]))
+
+
+def is_beside_state(match: re.Match[str]) -> bool:
+    """Whether a word is the town before a state: "Charlotte, NC", "in Gary, IN"; "by Gary, MD" is a clinician."""
+    return bool(
+        _BEFORE_SAFE_STATE.match(match.string, match.end())
+        or (
+            _BEFORE_STATE.match(match.string, match.end())
+            and _IN.search(match.string, max(0, match.start() - _IN_CHARS), match.start())
+        )
+    )
 
 
 def places() -> RuleTable:
@@ -137,6 +152,15 @@ def places() -> RuleTable:
             Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
             Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
             Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w|-\d)"), (",",)),
+            # After these what would be a degree elsewhere is a state ("in Gary, IN", "from Salem, OR").
+            Rule(
+                "city",
+                re.compile(
+                    rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ]"
+                    rf"(?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
+                ),
+                (",",),
+            ),
             Rule(
                 "city",
                 re.compile(

@@ -226,6 +226,8 @@ def labelled_codes() -> RuleTable:
         ),
         Rule("ssn", re.compile(r"(?<![\w*])(?P<value>[xX*]{3}-[xX*]{2}-\d{4})(?!\d)"), ("xx-", "**-")),
         Rule("password_hash", words(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])")),
+        # The identifier of a device by GS1 (21 CFR 830): item, and lot, dates and serial number after it.
+        Rule("device_id", re.compile(r"\(01\)\s?\d{14}(?:\s?\(\d{2}\)\s?[\w./-]{1,20})*"), ("(01)",)),
         Rule(
             "photograph",
             words(r"(?<![\w/])(?P<value>[\w-]{1,60}\.(?:jpe?g|png|heic|gif|bmp|tiff?|webp))(?!\w)"),

@@ -41,6 +41,10 @@ _UNIT_TRIGGERS: Final = (
 _NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
 #: A figure with which a time begins; the rest follows as it reads.
 _DIGIT = r"[0-9](?<![\d:./].)"
+#: What is told as "1:10" and is no time.
+_RATIO = words(
+    r"\b(?:ratio|dilut(?:ed|ion)|titer|titre|i:e|epinephrine|lidocaine|bupivacaine|ana)\b(?:\s(?:of|is|was|at|to|with|titer|positive))*[\s:]{0,2}$"
+)
 _HALF = r"(?:\s?(?i:[ap]\.\s?m\.|[ap]m\b))"
 
 
@@ -68,7 +72,12 @@ def times() -> RuleTable:
     return RuleTable(
         "times",
         (
-            Rule("time", re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?")),
+            Rule(
+                "time",
+                re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?"),
+                (),
+                lambda match: _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None,
+            ),
             Rule("time", re.compile(rf"{_DIGIT}(?:(?<=1)[0-2]|(?<=0)[1-9])?{_HALF}")),
             Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours)\b"), ("hrs", "hours")),
             Rule("time", words(r"\b(?:noon|midnight|\d{1,2} o'clock)\b"), ("noon", "midnight", "o'clock")),

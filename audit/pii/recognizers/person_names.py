@@ -5,7 +5,7 @@ nothing beside it is left to the site's own list of names, and to models.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -33,6 +33,7 @@ _FEWEST_LETTERS_ALONE: Final = 4
 #: A word written as a name, and perhaps an initial, before a last name; not the first word of a sentence.
 _FIRST_NAME = re.compile(rf"(?<=[^\s.!?:\n])[ ](?P<first>{CAPITAL_WORD})(?:[ ]{CAPITAL_WORD})?[ ]$")
 _FIRST_NAME_CHARS: Final = 40
+_GENITIVE = re.compile(r"(?<=\w\w)['’]s$")
 _TOKEN = re.compile(NAME_WORD)
 #: Letters that are words as well: "A. Lund" and "Ada A. Lund" are names, "A holter" is none.
 _INITIAL = re.compile(r"[AaIi]\.|[AI]")
@@ -56,9 +57,14 @@ class NameRecognizer:
                 if place is not None:
                     known.setdefault(source.text[slice(*place)], pattern.category)
                     found.append(EntitySpan(*place, pattern.category, self.name))
+        # "Ms. Lund" is the patient where "Ada Lund" is: the first longer name that ends so.
+        of_last: dict[str, str] = {}
+        for written, category in known.items():
+            if " " in written:
+                of_last.setdefault(written.rpartition(" ")[2], category)
         for span in found:
-            # "Ms. Lund" is the patient where "Ada Lund" is.
-            yield EntitySpan(span.start, span.end, _category(source.text[span.start : span.end], known), self.name)
+            written = source.text[span.start : span.end]
+            yield EntitySpan(span.start, span.end, of_last.get(written, known[written]), self.name)
         yield from self._elsewhere(source.text, known)
 
     def _elsewhere(self, text: str, known: dict[str, str]) -> Iterator[EntitySpan]:
@@ -74,13 +80,24 @@ class NameRecognizer:
                 alone = len(word) >= _FEWEST_LETTERS_ALONE and not is_allowed(word) and word.lower() not in _NO_NAME
                 if alone and word[0].isupper():
                     wanted.setdefault(word, category)
-        for written, category in wanted.items():
-            start = text.find(written)
-            while start >= 0:
-                end = start + len(written)
-                if _is_whole(text, start, end):
-                    yield EntitySpan(_with_first_name(text, start), end, category, self.name)
-                start = text.find(written, end)
+        for written, start in _places_of(wanted, text):
+            if _is_whole(text, start, start + len(written)):
+                yield EntitySpan(_with_first_name(text, start), start + len(written), wanted[written], self.name)
+
+
+def _places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
+    """Yield where each of some texts stands in another, in one pass for all of them."""
+    if not wanted:
+        return
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
+    for written in wanted:
+        automaton.add_word(written)
+    automaton.make_automaton()
+    for last, length in automaton.iter(text):
+        start = last - length + 1
+        yield text[start : last + 1], start
 
 
 def _is_no_name(word: str, *, is_first: bool, may_be_small: bool = False) -> bool:
@@ -107,15 +124,6 @@ def _with_first_name(text: str, start: int) -> int:
     return before.start("first")
 
 
-def _category(written: str, known: dict[str, str]) -> str:
-    """Return the category of a name; of one word, that of the first longer name which ends with it."""
-    if " " not in written:
-        for longer, category in known.items():
-            if longer.endswith(f" {written}"):
-                return category
-    return known[written]
-
-
 def _is_whole(text: str, start: int, end: int) -> bool:
     """Whether no word goes on before or after a stretch; a genitive does not count."""
     before, after = text[start - 1 : start], text[end : end + 3]
@@ -132,6 +140,9 @@ def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, in
         if is_no_name or text[word.end() : word.end() + 1] == ":":
             break
         kept.append(word)
+        if _GENITIVE.search(word[0]):
+            # "Lund's LDL": what somebody has is none of their name.
+            break
     while kept and (_NO_END.fullmatch(kept[-1][0]) or _is_degree(text, kept)):
         kept.pop()
     if len(kept) < pattern.fewest_words or sum(len(word[0].strip(".")) for word in kept) < 2:
@@ -140,5 +151,8 @@ def _cut(text: str, match: re.Match[str], pattern: NamePattern) -> tuple[int, in
         return None
     last = kept[-1]
     # A full stop after an initial belongs to it; the last one may end the sentence.
+    genitive = _GENITIVE.search(last[0])
+    if genitive is not None:
+        return kept[0].start(), last.start() + genitive.start()
     finish = last.end() - (1 if last[0].endswith(".") and len(last[0]) > 2 and last[0].count(".") == 1 else 0)
     return kept[0].start(), finish

@@ -11,6 +11,7 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
     from clinaudit.audit.pii.recognizers.ages import AgeRecognizer
     from clinaudit.audit.pii.recognizers.checked_codes import CheckedCodeRecognizer
     from clinaudit.audit.pii.recognizers.codes import labelled_codes, unlabelled_codes
+    from clinaudit.audit.pii.recognizers.coordinates import coordinates
     from clinaudit.audit.pii.recognizers.dates import DateRecognizer, times
     from clinaudit.audit.pii.recognizers.demographics import demographics
     from clinaudit.audit.pii.recognizers.measures import body_measures
@@ -29,6 +30,7 @@ def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, .
         AgeRecognizer(),
         NameRecognizer(),
         places(),
+        coordinates(),
         times(),
         organizations(),
         body_measures(),

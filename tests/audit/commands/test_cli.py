@@ -365,7 +365,12 @@ def test_comparing_two_runs_needs_no_judge_and_no_model() -> None:
         "import clinaudit.audit.comparison.comparison, clinaudit.audit.comparison.files\n"
         "import clinaudit.audit.unlearning.deletion_certificate, clinaudit.reports.terminal.comparison"
     )
-    assert set(loaded_by(program)[1]) <= {"numpy", "polars"}
+    assert set(loaded_by(program)[1]) <= {"numpy"}
+
+
+def test_what_a_run_published_is_read_without_what_reads_tables() -> None:
+    program = "import clinaudit.audit.publication.published_files, clinaudit.audit.publication.run_verdict"
+    assert set(loaded_by(program)[1]) <= {"numpy"}
 
 
 def test_an_unexpected_error_tells_its_place_and_no_content(capsys, monkeypatch, corpus) -> None:

@@ -76,9 +76,9 @@ def test_identifiers_are_compared_where_both_runs_looked_for_them() -> None:
     own = compare_published_memorization(a, b, {})["encounter"]["train"].own_identifiers
     assert own is not None
     assert (own.a, own.b) == tuple(run.tiers["encounter"]["train"].own for run in (a.identifiers, b.identifiers))
-    # 91 to 100 of 122 to 130, then 1 to 10.
+    # 81 to 100 of 122 to 140, then 1 to 20.
     assert own.difference.high is not None
-    assert own.difference.high < -0.6
+    assert own.difference.high < -0.5
     older = b.model_copy(update={"identifiers": None})
     assert compare_published_memorization(a, older, {})["encounter"]["train"].own_identifiers is None
 

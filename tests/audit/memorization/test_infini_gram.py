@@ -14,13 +14,14 @@ Four things about that tool, each seen in its code or its answers:
 - The index of a small corpus is silently wrong when it is built with two processes; one is used.
 """
 
+import contextlib
 import random
 import resource
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.templates.sections import normalize_newlines
 
 engine_module = pytest.importorskip("infini_gram.engine", exc_type=ImportError)
+indexing = pytest.importorskip("infini_gram.indexing", exc_type=ImportError)
 
 Ids = tuple[int, ...]
 
@@ -57,6 +59,18 @@ def tokenizer(tokenizer_directory: Path) -> ModelTokenizer:
     return ModelTokenizer(tokenizer_directory)
 
 
+def build_index(folder: Path) -> None:
+    """Run infini-gram's command here; it would leave this process in its folder, and with fewer files to open."""
+    options = ["--token_dtype", "u16", "--cpus", "1", "--mem", "1"]
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(None),
+        mock.patch.object(sys, "argv", ["indexing", "--data_dir", str(folder), "--save_dir", str(folder), *options]),
+        mock.patch.object(resource, "setrlimit"),
+    ):
+        indexing.main()
+
+
 class Reference:
     """infini-gram over one patient's notes, in a folder of its own."""
 
@@ -69,10 +83,7 @@ class Reference:
         # These two files are what its own first step, which makes ids from text, would leave; it then skips that step.
         (folder / "tokenized.0").write_bytes(b"".join(tokens))
         (folder / "offset.0").write_bytes(offsets.tobytes())
-        open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        command = [sys.executable, "-m", "infini_gram.indexing", "--data_dir", folder, "--save_dir", folder]
-        command += ["--token_dtype", "u16", "--cpus", "1", "--mem", "1", "--ulimit", str(open_files)]
-        subprocess.run(command, check=True, capture_output=True)
+        build_index(folder)
         self._engine: Any = engine_module.InfiniGramEngine(
             index_dir=str(folder), eos_token_id=65534, token_dtype="u16", load_to_ram=True
         )

@@ -9,6 +9,7 @@ from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting, coarsen_hits
 
 FEW = CountRange(low=1, high=10)
+FEW_OF_ARM = {"low": 1, "high": 20}
 
 
 def hits(**changed: int) -> HitChanges:
@@ -40,25 +41,18 @@ def certificate(named: int, *, leaking: int = 1, health: list[HealthCheck] | Non
 def test_each_cell_is_its_class_and_the_p_value_is_gone() -> None:
     published = coarsen_hits(hits())
     assert published.model_dump(mode="json") == {
-        "both": {"low": 1, "high": 10},
-        "a_only": {"low": 31, "high": 40},
+        "both": FEW_OF_ARM,
+        "a_only": {"low": 21, "high": 40},
         "b_only": 0,
-        "neither": {"low": 51, "high": 60},
-        "unpaired_a": {"low": 11, "high": 20},
-        "unpaired_b": {"low": 1, "high": 10},
+        "neither": {"low": 41, "high": 60},
+        "unpaired_a": FEW_OF_ARM,
+        "unpaired_b": FEW_OF_ARM,
     }
 
 
 def test_all_counts_of_one_class_are_published_alike() -> None:
-    assert len({coarsen_hits(hits(both=both)).model_dump_json() for both in range(1, 11)}) == 1
-    assert coarsen_hits(hits(both=11)) != coarsen_hits(hits(both=10))
-
-
-def test_classes_are_of_twenty_where_an_arm_is_twice_the_sets() -> None:
-    published = coarsen_hits(hits(), step=20)
-    assert published.both == CountRange(low=1, high=20)
-    assert published.a_only == CountRange(low=21, high=40)
-    assert published.b_only == NOBODY
+    assert len({coarsen_hits(hits(both=both)).model_dump_json() for both in range(1, 21)}) == 1
+    assert coarsen_hits(hits(both=21)) != coarsen_hits(hits(both=20))
 
 
 def test_of_few_named_patients_only_the_verdict_over_all_is_published() -> None:
@@ -85,16 +79,16 @@ def test_more_named_patients_are_a_partition_without_a_total_of_its_own() -> Non
 
 
 def test_the_controls_are_two_cells_and_their_exact_share_stays() -> None:
-    published = coarsen_forgetting(certificate(14), group_sizes={}, step=20)
+    published = coarsen_forgetting(certificate(14), group_sizes={})
     assert published.controls == LevelCounts(above=CountRange(low=1, high=20), within=CountRange(low=61, high=80))
     assert published.controls_above_level.value is None
     assert published.controls_above_level.low is None
 
 
-def test_measured_values_of_text_have_two_digits_where_more_than_ten_stand_behind_them() -> None:
+def test_measured_values_of_text_have_two_digits_where_more_than_twenty_stand_behind_them() -> None:
     health = [check("named"), check("retained"), check("retained", unit="generations", a=0.0048, b=0.0095)]
-    sizes = {"named": 10, "retained": 11}
-    named, retained, share = coarsen_forgetting(certificate(10, health=health), group_sizes=sizes).health
+    sizes = {"named": 20, "retained": 21}
+    named, retained, share = coarsen_forgetting(certificate(20, health=health), group_sizes=sizes).health
     assert (named.a, named.b, named.limit, named.reason, named.passed) == (None, None, None, "not published", True)
     assert (retained.a, retained.b, retained.limit, retained.reason) == (120.0, 98.0, 59.0, None)
     # One of 210 generations would tell that there are 35 patients, and that one wrote nothing.

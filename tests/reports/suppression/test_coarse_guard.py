@@ -26,19 +26,19 @@ def publish(*, exact: bool = False, **changes: int) -> PublishedGuard:
 
 def test_counts_are_classes_and_shares_their_ranges() -> None:
     guard = publish(repeating_patients=75, ended_patients=50, spared_patients=37)
-    assert guard.repeating_patients == CountRange(low=71, high=80)
-    assert guard.spared_patients == CountRange(low=31, high=40)
-    # 31 to 40 that the second rule spares, and 11 to 20 others.
-    assert guard.ended_patients == CountRange(low=42, high=60)
+    assert guard.repeating_patients == CountRange(low=61, high=80)
+    assert guard.spared_patients == CountRange(low=21, high=40)
+    # 21 to 40 that the second rule spares, and 1 to 20 others.
+    assert guard.ended_patients == CountRange(low=22, high=60)
     assert guard.repeating_share.value is None
     assert guard.repeating_share.low is not None
     assert guard.repeating_share.low <= 75 / PATIENTS <= (guard.repeating_share.high or 0)
     assert guard.unguarded_memorized_fraction is not None
     assert guard.unguarded_memorized_fraction.mean.value == pytest.approx(0.2)
-    assert guard.unguarded_hit_patients == CountRange(low=51, high=60)
+    assert guard.unguarded_hit_patients == CountRange(low=41, high=60)
 
 
-@pytest.mark.parametrize(("spared", "is_shown"), [(0, True), (1, False), (10, False), (11, True), (140, False)])
+@pytest.mark.parametrize(("spared", "is_shown"), [(0, True), (1, False), (20, False), (21, True), (130, False)])
 def test_the_second_count_is_withheld_where_few_make_the_difference(spared: int, is_shown: bool) -> None:
     guard = publish(ended_patients=spared, spared_patients=spared)
     shown = (

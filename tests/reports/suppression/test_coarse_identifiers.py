@@ -10,13 +10,13 @@ from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.classes import MOST_CELLS, STEP
+from clinaudit.reports.suppression.classes import MOST_CELLS
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers, merge_bins
 from clinaudit.reports.suppression.rules import Rules
 
 
-def publish(identifiers: Identifiers, *, exact: bool = False, step: int = STEP) -> PublishedIdentifiers:
-    return publish_identifiers(coarsen_identifiers(identifiers, Rules(exact), step=step))
+def publish(identifiers: Identifiers, *, exact: bool = False) -> PublishedIdentifiers:
+    return publish_identifiers(coarsen_identifiers(identifiers, Rules(exact)))
 
 
 def shown(figures: IdentifierFigures, *, exact: bool = False) -> PublishedIdentifierFigures:
@@ -36,14 +36,14 @@ def binned(*rows: tuple[float, float | None, int]) -> IdentifierFigures:
 
 
 def test_counts_are_classes_and_a_rate_is_the_range_that_the_bins_leave() -> None:
-    told = shown(binned((0.5, 1.0, 4), (1.0, 2.0, 12)))
-    assert told.verified_patients == CountRange(low=11, high=20)
-    assert [bin_.patients for bin_ in told.by_patient[1:]] == [CountRange(low=1, high=10), CountRange(low=11, high=20)]
+    told = shown(binned((0.5, 1.0, 4), (1.0, 2.0, 22)))
+    assert told.verified_patients == CountRange(low=21, high=40)
+    assert [bin_.patients for bin_ in told.by_patient[1:]] == [CountRange(low=1, high=20), CountRange(low=21, high=40)]
     rate = told.verified_per_1000
     assert rate.value is None
-    # Least: 1 above a half and 11 above one, of 90 + 12 others; most: 10 at one and 20 at two, with 81 at none.
-    assert rate.low == pytest.approx(1000 * (1 * 0.5 + 11 * 1.0) / (90 + 12), abs=1e-4)
-    assert rate.high == pytest.approx(1000 * (10 * 1.0 + 20 * 2.0) / (81 + 30), abs=1e-4)
+    # Least: 1 above a half and 21 above one, of 80 + 22 others; most: 20 at one and 40 at two, with 61 at none.
+    assert rate.low == pytest.approx(1000 * (1 * 0.5 + 21 * 1.0) / (80 + 22), abs=1e-4)
+    assert rate.high == pytest.approx(1000 * (20 * 1.0 + 40 * 2.0) / (61 + 60), abs=1e-4)
 
 
 def test_a_bin_without_end_leaves_no_upper_end() -> None:
@@ -56,8 +56,8 @@ def test_a_bin_without_end_leaves_no_upper_end() -> None:
 def test_of_nobody_the_rate_is_none_and_chance_allows_some() -> None:
     rate = shown(binned((0.0, 1.0, 0))).verified_per_1000
     assert (rate.value, rate.confidence_low) == (0.0, 0.0)
-    # Clopper and Pearson's upper end of none of 91, the least size in the class, at one value a query.
-    assert rate.confidence_high == pytest.approx(1000 * (1 - 0.025 ** (1 / 91)), abs=0.1)
+    # Clopper and Pearson's upper end of none of 81, the least size in the class, at one value a query.
+    assert rate.confidence_high == pytest.approx(1000 * (1 - 0.025 ** (1 / 81)), abs=0.1)
 
 
 def test_uppermost_bins_become_one_where_there_are_too_many() -> None:
@@ -124,7 +124,7 @@ def test_ranges_hold_the_truth(seed: int) -> None:
     given = answers(rng, int(rng.integers(11, 140)))
     figures = summarize_identifiers(given, recall=identifiers_of().recall, has_pools=True, seed=seed)
     found = Identifiers(tiers={"public": {"train": figures}}, recall=identifiers_of().recall)
-    told = publish(found, step=int(rng.choice([10, 20]))).tiers["public"]["train"]
+    told = publish(found).tiers["public"]["train"]
     pairs: list[tuple[float | None, PublishedEstimate | None]] = [
         (figures.own.value, told.own),
         (figures.other.value, told.other),

@@ -29,13 +29,14 @@ def test_counts_are_classes_and_means_whole_percents() -> None:
     shown = publish(other_patients_of(0.0612, 60))
     assert shown is not None
     assert shown.fraction.mean.value == pytest.approx(0.06)
-    assert shown.patients == CountRange(low=51, high=60)
-    assert shown.others == CountRange(low=21, high=30)
+    assert shown.patients == CountRange(low=41, high=60)
+    assert shown.others == CountRange(low=21, high=40)
     assert shown.rate.value is None
     assert shown.rate.low is not None
     assert shown.rate.low <= 60 / 150 <= (shown.rate.high or 0)
     assert shown.chance is not None
-    assert shown.chance.mean.value == pytest.approx(0.03)
+    assert shown.chance.mean.low is not None
+    assert shown.chance.mean.low <= 0.03 <= (shown.chance.mean.high or 0)
 
 
 def test_the_exact_report_has_the_figures_as_they_are() -> None:
@@ -53,7 +54,8 @@ def test_without_pools_there_is_no_chance_rather_than_none_of_it() -> None:
     shown = publish(without_pools(other_patients_of(0.1, 40)))
     assert shown is not None
     assert (shown.sampled_fraction, shown.chance) == (None, None)
-    assert shown.fraction.mean.value == pytest.approx(0.1)
+    assert shown.fraction.mean.low is not None
+    assert shown.fraction.mean.low <= 0.1 <= (shown.fraction.mean.high or 0)
 
 
 @pytest.mark.parametrize("has_pools", [True, False])

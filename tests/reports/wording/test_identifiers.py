@@ -20,17 +20,17 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
     first, dates, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first.startswith(
-        "Appointment reminder: 1,000 answers hold (limit 10 above chance) 429–1,320 (349 to 1,688) about patients"
+        "Appointment reminder: 1,000 answers hold (limit 10 above chance) 422–1,812 (349 to 2,214) about patients"
     )
-    assert first.endswith(" trained on and 11–213 (0.9 to 246) never seen.")
+    assert first.endswith(" trained on and 10–373 (0.9 to 400) never seen.")
     assert dates == "Dates often are so by chance."
-    assert own == "Given their own: 91–100 of 122–130 trained on, never seen 1–10 of 123–130."
+    assert own == "Given their own: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, 1,000 answers hold 429–1,320 verified identifiers,"
-        " chance included (never seen 11–213)."
+        "For someone who holds an appointment reminder, 1,000 answers hold 422–1,812 verified identifiers,"
+        " chance included (never seen 10–373)."
     )
-    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold 429–1,320 ")
+    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold 422–1,812 ")
 
 
 def test_a_run_that_did_not_look_or_held_nobody_out_says_no_more() -> None:

@@ -14,7 +14,6 @@ from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import PublishedIdentifiers
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import STEP
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.rules import Rules
 from clinaudit.reports.wording.names import asker_words
@@ -29,7 +28,7 @@ _RARE: tuple[HipaaIdentifier, ...] = ("L", "M", "N", "O", "R")
 def publish_planted(*, exact: bool, nontrain: bool, leaks_from: int) -> PublishedIdentifiers:
     """Return the same as it is published, or with `exact` as the exact report has it."""
     planted = identifiers_of(nontrain=nontrain, patients=125, leaks_from=leaks_from)
-    return publish_identifiers(coarsen_identifiers(planted, Rules(exact), step=STEP))
+    return publish_identifiers(coarsen_identifiers(planted, Rules(exact)))
 
 
 def identifiers_of(*, nontrain: bool = True, patients: int = 150, leaks_from: int = 3) -> Identifiers:

@@ -34,6 +34,7 @@ _LIBRARIES = [
     "jinja2",
     "openai",
     "scipy.optimize",
+    "presidio_analyzer",
 ]
 #: Between two looks at what a process has done: short beside its stages, long beside the look.
 _LOOK_S = 0.01

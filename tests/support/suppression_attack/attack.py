@@ -31,8 +31,10 @@ from clinaudit.reports.suppression.coarse import coarsen
 ENOUGH, SMALL = 3, 10
 #: Whole worlds asked for before counts are asked for one by one, and how far counts may move in turn.
 _ROUNDS, _REACHES = 24, (1.0, 2.0, 4.0, 8.0)
+#: Worlds asked for before one leak is looked for.
+_FEW_ROUNDS = 8
 #: Directions tried for one count above, below or between the values that are known.
-_PATIENCE = 12
+_PATIENCE = 18
 POLICIES = ("default", "research", "strict")
 
 
@@ -68,6 +70,8 @@ class Attacker:
         self._wanted = self._program.tabulate(self._sums)
         self._values = [{int(value)} for value in self._truth]
         self._is_number = np.array([_is_number(name) for name in self._program.names])
+        #: Of each count the place of its family: people, tables, memorization, identifiers and so on.
+        self._family = np.unique([name.split("/")[0] for name in self._program.names], return_inverse=True)[1]
         self._shares = keep_shares(world)
         #: Worlds that were measured, and those of them that publish something else.
         self.worlds = 0
@@ -99,6 +103,13 @@ class Attacker:
             for i in self._narrow()
         ]
 
+    def has_proven_leak(self) -> bool:
+        """Whether any small count surely has fewer than three values: quicker than to list all of them."""
+        for _ in range(_FEW_ROUNDS):
+            goal = self._rng.normal(size=len(self._names)) @ self._wanted.toarray()
+            self._ask(goal, reach=_REACHES[-1], keeps_shares=True)
+        return any(self._is_proven(secret) for secret in self._narrow())
+
     def _narrow(self) -> list[int]:
         return [i for i, values in enumerate(self._values) if len(values) < ENOUGH]
 
@@ -117,10 +128,21 @@ class Attacker:
         for attempt in range(_PATIENCE):
             for window in list(self._windows(secret)):
                 goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * min(attempt, 1)
-                reach = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
+                reach: Numbers | float = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
+                if attempt % 3:
+                    reach = reach * self._choose_families(secret)
                 if self._ask(goal, [window], reach=reach, keeps_shares=attempt % 2 == 1):
                     return len(self._values[secret]) > before
         return False
+
+    def _choose_families(self, secret: int) -> Numbers:
+        """Return 1 for counts of the secret's family and of half of the others, else 0.
+
+        What stays as it is cannot change the verdict, and makes the program small.
+        """
+        moves = self._rng.random(self._family.max() + 1) < 0.5
+        moves[self._family[self._wanted[[secret]].indices]] = True
+        return moves[self._family].astype(float)
 
     def _is_proven(self, secret: int) -> bool:
         """Whether all that is linear excludes every other value."""
@@ -132,7 +154,7 @@ class Attacker:
                 return False
         return True
 
-    def _ask(self, goal: Numbers, besides: Sequence[Law] = (), *, reach: float, keeps_shares: bool) -> bool:
+    def _ask(self, goal: Numbers, besides: Sequence[Law] = (), *, reach: Numbers | float, keeps_shares: bool) -> bool:
         """Note the values in a world of least goal; returns whether there is one that publishes the same.
 
         The balance of sexes is kept by the cells' shares of women, or by other numbers of women.

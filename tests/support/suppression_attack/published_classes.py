@@ -39,7 +39,7 @@ from support.results.world_others import others_cells
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.suppression.classes import OTHERS, MeanClass
+from clinaudit.reports.suppression.classes import ARM_STEP, OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseFollowUp,
@@ -51,7 +51,7 @@ from clinaudit.reports.suppression.coarse_table import (
 
 _YEAR_DAYS = 365.25
 #: Patients behind a figure of text must be more than this, or nobody.
-_FEW = 10
+_FEW = ARM_STEP
 #: By field of `CoarseMemorization.fractions`.
 _FRACTIONS = {
     "memorized_fraction": "memorized",
@@ -367,8 +367,8 @@ class Reader:
             refers = [f"pair/{d}/{tier}/own/{REFERS}/{arm}" for d in world.diagnoses for arm in ARMS]
             excluded[f"{tier}: {REFERS}"] = add(*refers)
         shown = self._coarse.completeness["priors"].excluded
-        # Of one diagnosis they are not given at all.
-        if shown or len(world.diagnoses) > 1:
+        # They are not given at all, which says nothing.
+        if shown:
             yield from self._partition(excluded, shown)
 
     def _judge(self) -> Iterator[Law]:

@@ -19,8 +19,7 @@ from clinaudit.audit.model.engines.selection import default_threads, make_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import BadInputError, UsageError
 
-CONTEXT = 384
-BUDGET = 200
+CONTEXT, BUDGET = 384, 200
 
 needs_vllm = pytest.mark.skipif(
     importlib.util.find_spec("vllm") is None,
@@ -44,13 +43,13 @@ if job["torch_first"]:
 results = []
 for turn in job["turns"]:
     try:
-        model = inspect_model(Path(job["model"]))
+        model = inspect_model(Path(turn["model"] or job["model"]))
         if turn["ignore_stop_ids"]:
             model = dataclasses.replace(model, stop_token_ids=frozenset())
         engine = make_engine("vllm", model, options=EngineOptions(turn["batch_size"]))
     except ClinauditError as error:
-        print(json.dumps({"error": error.render(), "status": error.status}))
-        sys.exit()
+        results.append({"error": error.render(), "status": error.status})
+        continue
     requests = [
         GenerationRequest(key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops))
         for key, ids, *rest, stops in turn["requests"]
@@ -320,10 +319,11 @@ def test_resolve_engine(monkeypatch):
         resolve_engine("vllm", served=True)
 
 
-def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False):
-    """What an engine of its own does in the process of `run_vllm`."""
+def turn(requests, *, batch_size=64, abandon=False, ignore_stop_ids=False, model=None):
+    """What an engine of its own does in the process of `run_vllm`; with another model, where one is given."""
     rows = [(one.key, one.prompt_ids, one.max_new_tokens, one.guarded, sorted(one.stop_token_ids)) for one in requests]
-    return {"batch_size": batch_size, "abandon": abandon, "ignore_stop_ids": ignore_stop_ids, "requests": rows}
+    settings = {"batch_size": batch_size, "abandon": abandon, "ignore_stop_ids": ignore_stop_ids}
+    return {**settings, "requests": rows, "model": model and str(model.directory)}
 
 
 def whatever_the_batch(requests):
@@ -344,23 +344,23 @@ def run_vllm(model, *turns, torch_first=False):
 
 @pytest.fixture(scope="module")
 def from_vllm(model, requests, partly_guarded):
-    """All requests in one batch, all one by one, some that no id stops, and all with every third not guarded.
-
-    In one process, which is slow to start.
-    """
+    """All requests in one batch, all one by one, some that no id stops, all partly guarded: a start is slow."""
     turns = [*whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True), turn(partly_guarded)]
     return run_vllm(model, *turns)
 
 
+@pytest.fixture(scope="module")
+def from_vllm_after_torch(model, requests, tmp_path_factory):
+    """All requests in one batch and one by one, and a model whose head size vLLM's CPU kernels do not hold."""
+    unfit = make_model(tmp_path_factory.mktemp("unfit") / "model", heads=4)
+    return run_vllm(model, *whatever_the_batch(requests), turn([], model=unfit), torch_first=True)
+
+
 @pytest.mark.slow
 @needs_vllm
-@pytest.mark.parametrize("torch_first", [False, True])
-def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, outputs, torch_first):
-    if torch_first:
-        results = run_vllm(model, *whatever_the_batch(requests), torch_first=True)
-    else:
-        results = request.getfixturevalue("from_vllm")[:2]
-    for result in results:
+@pytest.mark.parametrize("process", ["from_vllm", "from_vllm_after_torch"])
+def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, outputs, process):
+    for result in request.getfixturevalue(process)[:2]:
         decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
         assert decoded == outputs
         assert result["empty"] == []
@@ -379,9 +379,9 @@ def test_vllm_leaves_alone_what_is_not_guarded(partly_guarded, outputs, from_vll
 
 @pytest.mark.slow
 @needs_vllm
-def test_a_model_that_vllm_cannot_load(tmp_path):
+def test_a_model_that_vllm_cannot_load(from_vllm_after_torch):
     """A head size its CPU kernels do not hold shows only at the first token, and must still be a load error."""
-    result = run_vllm(make_model(tmp_path / "model", heads=4), turn([]))
+    result = from_vllm_after_torch[2]
     assert result["status"] == 3
     assert result["error"].startswith("error[BAD_INPUT]: vLLM cannot load the model")
     assert "--engine transformers" in result["error"]

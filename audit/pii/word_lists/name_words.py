@@ -1,0 +1,131 @@
+"""Whether a word of somebody's name, standing by itself, is that name again: "Lund" or "lund", and no "Foley catheter".
+
+Owns what tells a name from an eponym and from a word of the language. Knows nothing of how names are found.
+"""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.reading import read_words
+
+#: What bears the name of whoever invented or described it.
+_NAMED_AFTER: Final = frozenset(
+    {
+        *(
+            "anemia",
+            "angina",
+            "aphasia",
+            "area",
+            "bag",
+            "bed",
+            "block",
+            "bodies",
+            "body",
+            "boot",
+            "breathing",
+            "bundle",
+        ),
+        *("canal", "cannula", "cath", "catheter", "catheterization", "catheters", "cells", "clamp", "classification"),
+        *("collar", "contracture", "criteria", "cyst", "dementia", "disease", "diverticulum", "drain", "drains"),
+        *("dressing", "duct", "dystrophy", "effect", "encephalopathy", "equation", "esophagus", "exam", "fascia"),
+        *(
+            "forceps",
+            "formula",
+            "fracture",
+            "fractures",
+            "frame",
+            "fundoplication",
+            "gland",
+            "glands",
+            "grade",
+            "graft",
+        ),
+        *("granulomatosis", "hernia", "incision", "index", "knife", "law", "ligament", "line", "lines", "loop"),
+        *("lymphoma", "maneuver", "manoeuvre", "membrane", "monitor", "monitoring", "needle", "nephropathy", "neuroma"),
+        *("node", "nodes", "nodule", "operation", "palsy", "paralysis", "patch", "phenomenon", "point", "position"),
+        *("pouch", "procedure", "prosthesis", "pump", "reaction", "reflex", "repair", "respirations", "retinopathy"),
+        *("retractor", "ring", "rods", "rule", "sarcoma", "scale", "scissors", "scope", "score", "scoring", "sign"),
+        *("signs", "smear", "solution", "sphincter", "spine", "splint", "spots", "stage", "stain", "stent", "stocking"),
+        *("stockings", "sump", "syndrome", "tendon", "test", "tests", "thyroiditis", "traction", "triad", "tube"),
+        *("tumor", "tumour", "ulcer", "valve", "vein", "wrap", "x-ray"),
+    }
+)
+#: Before these a given name is of whoever described them ("Thomas test"), whether it is a known eponym or not.
+_DESCRIBED: Final = frozenset(
+    {
+        *(
+            "test",
+            "sign",
+            "splint",
+            "maneuver",
+            "manoeuvre",
+            "classification",
+            "criteria",
+            "stain",
+            "clamp",
+            "retractor",
+        ),
+        *("forceps", "syndrome", "reflex"),
+    }
+)
+#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name.
+_ARTICLES: Final = frozenset(
+    {"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"}
+)
+_FAMILY: Final = frozenset(
+    {"family", "household", "home", "residence", "twins", "boy", "girl", "boys", "girls", "kids"}
+)
+#: Participles that say what became of a device; whoever did it stands before an object.
+_OF_A_DEVICE: Final = re.compile(
+    r"\s(?:was\s|is\s|remains\s)?(?:removed|inserted|placed|exchanged|changed|replaced|draining|discontinued|dc['’]?d|d/c['’]?d"
+    r"|intact|patent|in\splace|in\ssitu|to\sgravity|positive|negative)\b(?=\s?(?:[.,;:)]|$|\n)|\s(?:and|with|without|today"
+    r"|yesterday|at|on|for|this)\b)",
+    re.IGNORECASE,
+)
+_WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
+_WORD_AFTER: Final = re.compile(r"(?:['’]s)?[ \t\n]{1,2}([\w-]+)")
+_CHARS: Final = 30
+_HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
+_HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
+
+
+def is_name_again(text: str, start: int, end: int) -> bool:
+    """Whether a word of a name that was found elsewhere is that name here.
+
+    In small letters it is none where it is a word of the language or of medicine, or stands after an article.
+    """
+    before = _WORD_BEFORE.search(text, max(0, start - _CHARS), start)
+    after = _WORD_AFTER.match(text, end)
+    follows = after[1].lower() if after else ""
+    after_article = before is not None and before[1].lower() in _ARTICLES and follows not in _FAMILY
+    if text[start].islower():
+        return not after_article and not is_word(text[start:end])
+    return not _is_eponym(text, start, end, follows, after_article=after_article)
+
+
+@lru_cache(maxsize=100_000)
+def is_word(written: str) -> bool:
+    """Whether a word in small letters may be one of the language, of notes or of medicine rather than a name."""
+    small = written.lower()
+    return small in read_words("words_and_names") or small in read_words("no_names") or is_allowed(small)
+
+
+def is_eponym(text: str, start: int, end: int) -> bool:
+    """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
+    after = _WORD_AFTER.match(text, end)
+    return after is not None and (after[1].lower() in _DESCRIBED or is_allowed(f"{text[start:end]} {after[1]}"))
+
+
+def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
+    written = text[start:end]
+    if follows and is_allowed(f"{written} {follows}"):
+        return True
+    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
+    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
+    if "-" in whole and is_allowed(whole):
+        return True
+    if not is_allowed(written):
+        return False
+    return follows in _NAMED_AFTER or after_article or _OF_A_DEVICE.match(text, end) is not None

@@ -1,0 +1,96 @@
+"""What a filter once left or took by mistake: last digits, places on a map, small letters, eponyms, states, roles."""
+
+import pytest
+
+from clinaudit.audit.pii.masking import filter_detectors, mask_prompt, unmask_text
+
+FIRST, SECOND = filter_detectors()
+
+
+def masked(text: str) -> str:
+    result = mask_prompt(text, None, FIRST, second=SECOND)
+    assert result.text is not None
+    assert unmask_text(result.text, result.forms) == (text, 0)
+    return result.text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The last digits of a number.
+        (
+            "SSN 123-45-6789, ends in 6789; the last four are 6789",
+            "SSN <SSN_1>, ends in <CODE_1>; the last four are <CODE_1>",
+        ),
+        ("MRN 00482913; 2913 on the band", "MRN <MRN_1>; <MRN_2> on the band"),
+        ("His card ending in 4471 was charged, xxxx-4471.", "His card ending in <CODE_1> was charged, xxxx-<CODE_1>."),
+        # Places on a map, and devices.
+        ("Found at 42.3601, -71.0589, cold.", "Found at <ADDRESS_1>, cold."),
+        ("at 42°21'36\"N 71°03'32\"W", "at <ADDRESS_1>"),
+        ("at geo:42.3601,-71.0589 today", "at <ADDRESS_1> today"),
+        ("Accession: S22-12345; pathology S23-004512", "Accession: <CODE_1>; pathology <CODE_2>"),
+        ("UDI (01)00643169007222(17)160712(21)PJN1", "UDI <DEVICE_ID_1>"),
+        # Names in small letters.
+        (
+            "Mr. Lund came. spoke with lund about results",
+            "Mr. <PERSON_1> came. spoke with <PERSON_1> about results",
+        ),
+        ("daughter maria called. dr. foley saw.", "daughter <RELATIVE_1> called. dr. <CLINICIAN_1> saw."),
+        ("pt john smith has asthma", "pt <PATIENT_1> has asthma"),
+        ("Mom is named theodora.", "Mom is named <PERSON_1>."),
+        # Towns, and the states beside them.
+        ("She was seen at a clinic in Gary, IN.", "She was seen at a clinic in <CITY_1>, IN."),
+        ("seen by Gary, MD", "seen by <PERSON_1>, MD"),
+        ("Lives in Austin, Texas. From Oslo, moved to Kansas.", None),
+        # People by their role, and numbers by what they count.
+        ("Godson Cornelius and nurse Priscilla came.", "Godson <PERSON_1> and nurse <PERSON_2> came."),
+        ("Judge Marchetti on claim 4481-22-771", "Judge <PERSON_1> on claim <CODE_1>"),
+        ("This is the note of Yevgenia Petrosyan.", "This is the note of <PERSON_1>."),
+        ("Interpreter ID 448213, user name okwuosa_77", "Interpreter ID <CODE_1>, user name <HANDLE_1>"),
+        ("Patient Name/DOB: Lund R / 02-17-1931", "Patient Name/DOB: <PERSON_1> / <DATE_1>"),
+        ("here last Tuesday, 3/5, and on 9/14.", "here last Tuesday, <DATE_1>, and on <DATE_2>."),
+    ],
+)
+def test_what_was_left_is_masked(text: str, expected: str | None) -> None:
+    if expected is not None:
+        assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Dr. Foley inserted a Foley catheter. Foley catheter in place. The Foley was removed. Foley agrees.",
+            "Dr. <CLINICIAN_1> inserted a Foley catheter. Foley catheter in place. The Foley was removed."
+            " <CLINICIAN_1> agrees.",
+        ),
+        ("Ms. Crohn has Crohn's disease.", "Ms. <PERSON_1> has Crohn's disease."),
+        ("Mr. White has a white count of 12, no rose.", "Mr. <PERSON_1> has a white count of 12, no rose."),
+        ("Mr. Lund's LDL is 98.", "Mr. <PERSON_1>'s LDL is 98."),
+    ],
+)
+def test_what_bears_a_name_stays_beside_whoever_does(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "she will follow in may, a rose in grant funding",
+        "Thomas test positive; the Baker cyst was aspirated.",
+        "Glasgow Coma Scale is 15 and the pupils are equal.",
+        "Dose with a ratio of 1:10, ANA 1:40.",
+        "The last four were 142, 138, 151 and 120. Pain ends in the calf.",
+        "She moved from Zambia; lives in Texas.",
+        "Growth of E. Coli and S. Aureus. Nurse Practitioner visit.",
+        "flexion 0° to 120°, urine gravity 1.020, 1.015",
+        "the course ended 2019, seen 1 of 4 times, CPT 99214",
+    ],
+)
+def test_words_and_values_of_a_note_stay(text: str) -> None:
+    assert masked(text) == text
+
+
+def test_a_state_stays_beside_its_town() -> None:
+    assert masked("She lives in Austin, Texas, by choice.") == "She lives in <CITY_1>, Texas, by choice."
+    assert masked("12 Elm Street, Austin, TX 78701") == "<ADDRESS_1>, <CITY_1>, TX <ZIP_1>"
