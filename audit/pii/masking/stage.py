@@ -39,7 +39,8 @@ class MaskOptions:
     out: Path
     corpus: Path | None = None
     template: Path | None = None
-    ner: bool = False
+    #: Whether a small language model finds names too; None: where it is installed.
+    ner: bool | None = None
     query_field: str | None = None
     with_query: bool = False
     policy: MaskingPolicy = "minimum-necessary"
