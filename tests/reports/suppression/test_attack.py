@@ -52,7 +52,7 @@ def plant(diagnoses: int, numbers: Mapping[str, int]) -> World:
     world = draw_world(np.random.default_rng(1), diagnoses=diagnoses)
     program = IntegerProgram(world, laws(world))
     asked = [Law({name: 1}, number, number) for name, number in numbers.items()]
-    moved = program.solve(np.zeros(len(program.names)), besides=asked)
+    moved = program.solve(np.zeros(len(program.names)), besides=asked, cost=np.ones(len(program.names)))
     assert moved is not None
     return program.world_with(moved)
 

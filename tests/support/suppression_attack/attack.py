@@ -31,6 +31,8 @@ from clinaudit.reports.suppression.coarse import coarsen
 ENOUGH, SMALL = 3, 10
 #: Whole worlds asked for before counts are asked for one by one, and how far counts may move in turn.
 _ROUNDS, _REACHES = 24, (1.0, 2.0, 4.0, 8.0)
+#: Counts that are to move in one of them, at least, and how many steps of others that is worth.
+_TOGETHER, _GAIN = 8, 8.0
 #: Worlds asked for before one leak is looked for.
 _FEW_ROUNDS = 8
 #: Directions tried for one count above, below or between the values that are known.
@@ -70,9 +72,8 @@ class Attacker:
         self._wanted = self._program.tabulate(self._sums)
         self._values = [{int(value)} for value in self._truth]
         self._is_number = np.array([_is_number(name) for name in self._program.names])
-        #: Of each count the place of its family: people, tables, memorization, identifiers and so on.
-        self._family = np.unique([name.split("/")[0] for name in self._program.names], return_inverse=True)[1]
         self._shares = keep_shares(world)
+        self._together = len(self._names)
         #: Worlds that were measured, and those of them that publish something else.
         self.worlds = 0
         self.refused = 0
@@ -93,8 +94,7 @@ class Attacker:
             narrow = self._narrow()
             if not narrow:
                 return []
-            goal = self._rng.normal(size=len(narrow)) @ self._wanted[narrow].toarray()
-            self._ask(goal, reach=_REACHES[round_ // 2 % len(_REACHES)], keeps_shares=round_ % 2 == 0)
+            self._move_together(narrow, reach=_REACHES[round_ // 2 % len(_REACHES)], keeps_shares=round_ % 2 == 0)
         for secret in self._narrow():
             while len(self._values[secret]) < ENOUGH and self._widen(secret):
                 pass
@@ -106,9 +106,23 @@ class Attacker:
     def has_proven_leak(self) -> bool:
         """Whether any small count surely has fewer than three values: quicker than to list all of them."""
         for _ in range(_FEW_ROUNDS):
-            goal = self._rng.normal(size=len(self._names)) @ self._wanted.toarray()
-            self._ask(goal, reach=_REACHES[-1], keeps_shares=True)
+            self._move_together(self._narrow(), reach=_REACHES[-1], keeps_shares=True)
         return any(self._is_proven(secret) for secret in self._narrow())
+
+    def _move_together(self, narrow: Sequence[int], *, reach: float, keeps_shares: bool) -> None:
+        """Ask for a world in which many counts have other values; for fewer, where one published other things."""
+        some = self._rng.permutation(narrow)[: self._together]
+        goal = self._rng.normal(size=len(some)) @ self._wanted[some].toarray()
+        cost = self._draw_cost(self._measures)
+        is_alike = self._ask(_GAIN * goal, reach=reach, keeps_shares=keeps_shares, cost=cost)
+        self._together = self._together * 2 if is_alike else max(_TOGETHER, min(self._together, len(some)) // 2)
+
+    def _draw_cost(self, moves_little: bool) -> Numbers | None:
+        """Return what each step costs, where little is to move: it leaves the verdict as it is."""
+        if not moves_little:
+            return None
+        costs: Numbers = self._rng.uniform(1, 2, len(self._program.names)) * np.where(self._is_number, 0.01, 1.0)
+        return costs
 
     def _narrow(self) -> list[int]:
         return [i for i, values in enumerate(self._values) if len(values) < ENOUGH]
@@ -124,25 +138,15 @@ class Attacker:
     def _widen(self, secret: int) -> bool:
         """Ask for one count below, above and between the values known; returns whether there is another."""
         before = len(self._values[secret])
-        # Small changes first, so that the verdict stays.
         for attempt in range(_PATIENCE):
             for window in list(self._windows(secret)):
-                goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * min(attempt, 1)
-                reach: Numbers | float = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
-                if attempt % 3:
-                    reach = reach * self._choose_families(secret)
-                if self._ask(goal, [window], reach=reach, keeps_shares=attempt % 2 == 1):
+                # By turns little moves, and whatever may.
+                cost = self._draw_cost(attempt % 2 == 0)
+                goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * (cost is None)
+                reach = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
+                if self._ask(goal, [window], reach=reach, keeps_shares=attempt // 2 % 2 == 0, cost=cost):
                     return len(self._values[secret]) > before
         return False
-
-    def _choose_families(self, secret: int) -> Numbers:
-        """Return 1 for counts of the secret's family and of half of the others, else 0.
-
-        What stays as it is cannot change the verdict, and makes the program small.
-        """
-        moves = self._rng.random(self._family.max() + 1) < 0.5
-        moves[self._family[self._wanted[[secret]].indices]] = True
-        return moves[self._family].astype(float)
 
     def _is_proven(self, secret: int) -> bool:
         """Whether all that is linear excludes every other value."""
@@ -154,10 +158,19 @@ class Attacker:
                 return False
         return True
 
-    def _ask(self, goal: Numbers, besides: Sequence[Law] = (), *, reach: Numbers | float, keeps_shares: bool) -> bool:
+    def _ask(
+        self,
+        goal: Numbers,
+        besides: Sequence[Law] = (),
+        *,
+        reach: float,
+        keeps_shares: bool,
+        cost: Numbers | None = None,
+    ) -> bool:
         """Note the values in a world of least goal; returns whether there is one that publishes the same.
 
-        The balance of sexes is kept by the cells' shares of women, or by other numbers of women.
+        The balance of sexes is kept by the cells' shares of women, or by other numbers of women. `cost`: of each
+        step of a count.
         """
         laws_: Sequence[Law] = ()
         choices: Sequence[Choice] = ()
@@ -168,7 +181,7 @@ class Attacker:
                 choices = list_like_numbers(self._world, self._rng)
         most = np.where(self._is_number, np.inf, reach)
         try:
-            moved = self._program.solve(goal, reach=most, besides=[*laws_, *besides], choices=choices)
+            moved = self._program.solve(goal, reach=most, besides=[*laws_, *besides], choices=choices, cost=cost)
         except OutOfTimeError:
             return False
         if moved is None:

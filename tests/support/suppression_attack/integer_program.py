@@ -69,10 +69,12 @@ class IntegerProgram:
         reach: Numbers | float = np.inf,
         besides: Sequence[Law] = (),
         choices: Sequence[Choice] = (),
+        cost: Numbers | None = None,
     ) -> Numbers | None:
         """Return the changes of least goal in which no count moves further than its reach; None where there are none.
 
-        `besides` are further laws for this once, and of each of the choices one row is taken. Raises `OutOfTimeError`.
+        `besides` are further laws for this once, and of each of the choices one row is taken. `cost` is what
+        each step of a count adds to the goal, up or down. Raises `OutOfTimeError`.
         """
         most = np.minimum(np.broadcast_to(reach, self.truth.shape), _FURTHEST)
         rows = [(self._matrix, self._low, self._high)]
@@ -91,13 +93,21 @@ class IntegerProgram:
         if choices:
             chosen, values = self._tabulate_choices(choices, options)
             constraints.append(LinearConstraint(chosen, values, values))
+        down = np.minimum(self.truth, most)
+        ends = Bounds(np.concatenate([-down, np.zeros(options)]), np.concatenate([most, np.ones(options)]))
+        weights = np.concatenate([goal, np.zeros(options)])
+        if cost is not None:
+            # A count's change is that upwards less that downwards, which stand behind all others.
+            constraints = [
+                LinearConstraint(hstack([rows_.A, -rows_.A[:, : len(goal)]], format="csr"), rows_.lb, rows_.ub)
+                for rows_ in constraints
+            ]
+            ends = Bounds(np.zeros(2 * len(goal) + options), np.concatenate([ends.ub, down]))
+            weights = np.concatenate([goal + cost, np.zeros(options), cost - goal])
         solution = milp(
-            np.concatenate([goal, np.zeros(options)]),
-            integrality=np.ones(len(goal) + options),
-            bounds=Bounds(
-                np.concatenate([-np.minimum(self.truth, most), np.zeros(options)]),
-                np.concatenate([most, np.ones(options)]),
-            ),
+            weights,
+            integrality=np.ones(len(weights)),
+            bounds=ends,
             constraints=constraints,
             options={"time_limit": _SECONDS, "mip_rel_gap": 0.2},
         )
@@ -106,6 +116,8 @@ class IntegerProgram:
                 return None
             raise OutOfTimeError
         moved: Numbers = np.round(solution.x[: len(goal)])
+        if cost is not None:
+            moved -= np.round(solution.x[-len(goal) :])
         inside = self._matrix @ moved
         if (inside < self._low - _NEARLY).any() or (inside > self._high + _NEARLY).any():
             raise OutOfTimeError
