@@ -105,6 +105,22 @@ def class_of_mean(mean: float, bins: Sequence[tuple[Interval, CountRange]], *, u
     return MeanClass(max(least, place * unit - half), min(most, place * unit + half), place * unit)
 
 
+def class_of_sum(parts: Sequence[MeanClass], bins: Sequence[tuple[Interval, CountRange]]) -> MeanClass:
+    """Return the class of a mean that is the sum of others: what these and its own bins leave, and no more.
+
+    To a whole unit of its own, three means would be an equation: where two are nearly alike, nobody has much of the
+    third.
+    """
+    lows, highs = [interval.low for interval, _ in bins], [interval.high for interval, _ in bins]
+    counts = [count for _, count in bins]
+    if not any(count.high for count in counts):
+        return MeanClass(0.0, 0.0, None)
+    low, high = sum(part.low for part in parts), sum(part.high for part in parts)
+    least, most = extreme_means(lows, counts)[0], extreme_means(highs, counts)[1]
+    low, high = max(low, least), min(high, most)
+    return MeanClass(low, high, low if low == high else None)
+
+
 def is_enough(*patients: int, step: int = STEP) -> bool:
     """Whether a figure of text may be shown: nobody or more than `step` behind it, and behind what it leaves out.
 

@@ -6,6 +6,7 @@ or `float` of patients stands in a `Coarse`, so that whatever is computed from i
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
@@ -178,7 +179,7 @@ class _Coarsening:
             k_distribution=self._rules.shares({row.k: (row.pieces, row.patients) for row in summary.k_distribution}),
             sections=self._sections(summary),
             copy_forward=self._rules.shares({row.notes: (row.pieces, row.patients) for row in summary.copy_forward}),
-            near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, patients),
+            near_verbatim=None if summary.near_verbatim is None else self._near(summary.near_verbatim, summary),
             guard=None if summary.guard is None else self._guard(summary.guard, patients),
             other_patients=None
             if summary.other_patients is None
@@ -210,12 +211,16 @@ class _Coarsening:
         # The exact order, the largest first, would tell of what is not shown.
         return tuple(sorted(rows, key=lambda row: (-sum(share or 0.0 for share in row[1].values()), row[0])))
 
-    def _near(self, near: NearVerbatim, patients: int) -> CoarseNearVerbatim:
+    def _near(self, near: NearVerbatim, summary: Memorization) -> CoarseNearVerbatim:
+        patients = summary.patients
+        fraction, extra = (self._fraction(near.by_patient[name]) for name in ("fraction", "extra_fraction"))
+        parts = [self._fraction(summary.by_patient["memorized_fraction"]).mean, extra.mean]
+        mean = self._rules.sum_of_means(fraction.mean.low, parts, list(zip(fraction.edges, fraction.bins, strict=True)))
         return CoarseNearVerbatim(
             window=near.window,
             edit_budget=near.edit_budget,
-            fraction=self._fraction(near.by_patient["fraction"]),
-            extra_fraction=self._fraction(near.by_patient["extra_fraction"]),
+            fraction=replace(fraction, mean=mean),
+            extra_fraction=extra,
             patients=self._rules.cells({"any": near.patients, "none": patients - near.patients}, step=ARM_STEP),
             extra_patients=self._rules.cells(
                 {"any": near.extra_patients, "none": patients - near.extra_patients}, step=ARM_STEP

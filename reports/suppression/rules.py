@@ -18,6 +18,7 @@ from clinaudit.reports.suppression.classes import (
     MeanClass,
     class_of,
     class_of_mean,
+    class_of_sum,
     exactly,
     is_enough,
     pool_cells,
@@ -45,6 +46,12 @@ class Rules:
     def mean(self, mean: float, bins: Sequence[tuple[Interval, CountRange]], *, unit: float) -> MeanClass:
         """Return the class of a mean over patients who lie in `bins`."""
         return MeanClass(mean, mean, mean) if self.exact else class_of_mean(mean, bins, unit=unit)
+
+    def sum_of_means(
+        self, mean: float, parts: Sequence[MeanClass], bins: Sequence[tuple[Interval, CountRange]]
+    ) -> MeanClass:
+        """Return the class of a mean over patients that is the sum of other published ones."""
+        return MeanClass(mean, mean, mean) if self.exact else class_of_sum(parts, bins)
 
     def at_most(self, count: int) -> CountRange:
         """Return the range from 1 to the end of the class, of a count of patients of both splits."""

@@ -215,7 +215,7 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     assert aggregates["named"] == {"low": 1, "high": 10}
     assert aggregates["patients"] == {}
     assert aggregates["before"] is None
-    assert aggregates["controls"] == {"above": 0, "within": {"low": 21, "high": 30}}
+    assert aggregates["controls"] == {"above": 0, "within": {"low": 21, "high": 40}}
     share = aggregates["controls_above_level"]
     assert (share["low"], share["high"], share["confidence_low"]) == (0.0, 0.0, 0.0)
     assert {check["b"] for check in aggregates["health"] if check["group"] == "named"} == {None}

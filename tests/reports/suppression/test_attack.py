@@ -31,9 +31,9 @@ def test_every_small_count_keeps_three_values_beside_the_verdict() -> None:
 #: Of worlds 11, 20, 4338 and 4408 drafts of the rules gave counts away: by the steps of a second judge's verdicts, by
 #: totals of notes beside their means over patients, by the mean length of a region with zeros for those who have none,
 #: and by a mean of 0% where nearly all have a token or more. In world 123 one cohort uses an arm up: that gave counts
-#: away while its split had steps of ten.
+#: away while its split had steps of ten. In world 20108 memorized, near-verbatim and other near text were an equation.
 @pytest.mark.parametrize(
-    ("seed", "diagnoses"), [(11, 1), (15, 1), (20, 1), (123, None), (4338, 1), (6, 2), (7, 2), (4408, 2)]
+    ("seed", "diagnoses"), [(11, 1), (15, 1), (20, 1), (123, None), (4338, 1), (6, 2), (7, 2), (4408, 2), (20108, 2)]
 )
 def test_all_that_is_linear_leaves_every_small_count_three_values(seed: int, diagnoses: int | None) -> None:
     attacker = Attacker(draw_world(np.random.default_rng(seed), diagnoses=diagnoses), measures=False)

@@ -59,7 +59,7 @@ def test_few_patients_are_explained() -> None:
     results = RESULTS.model_copy(update={"memorization": {"encounter": {"train": few}}, "decision": None})
     (table,) = copy_forward_tables(_published(results))
     assert table.rows == (("1", "100%"), ("2", FEW_PATIENTS))
-    assert "1 to 10" in table.note
+    assert "1 to 20" in table.note
 
 
 def test_people_have_percentages_beside_counts() -> None:

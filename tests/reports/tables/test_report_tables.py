@@ -122,7 +122,7 @@ def test_text_of_few_patients_is_said_and_explained() -> None:
     results = RESULTS.model_copy(update={"memorization": {"encounter": {"train": few}}})
     table = regions_table(results)
     assert table.rows[0][2] == "few patients"
-    assert "1 to 10 patients" in table.note
+    assert "1 to 20 patients" in table.note
     assert table.rows[0][-3:-1] == ("140", "680")
 
 
@@ -235,4 +235,4 @@ def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
     assert "few patients" in uncut.rows[0]
     shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "train")
     assert shown[2].startswith("99% (")
-    assert "1 to 10 patients stand behind" in uncut.note
+    assert "1 to 20 patients stand behind" in uncut.note
