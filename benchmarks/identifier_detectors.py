@@ -1,10 +1,12 @@
 """How fast each detector of identifiers reads, how precise its names are, and whose names it misses.
 
     python benchmarks/identifier_detectors.py CORPUS [--people FILE] [--notes N]
+    python benchmarks/identifier_detectors.py --repeated
 
 Characters a second of processor time, over the first notes of a corpus. With a list of the people whom these notes
 name, one a line: the share of name hits that are one of them. Then the share of names found by where they come from:
-names of several locales, planted into sentences in which something stands beside them.
+names of several locales, planted into sentences in which something stands beside them. With --repeated alone: how long
+the filter takes to look for all values of one record once more, as the record grows; linear where the ratio is 2.
 """
 
 import argparse
@@ -20,6 +22,8 @@ from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
+from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -71,10 +75,16 @@ SENTENCES = (
 def main() -> None:
     """Print what is measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
+    parser.add_argument("corpus", type=Path, nargs="?")
+    parser.add_argument("--repeated", action="store_true")
     parser.add_argument("--people", type=Path)
     parser.add_argument("--notes", type=int, default=200)
     arguments = parser.parse_args()
+    if arguments.repeated:
+        _measure_repeated()
+        return
+    if arguments.corpus is None:
+        parser.error("give a corpus, or --repeated")
     corpus = read_corpus(arguments.corpus)
     texts = list(_texts(corpus, arguments.notes))
     names = {item.id for item in categories().values() if item.type == "PER"}
@@ -121,6 +131,40 @@ def _measure(title: str, detector: Detector, texts: Sequence[str], names: set[st
         terms = sum(hit not in people and any(map(is_allowed, hit.split())) for hit in hits)
         line += f", {right} right ({right / len(hits):.3f}), {terms} eponyms, drugs or devices"
     print(line)
+
+
+def _measure_repeated() -> None:
+    """Print the seconds of the search for masked values in records of 0.25, 0.5 and 1 MB, full of people."""
+    before = None
+    for size in (250_000, 500_000, 1_000_000):
+        text, hidden = _full_record(size)
+        values = [(text[one.start : one.end], one) for one in hidden]
+        started = time.process_time()
+        find_values(FoldedText(text, hidden), values)
+        seconds = time.process_time() - started
+        ratio = "" if before is None else f", {seconds / before:.1f} times the half"
+        print(f"{len(text):,} characters, {len(values):,} values: {seconds:.2f} s{ratio}")
+        before = seconds
+
+
+def _full_record(size: int) -> tuple[str, list[Hidden]]:
+    fake = Faker("en_US")
+    fake.seed_instance(3)
+    text, hidden, length = [], [], 0
+    while length < size:
+        for written, category in (
+            (fake.name(), "patient_name"),
+            (", MRN ", None),
+            (fake.numerify("########"), "mrn"),
+            (", phone ", None),
+            (fake.numerify("617-%##-####"), "phone"),
+            (" seen for cough, no fever; glucose 110.\n", None),
+        ):
+            if category is not None:
+                hidden.append(Hidden(length, length + len(written), category))
+            text.append(written)
+            length += len(written)
+    return "".join(text), hidden
 
 
 def _recall(detector: Detector, locale: str) -> float:

@@ -207,3 +207,26 @@ def test_spacy_takes_no_label_of_a_note_for_a_firm():
 def test_presidio_reads_past_a_line_that_is_drawn():
     # The line was quadratic in time; what stands after it keeps its place.
     assert found_by(PresidioDetector(), "*" * 20_000 + " SSN 123-45-6780") == [("ssn", "123-45-6780")]
+
+
+def test_spacy_takes_no_heading_abbreviation_or_word_in_small_letters_for_a_firm_or_a_town():
+    text = (
+        "Additional Testing: Repeat CBC\nMedical Treatment: Increase Lasix.\nNo melena, hematochezia or CVA. NSAIDs x3."
+    )
+    assert found_by(SpacyDetector(), text) == []
+
+
+def test_spacy_reads_a_long_text_in_pieces(monkeypatch):
+    from clinaudit.audit.pii.detectors import spacy_model
+
+    text = "Cough, no fever.\n" * 20 + "She was seen at Acme Widgets by John Perry.\n"
+    whole = found_by(SpacyDetector(), text)
+    monkeypatch.setattr(spacy_model, "_PIECE_CHARS", 100)
+    assert found_by(SpacyDetector(), text) == whole != []
+
+
+def test_presidio_reads_a_text_of_any_length():
+    from clinaudit.audit.pii.detectors import presidio
+
+    nlp = presidio._load_engine().nlp_engine.nlp["en"]
+    assert nlp.max_length > 10**9

@@ -57,6 +57,8 @@ def gazetteer(tmp_path_factory):
         ("Estermont, Orla", [("clinician_name", "Estermont, Orla")]),
         ("Dr. Estermont", [("clinician_name", "Estermont")]),
         ("the Silverton Square clinic", [("clinic", "Silverton Square clinic")]),
+        # In small letters within a text of both, where no article makes it a word.
+        ("Spoke with lindqvist and cranecott about it", [("patient_name", "lindqvist"), ("patient_name", "cranecott")]),
         ("id MRN-1001.", [("mrn", "MRN-1001")]),
         ("born 11 November 1946", [("birth_date", "11 November 1946")]),
         ("11/11/46", [("birth_date", "11/11/46")]),
