@@ -35,7 +35,7 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
         (["--qa", "served"], "no model is named; give --url and --model"),
         (["--url", "http://127.0.0.1:1/v1"], "--url and --model go together"),
         (["--url", "http://127.0.0.1:1/v1", "--model", "m"], "go with --qa served or --categories served"),
-        (["--price", "1,2"], "--key-file and --price go with --url and --model"),
+        (["--key-file", "key"], "--key-file goes with --url and --model"),
         (["--human", "sheet.csv"], "go with --panel"),
         (["--panel-titles", "3"], "go with --panel"),
     ],
