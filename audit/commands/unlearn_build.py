@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, not_empty, price_of, template_option
+from clinaudit.audit.commands.options import PATH, not_empty, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
@@ -49,12 +49,6 @@ _SERVED = "served"
 @click.option("--url", metavar="URL", help="Base URL of the served model, such as http://127.0.0.1:8000/v1.")
 @click.option("--model", metavar="NAME", help="The served model, by its whole name.")
 @click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
-@click.option(
-    "--price",
-    metavar="IN,OUT",
-    callback=price_of,
-    help="What a million prompt and a million answer tokens cost, to be told what asking costs.",
-)
 @click.option("--panel", type=PATH, metavar="FILE", help="Three served judges, who check categories and questions.")
 @click.option("--panel-titles", type=click.IntRange(min=1), metavar="N", help="Titles they check.  [default: 900]")
 @click.option(
@@ -136,9 +130,9 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
     approved = options["phi_approved"]
     served = panel = None
     if url is not None and model is not None:
-        served = ServedOptions(url, model, approved, options["key_file"], options["price"])
-    elif options["key_file"] or options["price"]:
-        raise UsageError("--key-file and --price go with --url and --model")
+        served = ServedOptions(url, model, approved, options["key_file"])
+    elif options["key_file"]:
+        raise UsageError("--key-file goes with --url and --model")
     if options["panel"] is not None:
         panel = PanelOptions(
             options["panel"],

@@ -1,5 +1,6 @@
 """`clinaudit unlearn run` and `finetune` (docs/unlearning-methods.md). Owns their options; trains nothing itself."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,6 +14,19 @@ from clinaudit.audit.console.streams import say_of_finished_work
 if TYPE_CHECKING:
     from clinaudit.audit.unlearning.methods.job import Job
     from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+
+
+class _Rate(click.FloatRange):
+    """A number above 0; FloatRange lets nan and infinity through."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        rate: float = super().convert(value, param, ctx)
+        if not math.isfinite(rate):
+            self.fail("it takes a finite number above 0", param, ctx)
+        return rate
+
+
+_RATE = _Rate(0, min_open=True)
 
 
 def _training_options() -> list[Callable[[Command], Command]]:
@@ -75,9 +89,7 @@ def _with_training_options(command: Command) -> Command:
 @click.command()
 @click.option("--method", type=click.Choice(get_args(UnlearningMethod)), required=True, help="How to unlearn.")
 @click.option("--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10 or cancer:5.")
-@click.option(
-    "--learning-rate", type=click.FloatRange(0, min_open=True), metavar="RATE", help="Highest rate.  [default: 2e-5]"
-)
+@click.option("--learning-rate", type=_RATE, metavar="RATE", help="Highest rate.  [default: 2e-5]")
 @click.option(
     "--choose-rate",
     is_flag=True,
@@ -131,9 +143,7 @@ def run(**options: Any) -> int:
 
 @click.command()
 @click.option("--forget", metavar="SPLIT", help="Leave out whom this split forgets: for a model that never saw them.")
-@click.option(
-    "--learning-rate", type=click.FloatRange(0, min_open=True), metavar="RATE", help="Highest rate.  [default: 2e-5]"
-)
+@click.option("--learning-rate", type=_RATE, metavar="RATE", help="Highest rate.  [default: 2e-5]")
 @_with_training_options
 def finetune(**options: Any) -> int:
     """Train MODEL on the benchmark's notes and questions: the model that unlearning begins with.

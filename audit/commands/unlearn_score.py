@@ -1,6 +1,7 @@
 """`clinaudit unlearn score` (docs/unlearning-scores.md). Owns its options and what it writes; computes nothing."""
 
 import json
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.priors.corpus.header import Header
 
     request = ScoreRequest(**options)
-    if out.resolve() == request.answers.resolve():
+    # Not `resolve`, which fails on a link that leads to itself.
+    place = Path(realpath(out))
+    if place == Path(realpath(request.answers)):
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
+    if Path(realpath(request.bench)) in place.parents:
+        raise UsageError(f"--out {printable(out.name)} lies in the benchmark, whose files are fixed; name another")
     require_writable(out, role="the scores")
     take_libraries_offline()
     header = Header(ANSWER_FIELDS)

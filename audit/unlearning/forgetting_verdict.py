@@ -79,7 +79,8 @@ def certify_patient(
     if own_collapsed is not False:
         reasons.add(OWN_COLLAPSE if own_collapsed else UNCHECKED)
     verdict: ForgettingVerdict = "collapsed" if collapsed or own_collapsed else "not shown" if reasons else "forgotten"
-    if any(row.status == "still leaks" for row in rows):
+    # Nobody forgets whom it never knew: what stands in answers about somebody never seen is chance, or others' text.
+    if arms[0] == "train" and any(row.status == "still leaks" for row in rows):
         verdict = "still leaks"
     return PatientCertificate(
         patient_id=patient_id,
@@ -169,9 +170,11 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
 def _with_reference(level: Level, reference: float | None, reference_level: Level | None) -> Level:
     """Return the level with what a retrained model writes of the same patient, where that may vouch for it.
 
-    A reference that is itself above the level of the patients it never saw does not vouch: nothing shows that it was
-    trained without this one.
+    A reference that is itself above the level of the patients it never saw does not vouch, nor one without such a
+    level: nothing shows that it was trained without this one.
     """
-    if reference is None or is_above(reference, reference_level):
+    if reference is None or reference_level is None or reference_level.value is None:
+        return level
+    if is_above(reference, reference_level):
         return level
     return Level(reference if level.value is None else max(level.value, reference), level.patients)

@@ -100,7 +100,7 @@ def render_certificate(certificate: Certificate) -> str:
 
 def _certificate_table(rows: list[CertificateRow]) -> Table:
     return Table(
-        "Before, after, and what 95 in 100 patients never seen are at or below",
+        "Before, after, and the level: what 95 in 100 never seen are at or below, or the retrained model writes",
         ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Retrained", "Verdict", "Why"),
         tuple(
             (

@@ -84,7 +84,7 @@ def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:
     ]
     if not told:
         return [*sentences, "How often was not measured: it takes others in both splits."]
-    return [*sentences, f"In pools of one size another’s date is given in answers about {join_words(told)}."]
+    return [*sentences, f"In pools of one size another’s date is first given in answers about {join_words(told)}."]
 
 
 def recall_sentence(identifiers: PublishedIdentifiers) -> str:

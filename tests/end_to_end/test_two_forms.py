@@ -58,7 +58,7 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
 
     published = json.loads((run / "results.json").read_text(encoding="utf-8"))
     assert published["renderings"]["facts"].keys() == {"memorization", "disclosure", "identifiers"}
-    assert published["corpus"]["splits"]["validation"]["patients"]["high"] == 10
+    assert published["corpus"]["splits"]["validation"]["patients"]["high"] == 20
     assert published["prompts"]["encounter"]["train"]["broken"] == 0
     report = (run / "report.html").read_text(encoding="utf-8")
     assert "How the prompts fit the notes" in report

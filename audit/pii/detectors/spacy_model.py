@@ -34,7 +34,7 @@ _CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 #: "Additional Testing: Repeat": what stands before the colon is the note's.
-_HEADING: Final = re.compile(r"[^\n]*[:]\s")
+_HEADING: Final = re.compile(r"[^\n]*[:][ \t]")
 #: "dL" is no name.
 _LONGEST_UNIT: Final = 3
 _LETTERS: Final = re.compile(r"[^\W\d_]+")

@@ -17,7 +17,8 @@ _OTHERS_TOO: Final = frozenset(
     {"new york", "washington", "virginia", "georgia", "chad", "jordan", "israel", "kenya", "asia"}
 )
 _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
-_AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?|[ ])(?:{_STATE})$")
+#: Without a comma by its letters alone: "Port Washington" and "West New York" are towns.
+_AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}))$")
 
 _A_STATE: Final = re.compile(_STATE)
 #: A town, or its tag, and a comma.

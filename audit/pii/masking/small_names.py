@@ -28,7 +28,7 @@ _PATTERNS: Final = (
     (
         "patient_name",
         re.compile(
-            rf"(?i:\b(?:patient|pt\.?|client|name(?:\sis)?|named|this\sis|i\sam|i'm|mr\.?|mrs\.?|ms\.?|dear|hi|hello)\b,?:?)"
+            rf"(?i:\b(?:patient|pt\.?|client|name(?:\sis)?|named|this\sis|i\sam|i'm|mr\.?|mrs\.?|ms\.?|dear|hi|hello)(?!\w),?:?)"
             rf"[ ]{_NAMES}"
         ),
     ),
@@ -44,7 +44,7 @@ _PATTERNS: Final = (
 )
 #: A patient's whole name before an age or a date of birth; here no word must be a common given name.
 _PATIENT: Final = re.compile(
-    rf"(?i:\b(?:patient|pt\.?|client|name)\b,?:?)[ ](?P<value>{_WORD}[ ]{_WORD})"
+    rf"(?i:\b(?:patient|pt\.?|client|name)(?!\w),?:?)[ ](?P<value>{_WORD}[ ]{_WORD})"
     r"(?=,[ ](?i:dob|mrn|aged?[ ]|\d{1,3}[ ]?(?:y|m|f)))"
 )
 _NAMED: Final = re.compile(rf"(?i:\b(?:named|nicknamed|name\sis))[ ](?P<value>{_WORD})(?![\w-])")

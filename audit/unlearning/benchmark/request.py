@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from clinaudit.audit.served.cost import Price
 from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
 
 #: Where questions or categories come from, unless a file gives them.
@@ -23,7 +22,6 @@ class ServedOptions:
     model: str
     approved_hosts: Collection[str] = ()
     key_file: Path | None = None
-    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ _OPENINGS: Final = frozenset(
 )
 #: Files of a model's directory that could run code when they are read.
 _UNSAFE_SUFFIXES: Final = frozenset({".py", ".pyc", ".pkl", ".pickle", ".pt", ".pth", ".bin"})
+#: Tables of words, as msgpack: every pipeline of spaCy has them.
+_LOOKUPS: Final = "lookups.bin"
 #: Longest text that is parsed at once, in characters: the parser's memory grows with it.
 _LONGEST_CHARS: Final = 100_000
 #: Texts parsed at once.
@@ -95,7 +97,7 @@ def parser_of_directory(directory: Path) -> SpacyParser:
     if not (directory / "config.cfg").is_file():
         raise BadInputError(f"{what} is no spaCy model (config.cfg is missing); give the directory that holds it")
     files = sorted(path for path in directory.rglob("*") if path.is_file())
-    unsafe = [path.name for path in files if path.suffix in _UNSAFE_SUFFIXES]
+    unsafe = [path.name for path in files if path.suffix in _UNSAFE_SUFFIXES and path.name != _LOOKUPS]
     if unsafe:
         raise UnsafeError(f"{what} holds a file that could run code ({unsafe[0]}); give a model without such files")
     try:

@@ -41,9 +41,9 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     # Five of the forty leaked in A, and none does in B.
     assert train["patients"] == {
         "both": 0,
-        "a_only": {"low": 1, "high": 10},
+        "a_only": {"low": 1, "high": 20},
         "b_only": 0,
-        "neither": {"low": 31, "high": 40},
+        "neither": {"low": 21, "high": 40},
         "unpaired_a": 0,
         "unpaired_b": 0,
     }

@@ -177,9 +177,8 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(
     assert [rule.status for rule in evaluate(lenient, results, published, planned_missing=False).rules] == ["pass"] * 2
     share = from_json(to_json(published)).renderings["chat"].memorization["encounter_cc"]["train"].refused_share
     assert share is not None
-    assert share.low is not None
-    assert share.high is not None
-    assert 0.4 < share.low < 0.5 < share.high < 0.6
+    # 30 refused and 30 answered, each in the class 21 to 40.
+    assert (share.low, share.high) == (pytest.approx(21 / 61, abs=1e-4), pytest.approx(40 / 61, abs=1e-4))
 
 
 def test_a_refusal_that_recites_is_an_answer_and_a_leak_fails_all_the_same(

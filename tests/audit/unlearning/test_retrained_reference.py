@@ -50,12 +50,12 @@ def test_a_reference_that_is_above_its_own_level_does_not_vouch(tmp_path, capsys
     assert (status, verdict_of(certificate, LEAKING)) == (1, "still leaks")
 
 
-@pytest.mark.parametrize(("tokens", "status"), [(31, 0), (41, 1)])
+@pytest.mark.parametrize(("tokens", "status"), [(31, 0), (40, 0), (41, 1)])
 def test_what_a_retrained_model_writes_as_well_is_no_memory(tmp_path, capsys, tokens, status) -> None:
-    # Without enough patients never seen there is no level of theirs: the reference's own 40 tokens are the level.
-    planted = plant(tmp_path, leaking={LEAKING: tokens}, held_out=10)
-    assert certify(planted, tmp_path / "alone")[0] == 8
-    reference = plant_reference(tmp_path / "retrained", {LEAKING: 40}, held_out=10)
+    # One of the 30 whom it never saw has 40 tokens in the reference, too: its level is 40, and its figure within.
+    planted = plant(tmp_path, leaking={LEAKING: tokens})
+    assert certify(planted, tmp_path / "alone")[0] == 1
+    reference = plant_reference(tmp_path / "retrained", {LEAKING: 40, "pt-held-00": 40})
     found, certificate = certify(planted, tmp_path / "out", "--reference", str(reference))
     assert found == status
     row = next(
@@ -66,6 +66,14 @@ def test_what_a_retrained_model_writes_as_well_is_no_memory(tmp_path, capsys, to
         if (row["tier"], row["measure"]) == ("encounter", "longest match in tokens")
     )
     assert (row["after"], row["reference"], row["level"]) == (tokens, 40, 40)
+
+
+def test_a_reference_without_a_level_of_its_own_does_not_vouch(tmp_path, capsys) -> None:
+    # Of 10 patients never seen there is no level: a model that remembers would else make one.
+    planted = plant(tmp_path, leaking={LEAKING: 31}, held_out=10)
+    reference = plant_reference(tmp_path / "retrained", {LEAKING: 40}, held_out=10)
+    status, certificate = certify(planted, tmp_path / "out", "--reference", str(reference))
+    assert (status, verdict_of(certificate, LEAKING)) == (8, "not shown")
 
 
 @pytest.mark.parametrize("model", ["a" * 64, "b" * 64], ids=["before", "after"])

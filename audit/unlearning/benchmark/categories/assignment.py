@@ -20,9 +20,9 @@ from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, Cha
 #: A code in brackets, with its dot, or at the start of a line: `(i10)`, `E11.9`, `I10 hypertension`. A bare `b12` in
 #: a line is a vitamin.
 _CODE: Final = re.compile(
-    r"[(\[]([A-TV-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?)[)\]]"
+    r"[(\[](?!A1C|B12)([A-TV-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,4})?)[)\]]"
     r"|(?<![\w.])([A-TV-Z]\d[0-9A-Z]\.[0-9A-Z]{1,4})(?![\w.])"
-    r"|(?m:^)[ \t*•-]*([A-TV-Z]\d[0-9A-Z])(?=[ \t:-])",
+    r"|(?m:^)[ \t*•-]*(?!B12)([A-TV-Z]\d\d)(?=[ \t:-])",
     re.IGNORECASE,
 )
 #: What others of a family have is no disease of the patient.

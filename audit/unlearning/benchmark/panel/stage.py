@@ -90,10 +90,14 @@ def ask_panel(bench: Bench, sample: PanelSample, judges: Sequence[str], ask: Ask
 
 
 def write_panel(evidence: Path, sample: PanelSample, verdicts: Sequence[PanelVerdict], *, seed: int) -> None:
-    """Write the verdicts, and the sheet for a person, who must not see them."""
+    """Write the verdicts, and the sheet for a person, who must not see them; one that is there is left as it is.
+
+    Somebody may have filled it. Titles and seed are settings of the benchmark: it is of the same titles.
+    """
     write_table(evidence / "panel.parquet", PANEL_SCHEMA, [asdict(verdict) for verdict in verdicts])
     rows = [SheetRow(item_id, patient.title, name_of(patient.category)) for item_id, patient in sample.titles.items()]
-    write_sheet(evidence / SHEET_FILE, rows, seed=seed)
+    if not (evidence / SHEET_FILE).is_file():
+        write_sheet(evidence / SHEET_FILE, rows, seed=seed)
 
 
 def describe_panel(

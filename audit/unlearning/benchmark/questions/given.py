@@ -56,7 +56,7 @@ def read_given_questions(path: Path, patients: Container[str]) -> dict[str, list
             problems.add(file.name, what, row=row, column=column)
         if faults:
             continue
-        first = first_rows.setdefault((record["patient_id"], record["question"]), row)
+        first = first_rows.setdefault((record["patient_id"], str(record["question"]).strip()), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
         found.setdefault(str(record["patient_id"]), []).append(_question(record))
