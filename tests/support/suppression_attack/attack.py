@@ -33,10 +33,12 @@ ENOUGH, SMALL = 3, 10
 _ROUNDS, _REACHES = 24, (1.0, 2.0, 4.0, 8.0)
 #: Counts that are to move in one of them, at least, and how many steps of others that is worth.
 _TOGETHER, _GAIN = 8, 8.0
+#: How many steps of others it is worth that what is near a count moves as well, in turn.
+_GAINS = (0.0, 1.0, 4.0, 2.0)
 #: Worlds asked for before one leak is looked for.
 _FEW_ROUNDS = 8
 #: Directions tried for one count above, below or between the values that are known.
-_PATIENCE = 18
+_PATIENCE = 36
 POLICIES = ("default", "research", "strict")
 
 
@@ -140,13 +142,21 @@ class Attacker:
         before = len(self._values[secret])
         for attempt in range(_PATIENCE):
             for window in list(self._windows(secret)):
-                # By turns little moves, and whatever may.
-                cost = self._draw_cost(attempt % 2 == 0)
-                goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number * (cost is None)
+                # By turns little moves, and whatever may; then what is near as well, which may make up for the verdict.
+                cost = self._draw_cost(attempt % 3 < 2)
+                goal = self._rng.normal(size=len(self._program.names)) * ~self._is_number
+                if cost is not None:
+                    goal *= self._near(secret) * _GAINS[attempt % len(_GAINS)]
                 reach = _REACHES[attempt // 2 % len(_REACHES)] + SMALL * (attempt >= _PATIENCE // 2)
                 if self._ask(goal, [window], reach=reach, keeps_shares=attempt // 2 % 2 == 0, cost=cost):
                     return len(self._values[secret]) > before
         return False
+
+    def _near(self, secret: int) -> Numbers:
+        """Return 1 for counts of the secret's own table, split or category, else 0."""
+        places = ["/".join(name.split("/")[:2]) for name in self._program.names]
+        own = {places[i] for i in self._wanted[[secret]].indices}
+        return np.array([float(place in own) for place in places])
 
     def _is_proven(self, secret: int) -> bool:
         """Whether all that is linear excludes every other value."""
