@@ -1,7 +1,8 @@
 """`clinaudit compare` (docs/comparing-runs.md). Owns its options and what it prints and writes; computes nothing."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -9,6 +10,13 @@ from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.certificate import Trigger
+
+if TYPE_CHECKING:
+    from clinaudit.audit.comparison.run_pair import RunPair
+    from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
+
+#: Options that say more of a certificate.
+_OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "canaries", "canaries_digest")
 
 
 @click.command()
@@ -39,6 +47,30 @@ from clinaudit.reports.schema.certificate import Trigger
     help="Why the patients of --forgotten must be forgotten, for the certificate (PHI); it decides nothing.",
 )
 @click.option(
+    "--bench",
+    type=PATH,
+    metavar="RESULT",
+    help="What `clinaudit unlearn evaluate` (or `unlearn score`) wrote of RUN_B's model: its answers on the patients "
+    "of --forgotten, whether forgetting survives being tried, and what it cost others.",
+)
+@click.option(
+    "--bench-model",
+    metavar="NAME",
+    help="Which model of --bench is RUN_B's.  [default: the one with its digest]",
+)
+@click.option(
+    "--canaries",
+    type=PATH,
+    metavar="FILE",
+    help="Random texts that were put into patients' notes before training (JSONL: patient_id, text): a run that still "
+    "writes one of a patient of --forgotten has not forgotten.",
+)
+@click.option(
+    "--canaries-digest",
+    metavar="SHA256",
+    help="SHA-256 of the file of --canaries, as it was stated before training.",
+)
+@click.option(
     "--exact",
     is_flag=True,
     help="Pair the patients of both runs' evidence: exact figures (PHI), printed, and with --out written under "
@@ -65,19 +97,20 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
       clinaudit compare before/ after/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --reference retrained/ --trigger gdpr-17 --out comparison/
+      clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
+      clinaudit compare before/ after/ --forgotten ids.txt --canaries sealed.jsonl --canaries-digest 9f2c... --out c/
     """
-    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence, read_reference
+    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.comparison.run_pair import open_pair, require_evidence
-    from clinaudit.audit.unlearning.deletion_certificate import EXIT_STATUS, certify
+    from clinaudit.audit.unlearning.certificate.deletion_certificate import EXIT_STATUS, certify
     from clinaudit.priors.corpus.patient_list import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.schema.comparison import ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text
 
-    forgotten, reference, trigger = (options[name] for name in ("forgotten", "reference", "trigger"))
-    if forgotten is None and (reference is not None or trigger is not None):
-        raise UsageError("--reference and --trigger say more of a certificate; name the patients with --forgotten")
+    _require_options_that_fit(options)
+    forgotten = options["forgotten"]
     named = None if forgotten is None else read_patient_list(forgotten).ids
     if out is not None:
         prepare_directory(out, exact=exact)
@@ -87,13 +120,8 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     evidence = read_evidence(pair) if pair.paired else None
     certified = None
     if named is not None:
-        certified = certify(
-            named,
-            pair,
-            read_evidence(pair, included=named) if pair.paired else None,
-            reference=None if reference is None else read_reference(pair, reference, included=named),
-            trigger=trigger,
-        )
+        request = _read_request(named, pair, options)
+        certified = certify(request, pair, read_evidence(pair, included=named) if pair.paired else None)
     certificate = None if certified is None else certified.certificate
     if exact and evidence is not None:
         comparison, content = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)
@@ -112,3 +140,37 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         if certificate is not None:
             say(f"certificate by patient (PHI): {out / 'evidence' / 'certificate.html'}")
     return 0 if certificate is None else EXIT_STATUS[certificate.verdict]
+
+
+def _require_options_that_fit(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for options that need others beside them."""
+    given = [name for name in _OF_CERTIFICATES if options[name] is not None]
+    if given and options["forgotten"] is None:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(f"only a certificate takes {names}; name the patients with --forgotten")
+    if options["bench"] is None and options["bench_model"] is not None:
+        raise UsageError("--bench-model names a model of --bench; give both")
+    if (options["canaries"] is None) != (options["canaries_digest"] is None):
+        raise UsageError(
+            "--canaries and --canaries-digest go together: without a digest stated beforehand, nothing shows that the "
+            "canaries were chosen before the training"
+        )
+
+
+def _read_request(named: Sequence[str], pair: "RunPair", options: Mapping[str, Any]) -> "Request":
+    """Read what the site gives beside the two runs."""
+    from clinaudit.audit.comparison.comparison import read_reference
+    from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
+    from clinaudit.audit.unlearning.certificate.canaries import read_canaries
+    from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
+
+    reference, canaries, bench = (options[name] for name in ("reference", "canaries", "bench"))
+    return Request(
+        named=named,
+        trigger=options["trigger"],
+        reference=None if reference is None else read_reference(pair, reference, included=named),
+        canaries=None if canaries is None else read_canaries(canaries, stated_digest=options["canaries_digest"]),
+        bench=None
+        if bench is None
+        else read_bench_result(bench, model=options["bench_model"], digest=pair.b.model, corpus_digest=pair.a.corpus),
+    )

@@ -61,8 +61,9 @@ def mask(quiet: bool, **options: Any) -> int:
 
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query. FILE has a row for each: id, text with
     tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first date), and how many tags there are. Names, dates,
-    numbers and addresses are always masked; an age or an occupation stays where the query needs it; clinical content
-    stays. A text in which a second look still finds somebody is withheld: its text is null.
+    numbers and addresses are always masked; an age or an occupation stays where the query needs it. Clinical content
+    is not looked for: it stays unless it reads as a name or a number of somebody (docs/mask.md). A text in which a
+    second look still finds somebody is withheld: its text is null.
 
     The map from tags to what they stand for is PHI, closed to others; clinaudit unmask needs it. A run that was
     stopped goes on when the same command is given again.
@@ -87,7 +88,7 @@ def mask(quiet: bool, **options: Any) -> int:
 
 
 def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
-    from clinaudit.audit.pii.detectors.spacy_model import is_language_model_installed
+    from clinaudit.audit.model.english_pipeline import is_english_installed
 
     counts = masked.counts
     given_out = counts.records - sum(counts.withheld.values())
@@ -103,7 +104,7 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
         )
     if options["corpus"] is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
-    if not (is_language_model_installed() if options["ner"] is None else options["ner"]):
+    if not (is_english_installed() if options["ner"] is None else options["ner"]):
         lines.append(
             "without --ner, many names in running text are left: install clinaudit[pii] (docs/mask.md says how many)"
         )

@@ -17,12 +17,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _Path(click.Path):
-    """A path; an empty one, such as an unset variable of a script gives, would mean the present directory."""
+    """A path; an empty one, such as an unset variable of a script gives, would mean the present directory.
+
+    `.` is that directory by its place, so that it has a name to be told by.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("a path is empty; name one (. is the present directory)", param, ctx)
-        return super().convert(value, param, ctx)
+        path = super().convert(value, param, ctx)
+        return path.absolute() if isinstance(path, Path) and not path.name else path
 
 
 # Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.

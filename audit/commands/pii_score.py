@@ -51,10 +51,10 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     if realpath(out) in {realpath(path) for path in (samples, predictions, *(real or ()))}:
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     require_writable(out, role="the scores")
-    count, rows, notes = _score(samples, predictions)
+    count, rows, notes = _score(samples, predictions, is_real=False)
     document = describe_scores(rows, samples=count, seed=seed)
     if real is not None:
-        count, rows, more = _score(*real)
+        count, rows, more = _score(*real, is_real=True)
         document["real"] = describe_real(document, rows, samples=count, seed=seed)
         notes += more
     write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
@@ -65,16 +65,24 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     return 0
 
 
-def _score(samples: Path, predictions: Path) -> tuple[int, "Sequence[SampleScores]", list[str]]:
-    """Return how many samples there are, the scores, and what is to be noted of the file of predictions."""
+def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Sequence[SampleScores]", list[str]]:
+    """Return how many samples there are, the scores, and what is to be noted of the file of predictions.
+
+    Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
+    """
+    from clinaudit.audit.pii.benchmark.samples.sample import Sample
     from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
-    from clinaudit.audit.pii.benchmark.scoring.gold_answers import AnsweredSample, gold_of
+    from clinaudit.audit.pii.benchmark.samples.validation import check_sample
+    from clinaudit.audit.pii.benchmark.scoring.gold_answers import AnsweredSample, check_answers, gold_of
     from clinaudit.audit.pii.benchmark.scoring.predictions import PREDICTION_FIELDS, iter_predictions
     from clinaudit.audit.pii.benchmark.scoring.scores import score_predictions
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 
-    gold = [gold_of(sample) for sample in iter_samples(samples, AnsweredSample)]
+    if is_real:
+        gold = [gold_of(sample) for sample in iter_samples(samples, AnsweredSample, check=check_answers)]
+    else:
+        gold = [gold_of(sample) for sample in iter_samples(samples, Sample, check=check_sample)]
     header = Header(PREDICTION_FIELDS)
     known = {answers.sample for answers in gold}
     rows = score_predictions(gold, iter_predictions(predictions, samples=known, header=header))

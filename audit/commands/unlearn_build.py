@@ -45,6 +45,13 @@ _SERVED = "served"
     metavar="P",
     help="Share of the patients to be forgotten (repeatable).  [default: 5, 10, 15, 20, 25]",
 )
+@click.option(
+    "--request",
+    "forgotten",
+    type=PATH,
+    metavar="FILE",
+    help="File of patient ids, one a line, who must be forgotten: a split of them beside the others.",
+)
 @template_option()
 @click.option("--url", metavar="URL", help="Base URL of the served model, such as http://127.0.0.1:8000/v1.")
 @click.option("--model", metavar="NAME", help="The served model, by its whole name.")
@@ -70,12 +77,14 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     """Build a benchmark of unlearning: questions on each patient of CORPUS, and who is to be forgotten.
 
     Each patient gets a disease category and eight questions, four of recall and four that join findings; one of each is
-    withheld from all training. Forget sets are nested, at random and of one disease. BENCH is PHI, as CORPUS is. A
+    withheld from all training. Forget sets are nested, at random and of one disease; --request adds one of patients who
+    must be forgotten. BENCH is PHI, as CORPUS is. A
     stopped build goes on with the same command.
 
     \b
     Example:
       clinaudit unlearn build corpus/ --out bench/
+      clinaudit unlearn build corpus/ --out bench/ --request ids.txt
       clinaudit unlearn build corpus/ --out bench/ --qa questions.jsonl --categories categories.csv
       clinaudit unlearn build corpus/ --out bench/ --qa served --url http://127.0.0.1:8000/v1 --model NAME
       clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
@@ -149,6 +158,7 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
         questions=_source(qa, offline="templates"),
         categories=_source(categories, offline="notes"),
         percents=tuple(sorted(set(options["percents"]))) or PERCENTS,
+        forgotten=options["forgotten"],
         seed=options["seed"],
         template=options["template"],
         served=served,

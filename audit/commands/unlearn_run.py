@@ -88,7 +88,9 @@ def _with_training_options(command: Command) -> Command:
 
 @click.command()
 @click.option("--method", type=click.Choice(get_args(UnlearningMethod)), required=True, help="How to unlearn.")
-@click.option("--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10 or cancer:5.")
+@click.option(
+    "--forget", metavar="SPLIT", required=True, help="Whom to forget, such as random:10, cancer:5 or request:4."
+)
 @click.option("--learning-rate", type=_RATE, metavar="RATE", help="Highest rate.  [default: 2e-5]")
 @click.option(
     "--choose-rate",
@@ -120,7 +122,9 @@ def run(**options: Any) -> int:
       clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
       clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
     """
+    from clinaudit.audit.unlearning.methods.model_folder import read_record
     from clinaudit.audit.unlearning.methods.plan import plan_unlearning
+    from clinaudit.audit.unlearning.methods.terminal_text import rate_text
     from clinaudit.audit.unlearning.methods.unlearn import unlearn
     from clinaudit.errors import UsageError
 
@@ -138,6 +142,9 @@ def run(**options: Any) -> int:
         training=_training(rate, **options),
     )
     unlearn(job, job.bench.split(options["forget"]), plan)
+    record = read_record(options["out"])
+    if chooses and record is not None and not options["quiet"]:
+        say_of_finished_work(rate_text(record["learning_rate"], record["rate_choice"]))
     return _done(options["out"])
 
 

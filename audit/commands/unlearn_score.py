@@ -18,8 +18,8 @@ from clinaudit.audit.console.streams import say_of_finished_work, warn
 @click.option("--split", "split_name", metavar="NAME", help="Who is forgotten, as random:10.  [default: the first]")
 @click.option(
     "--form",
-    type=click.Choice(["paper", "addressed"]),
-    default="paper",
+    type=click.Choice(["addressed", "paper"]),
+    default="addressed",
     show_default=True,
     help="How the questions were asked: what stands in them is no leak.",
 )
@@ -33,8 +33,8 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
     """Score ANSWERS, made elsewhere, to the questions of BENCH.
 
     ANSWERS is JSONL, one line a model and question: model, qa_id, text, and token_ids (without the end of sequence)
-    where they are known. Every model must answer every question. FILE holds no text, but ids: keep it as private as the
-    benchmark.
+    where they are known. Every model must answer every question. FILE holds no text, but ids of patients: keep it as
+    private as the benchmark.
 
     \b
     Example:

@@ -66,6 +66,17 @@ class RunEvidence:
         ]
 
     @cached_property
+    def written(self) -> list[tuple[str, str]]:
+        """Prompt and text of every generation that the run kept, whoever and however it asked, refusals included."""
+        folders = (self.run.evidence, self.run.included)
+        return [
+            (row["prompt"], row["text"])
+            for folder in folders
+            if (folder / "generations.parquet").is_file()
+            for row in read_table(folder, "generations")
+        ]
+
+    @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
         return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]

@@ -68,6 +68,11 @@ def exact_forgetting(forgetting: Forgetting) -> PublishedForgetting:
         collapsed=forgetting.collapsed,
         health=forgetting.health,
         reasons=forgetting.reasons,
+        beside=forgetting.beside,
+        collateral={
+            group: {name: exactly(count) for name, count in bins.items()}
+            for group, bins in forgetting.collateral.items()
+        },
     )
 
 

@@ -10,7 +10,8 @@ from clinaudit.audit.run.durable_files import make_private_directory, write_atom
 from clinaudit.audit.run.manifest import is_run
 from clinaudit.errors import UsageError
 from clinaudit.reports.exact.comparison import Comparison
-from clinaudit.reports.pages.comparison import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.certificate import certificate_json, render_certificate
+from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
 

@@ -50,6 +50,11 @@ class ComparedRun:
         return self._settings.get("MODEL")
 
     @property
+    def corpus(self) -> str | None:
+        """Digest of the corpus that it was audited against."""
+        return self._settings.get("CORPUS")
+
+    @property
     def seed(self) -> int:
         """Of the audit's random choices."""
         return int(self._settings["--seed"])

@@ -26,7 +26,12 @@ def load_pretrained(files: ModelFiles, *, dtype: Any) -> Any:
     transformers' own.
     """
     from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
 
+    quieten: Any = logging
+    quieten.set_verbosity_error()
+    # "Loading weights" would stand among our own progress, and where none is wanted.
+    quieten.disable_progress_bar()
     # Its declared type leaves out what `output_loading_info` adds.
     load: Any = AutoModelForCausalLM.from_pretrained
     model, said = load(

@@ -49,17 +49,20 @@ _BREAKS: Final = re.compile(
     r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
     r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
 )
-_FEWEST_CHARS_DECODED: Final = 16
+#: Of base64: seven characters are a telephone number, nine a social security number.
+_FEWEST_CHARS_DECODED: Final = 10
+#: Of hexadecimal, and of a line of base64 that others follow.
+_FEWEST_CHARS_OF_LINE: Final = 16
 #: How often an encoding within an encoding is undone.
 _MOST_TIMES_ENCODED: Final = 3
 _BASE64: Final = re.compile(rf"(?<![\w+/])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}={{0,2}}(?![\w+/])")
 #: The same over lines, as mail breaks it.
 _BASE64_LINES: Final = re.compile(
-    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_DECODED},}}+"
+    rf"(?<![\w+/-])[A-Za-z0-9+/_-]{{{_FEWEST_CHARS_OF_LINE},}}+"
     r"(?:[ \t]*\r?\n[ \t]*[A-Za-z0-9+/_-]{2,}+)++={0,2}(?![\w+/])"
 )
 _WHITE: Final = re.compile(r"\s+")
-_HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_DECODED // 2},}}(?!\w)")
+_HEX: Final = re.compile(rf"(?<!\w)(?:0x)?(?:[0-9A-Fa-f]{{2}}){{{_FEWEST_CHARS_OF_LINE // 2},}}(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)

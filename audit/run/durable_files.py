@@ -9,12 +9,14 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from clinaudit.errors import StorageError
+from clinaudit.errors import StorageError, UsageError
 
 #: PHI: readable by the owner alone (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20
+#: Endings of compressed files, which are read and never written.
+_COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -38,7 +40,12 @@ def _write(path: Path, blocks: Iterable[bytes]) -> None:
 
 
 def require_writable(path: Path, *, role: str) -> None:
-    """Raise `StorageError` where no file can be written at `path`; call it before the work. `role` names the file."""
+    """Raise where no file can be written at `path`; call it before the work. `role` names the file.
+
+    `StorageError` where the place is none for it, `UsageError` where its name says that it is compressed: none is.
+    """
+    if path.suffix.lower() in _COMPRESSED:
+        raise UsageError(f"{role} cannot be written to {path.name}: it is not compressed; leave {path.suffix} out")
     if path.is_dir():
         raise StorageError(f"{role} cannot be written to {path.name}: that is a directory; give a file in it")
     _require_no_device(path)

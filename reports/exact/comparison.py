@@ -74,6 +74,12 @@ class Forgetting(Record):
     health: list[HealthCheck]
     #: Why patients are not shown, in words.
     reasons: list[str]
+    #: Those of them that are true of the runs, whoever is named.
+    run_reasons: list[str] = Field(default_factory=list)
+    #: What was weighed beside the two audits.
+    beside: list[str] = Field(default_factory=list)
+    #: Retained patients by whether they share a named one's disease, and by how answers on them changed.
+    collateral: dict[str, dict[str, int]] = Field(default_factory=dict)
 
 
 class Comparison(Record):

@@ -5,6 +5,9 @@ Owns their shape. Nothing that is published is made of them.
 
 from typing import Final, Literal
 
+from pydantic import Field
+
+from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
 from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
@@ -36,6 +39,34 @@ class CertificateRow(Record):
     reason: str | None = None
 
 
+class CanaryTally(Record):
+    """Canaries of some patients, and how many of them the runs before and after wrote."""
+
+    canaries: int
+    before: int
+    after: int
+
+
+class CanaryCheck(Record):
+    """The sealed canaries of a site, by group of patients."""
+
+    #: SHA-256 of the file, the one that was stated beforehand.
+    digest: str
+    #: `named`, `retained` (trained on, not named), `controls` (never seen), and those who were not probed.
+    groups: dict[str, CanaryTally]
+
+
+class Shortfall(Record):
+    """A figure that too few patients have, and how many would be enough."""
+
+    figure: str
+    #: Whose number is too small: `named`, `retained` or `controls`.
+    group: str
+    patients: int
+    #: None: no number of them would be enough.
+    enough: int | None
+
+
 class PatientCertificate(Record):
     """One named patient (PHI)."""
 
@@ -45,6 +76,10 @@ class PatientCertificate(Record):
     #: Why it is not `forgotten`.
     reasons: list[str]
     measures: list[CertificateRow]
+    #: None where no canaries were given, or none of this patient.
+    canaries: CanaryTally | None = None
+    #: Empty where no benchmark was given, or it asks nothing about this patient.
+    questions: list[QuestionRow] = Field(default_factory=list)
 
 
 class Certificate(Record):
@@ -62,3 +97,9 @@ class Certificate(Record):
     health: list[HealthCheck]
     differences: list[Difference]
     patients: list[PatientCertificate]
+    #: What too few patients stand behind for a verdict; empty where there are enough.
+    shortfalls: list[Shortfall] = Field(default_factory=list)
+    #: None where no canaries were given, or the runs have no texts to look for them in.
+    canaries: CanaryCheck | None = None
+    #: None where no benchmark was given.
+    bench: BenchBlocks | None = None

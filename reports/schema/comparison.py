@@ -108,8 +108,13 @@ class PublishedForgetting(Record):
     controls_above_level: PublishedEstimate
     collapsed: bool | None
     health: list[HealthCheck]
-    #: Why patients are not shown to be forgotten, in words.
+    #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]
+    #: What was weighed beside the two audits, as the options say: it tells of nobody.
+    beside: list[str] = Field(default_factory=list)
+    #: Retained patients by whether they share a named one's disease (`same`, `others`), and by how answers on them
+    #: changed. Empty where this was not measured, or 1 to 10 are named: of few, whose disease it is could be told.
+    collateral: dict[str, dict[str, Count]] = Field(default_factory=dict)
 
 
 class PublishedComparison(Record):

@@ -47,7 +47,10 @@ def coarsen_forgetting(forgetting: Forgetting, *, group_sizes: Mapping[str, int]
         controls_above_level=PublishedEstimate(reason=forgetting.controls_above_level.reason),
         collapsed=forgetting.collapsed,
         health=[_coarsen_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
-        reasons=list(forgetting.reasons),
+        # A reason is shown where somebody has it: of few named patients that is a count.
+        reasons=list(forgetting.run_reasons if is_few else forgetting.reasons),
+        beside=list(forgetting.beside),
+        collateral={} if is_few else _coarsen_collateral(forgetting.collateral),
     )
 
 
@@ -62,6 +65,13 @@ def _coarsen_controls(forgetting: Forgetting) -> LevelCounts | None:
         above=class_of(forgetting.controls_above, step=ARM_STEP),
         within=class_of(forgetting.controls - forgetting.controls_above, step=ARM_STEP),
     )
+
+
+def _coarsen_collateral(collateral: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CountRange]]:
+    return {
+        group: {name: class_of(count, step=ARM_STEP) for name, count in bins.items()}
+        for group, bins in collateral.items()
+    }
 
 
 def _coarsen_check(check: HealthCheck, patients: int) -> HealthCheck:

@@ -16,10 +16,17 @@ from clinaudit.reports.schema.comparison import (
     PublishedForgetting,
     PublishedMemorizationChange,
 )
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.names import ARM_WORDS, MEMORIZATION_METRICS, METRIC_TITLES, display_title, is_share
+from clinaudit.reports.wording.names import (
+    ARM_WORDS,
+    MEMORIZATION_METRICS,
+    METRIC_TITLES,
+    display_title,
+    is_share,
+    join_words,
+)
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text
 
 #: The least technical first.
@@ -30,6 +37,7 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
 }
+COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
 _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
@@ -160,7 +168,22 @@ def forgetting_table(forgetting: PublishedForgetting) -> Table:
         rows.append(("Never seen, and above the level by chance or by shared text", _above_text(forgetting.controls)))
     share = estimate_text(forgetting.controls_above_level, share=True, interval=True)
     rows.append(("Share of the never seen who would not pass either", share))
+    if forgetting.beside:
+        rows.append(("Weighed beside the two audits", join_words(forgetting.beside)))
     return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))
+
+
+def cost_table(forgetting: PublishedForgetting) -> Table:
+    """Return how many retained patients lost by it, by whether they share a named patient's disease."""
+    bins = list(next(iter(forgetting.collateral.values()), {}))
+    return Table(
+        "Retained patients, by how answers on them changed",
+        ("Whose", *bins),
+        tuple(
+            (COLLATERAL_GROUPS.get(group, group), *(count_text(counts.get(name, NOBODY)) for name in bins))
+            for group, counts in forgetting.collateral.items()
+        ),
+    )
 
 
 def _above_text(counts: LevelCounts) -> str:

@@ -18,6 +18,7 @@ from clinaudit.reports.wording.names import (
     SHORT_TIER_TITLES,
     display_title,
     is_share,
+    join_words,
     tier_number,
     tier_title,
 )
@@ -88,6 +89,10 @@ def _forgetting_summary(forgetting: PublishedForgetting) -> str:
         wrap(f"  Named: {count_text(forgetting.named)}{by_verdict}.", indent="    "),
         f"  Collapse check: {collapse[forgetting.collapsed]}.",
         wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
+        *(
+            [wrap(f"  Weighed beside the two audits: {join_words(forgetting.beside)}.", indent="    ")]
+            * bool(forgetting.beside)
+        ),
         *(wrap(f"  {reason}", indent="    ") for reason in forgetting.reasons),
     ]
     return "\n".join(lines)

@@ -46,25 +46,27 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
     if identifiers is None or tier is None:
         return []
     arms = identifiers.tiers[tier]
-    rates = [
-        f"{rate_text(arms[arm].verified_per_1000, interval=True)} {'about patients ' * (arm == 'train')}{words}"
-        for arm, words in ARM_WORDS.items()
-        if arm in arms
-    ]
-    limit = rule_limit(results, "verified_per_1000", tier)
-    allowed = "" if limit is None else f" (limit {limit:g} above chance)"
-    sentences = [f"{short_asker(tier)}: 1,000 answers hold{allowed} {join_words(rates)}."]
+    sentences = [f"{short_asker(tier)}: {_rates(arms, rule_limit(results, 'verified_per_1000', tier))}."]
     if chance_sentences(identifiers):
-        sentences.append("Dates often are so by chance.")
+        sentences.append("Verified dates are often chance.")
     train, never = arms.get("train"), arms.get("nontrain")
     if train is not None and train.chance_per_1000 is not None:
-        sentences.append(f"About patients trained on, by chance: {rate_text(train.chance_per_1000)}.")
+        sentences.append(f"By chance alone it would be {rate_text(train.chance_per_1000)} about patients trained on.")
     if train is not None:
         given = part_text(train.own_patients, train.patients)
         others = "" if never is None else f", never seen {part_text(never.own_patients, never.patients)}"
         sentences.append(f"Given their own: {given} trained on{others}.")
     recall = recall_sentence(identifiers)
     return [*sentences, recall] if recall else sentences
+
+
+def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) -> str:
+    """Return how many verified identifiers 1,000 answers hold, about those trained on and those never seen."""
+    allowed = "" if limit is None else f" (limit {limit:g} above chance)"
+    first, *others = (arm for arm in ARMS if arm in arms)
+    rates = {arm: rate_text(figures.verified_per_1000, interval=True) for arm, figures in arms.items()}
+    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {rates[first]} verified identifiers{allowed}"
+    return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
 
 def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:

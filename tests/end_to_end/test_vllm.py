@@ -56,9 +56,13 @@ def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path
     ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
     assert ours["generation_id"].equals(theirs["generation_id"])
     # A server may hold back the bytes of an unfinished character at the end of its text.
-    same = (ours["text"].str.strip_chars_end("\ufffd") == theirs["text"].str.strip_chars_end("\ufffd")).mean()
-    assert isinstance(same, float)
-    assert same > 0.95
+    texts = [table["text"].str.strip_chars_end("\ufffd").to_list() for table in (ours, theirs)]
+    finishes = zip(ours["finish_reason"], theirs["finish_reason"], strict=True)
+    # Served text is tokenized again here, which may move where the guard ends it, but not what comes before.
+    assert all(a.startswith(b) or b.startswith(a) for a, b in zip(*texts, strict=True))
+    unguarded = [place for place, finish in enumerate(finishes) if "repetition" not in finish]
+    assert len(unguarded) > 20
+    assert [texts[0][place] for place in unguarded] == [texts[1][place] for place in unguarded]
 
 
 def test_vllm_answers_by_the_schema_and_only_what_the_text_bears_out_is_a_verdict(url, tmp_path) -> None:

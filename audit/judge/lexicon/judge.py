@@ -13,7 +13,6 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
-import spacy
 from negspacy.negation import Negex
 from spacy.tokens import Span as TokenSpan
 
@@ -22,6 +21,7 @@ from clinaudit.audit.judge.lexicon.context import SectionMap, context_tables, cu
 from clinaudit.audit.judge.lexicon.negation_terms import negation_terms
 from clinaudit.audit.judge.lexicon.rule import Surroundings
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.model.english_pipeline import blank_english
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
@@ -57,7 +57,7 @@ class LexiconJudge:
     def __init__(self, panel: Sequence[Diagnosis]) -> None:
         self._panel = tuple(panel)
         self._terms = negation_terms()
-        self._nlp = spacy.blank("en")
+        self._nlp = blank_english()
         self._negex = Negex(self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY])
 
     def identity(self) -> dict[str, str]:

@@ -104,6 +104,8 @@ def inspect_adapter(path: Path) -> AdapterFiles:
     a pickle holds its weights.
     """
     directory = existing_directory(path)
+    if not (directory / _CONFIG).is_file():
+        raise BadInputError(f"no adapter in {directory}: {_CONFIG} is missing; give a whole model without --base-model")
     settings = read_json(directory / _CONFIG)
     refuse_custom_code(directory / _CONFIG, {"auto_map": settings.get("auto_map")})
     _require_mergeable(settings, directory)

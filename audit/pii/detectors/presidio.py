@@ -12,8 +12,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from clinaudit.audit.model.english_pipeline import blank_english
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.presidio_package import import_presidio
+from clinaudit.audit.run.presidio_package import import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
@@ -86,7 +87,6 @@ class _RaiseWhereSkipped(logging.Handler):
 @cache
 def _load_engine() -> "AnalyzerEngine":
     import_presidio()
-    import spacy
     from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
     from presidio_analyzer.nlp_engine import SpacyNlpEngine
 
@@ -94,7 +94,7 @@ def _load_engine() -> "AnalyzerEngine":
     logging.getLogger(_LOGGER).setLevel(logging.WARNING)
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}])
     # A blank pipeline splits words and names nothing; loading a model by name would fetch it.
-    blank = spacy.blank("en")
+    blank = blank_english()
     # The limit is for models, whose memory grows with the text; words alone are split in constant memory.
     blank.max_length = sys.maxsize
     engine.nlp = {"en": blank}  # type: ignore[assignment]  # presidio declares None

@@ -14,17 +14,13 @@ from clinaudit.audit.pii.recognizers.rule import Source, words
 from clinaudit.audit.pii.values.spelled_numbers import SPELLED_NUMBER, read_number
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 _OLDEST_AGE_TOLD: Final = 89
 _OLDEST: Final = 125
 _NUMBER: Final = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
-_RELATIVE: Final = (
-    r"(?:mother|father|mom|mum|dad|wife|husband|spouse|partner|son|daughter|sister|brother|aunt|uncle|grandmother"
-    r"|grandfather|grandma|grandpa|cousin|niece|nephew|stepmother|stepfather|mother-in-law|father-in-law|parent|twin"
-    r"|sibling|fianc[eé]e?|neighbou?r|friend|caregiver|roommate)"
-)
 _SOMEBODY: Final = (
-    rf"(?:{_RELATIVE}|she|he|they|i|who|patient|pt|client|resident|woman|man|lady|gentleman|girl|boy|baby|child|veteran"
+    rf"(?:{KIN}|{CLOSE}|twin|she|he|they|i|who|patient|pt|client|resident|woman|man|lady|gentleman|girl|boy|baby|child|veteran"
     r"|male|female|nun|widow|widower)"
 )
 _ABOUT: Final = (
@@ -91,6 +87,55 @@ _NAMED_AGE: Final = re.compile(
     rf"(?<![\w-])(?P<who>[A-Z][a-z'’-]{{2,}}[ ][A-Z][a-z'’-]{{2,}})(?:,?[ ](?:is|was|now)[ ]|,[ ]|[ ]?\()"
     rf"(?P<value>{_NUMBER})(?=[,;)]|\.(?!\d)|[ ](?:and|but|with|who)\b|$)"
 )
+#: "Age 1092 months", "1,092-month-old": the age in years is told as well.
+_IN_OTHER_UNITS: Final = (
+    (
+        words(
+            r"\bage[ds]?(?:\sof|\sis|\swas)?\s?[:=]?\s{0,2}(?P<value>(?P<count>\d{1,3}(?:,\d{3})+|\d{1,5})[\s-]?"
+            r"(?P<unit>months?|mos?|weeks?|wks?|days?)\b)"
+        ),
+        ("age",),
+    ),
+    (
+        words(
+            r"(?<![\w.,])(?P<value>(?P<count>\d{1,3}(?:,\d{3})+|\d{1,5})[\s-]?(?P<unit>months?|mos?|weeks?|wks?|days?))"
+            r"(?:[\s-]old|\sof\sage)\b"
+        ),
+        (" old", "-old", "of age"),
+    ),
+)
+_UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
+_OLD_ORDINAL: Final = (
+    r"(?:9\d(?:st|nd|rd|th)|1[0-2]\d(?:st|nd|rd|th)|ninetieth"
+    r"|(?:ninety[ -]|(?:one[ -])?hundred[ -](?:and[ -])?)(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
+    r"|(?:one[ -])?hundredth)"
+)
+_LATE_DECADE: Final = r"(?:1[0-2]th|tenth|eleventh|twelfth)"
+#: "In his 96th year", "the tenth decade of her life", "ninety-first birthday"; years with a fraction, "92.5 years old".
+_VERY_OLD: Final = (
+    (
+        words(
+            rf"\b(?:his|her|their|my|your|a)\s(?P<value>{_OLD_ORDINAL})\s(?:year|birthday|bday)\b"
+            rf"|(?<!\w)(?P<other>{_OLD_ORDINAL})\s(?:birthday|bday|year\sof\s(?:(?:his|her|their|my)\s)?(?:life|age))\b"
+        ),
+        (" year", " birthday", " bday"),
+    ),
+    (
+        words(
+            rf"\b(?:his|her|their|my)\s(?P<value>{_LATE_DECADE})\sdecade\b"
+            rf"|(?<!\w)(?P<other>{_LATE_DECADE})\sdecade\sof\s(?:(?:his|her|their|my)\s)?life\b"
+        ),
+        (" decade",),
+    ),
+    (words(r"\bin\s(?:his|her|their|my)\s(?P<value>(?:(?:early|mid|late)[\s-])?nineties)\b"), ("nineties",)),
+    (
+        words(
+            r"(?P<value>(?:9(?<![\w.,].)\d|1(?<![\w.,].)[0-2]\d)(?:[.,]\d{1,2}|½|¼|¾|\s1/2))[\s-]?"
+            r"(?:years?|yrs?|y\.?/?o)\b"
+        ),
+        ("y",),
+    ),
+)
 _OLD: Final = (
     words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-]{{0,2}}(?:years?|yrs?|y/?o)\b"),
     words(rf"(?<![\w.])(?P<value>{_NUMBER})[\s-](?:year|yr)[\s-]olds?\b"),
@@ -147,6 +192,15 @@ class BareAges:
             for match in source.matches(regex, ("y",)):
                 if _is_old(match):
                     yield EntitySpan(*match.span("value"), "age_over_89", self.name)
+        for regex, triggers in _IN_OTHER_UNITS:
+            for match in source.matches(regex, triggers):
+                years = int(match["count"].replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
+                if _OLDEST_AGE_TOLD < years <= _OLDEST:
+                    yield EntitySpan(*match.span("value"), "age_over_89", self.name)
+        for regex, triggers in _VERY_OLD:
+            for match in source.matches(regex, triggers):
+                group = "value" if match["value"] else "other"
+                yield EntitySpan(*match.span(group), "age_over_89", self.name)
 
     def _age(self, match: "re.Match[str]", group: str) -> Iterator[EntitySpan]:
         age = read_number(match[group])

@@ -22,6 +22,12 @@ _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^
 _BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
 
 
+#: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
+_GLUED: Final = re.compile(
+    r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
+    r"|admitted|admit|dc|discharged|visit|seen|on|date|dated|mbi|hicn?|cin|npi|dea|vin|policy|member|age|aged|record|chart|case)"
+    r"_?(?=[\d(+])|(?<=[^\W_])_+(?=[^\W_])"
+)
 #: Marks of HTML and Markdown, which show nothing by themselves.
 _MARKUP: Final = re.compile(
     r"</?[A-Za-z][A-Za-z0-9]{0,10}(?:\s[^<>\n]{0,200})?/?>|\*{1,3}|`+|~~|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)"
@@ -72,12 +78,32 @@ def _other_readings(plain: PlainText) -> Iterator[PlainText]:
         yield plain.without(spelled)
     if _LINE_END.search(plain.text):
         yield _run_on(plain)
+    if _GLUED.search(plain.text):
+        yield _apart(plain)
     spoken = read_spoken(plain)
     if spoken is not None:
         yield spoken
     marks = list(_MARKUP.finditer(plain.text))
     if marks:
         yield plain.without(marks)
+
+
+def _apart(plain: PlainText) -> PlainText:
+    """Return a text with a blank between a label and the number glued to it, and for underscores in words."""
+    kept: list[int] = []
+    characters: list[str] = []
+    place = 0
+    for found in _GLUED.finditer(plain.text):
+        # The blank stands for the last character before it: no span begins or ends with one.
+        end = found.end() if plain.text[found.end() - 1] != "_" else found.end() - 1
+        kept += [*range(place, end), end - 1]
+        characters += [*plain.text[place:end], " "]
+        place = found.end()
+    kept += range(place, len(plain.text))
+    characters.append(plain.text[place:])
+    return PlainText(
+        "".join(characters), tuple(plain.starts[one] for one in kept), tuple(plain.ends[one] for one in kept)
+    )
 
 
 def _run_on(plain: PlainText) -> PlainText:

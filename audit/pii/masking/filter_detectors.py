@@ -17,15 +17,15 @@ def filter_detectors(site: Detector | None = None, *, ner: bool | None = None) -
     `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model finds names too,
     most of which rules miss in running text; it needs the extra `clinaudit[pii]`. None: where that is installed.
     """
+    from clinaudit.audit.model.english_pipeline import is_english_installed
     from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector
-    from clinaudit.audit.pii.detectors.spacy_model import is_language_model_installed
 
     detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
     if site is not None:
         detectors.append(site)
-    if is_language_model_installed() if ner is None else ner:
+    if is_english_installed() if ner is None else ner:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(SpacyDetector())

@@ -9,7 +9,9 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.name_words import without_labels
 from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.relatives import FURTHER_KIN, KIN
 
 _WORD: Final = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _INITIAL: Final = r"(?:[ ][A-Z]\.?(?=[ ]))?"
@@ -17,14 +19,9 @@ _ONE_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"
 _TWO_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{1,2}})"
 #: What somebody has is none of their name ("Lund's LDL").
 _GENITIVE: Final = re.compile(r"(?<=\w)['’]s(?!\w)")
-_RELATIVE: Final = (
-    "mother|father|mom|mum|dad|wife|husband|spouse|partner|son|daughter|sister|brother|grandmother|grandfather|aunt"
-    "|uncle|niece|nephew|cousin|friend|guardian"
-)
 #: What somebody is, in any case: one word with a capital after it is their name, unless it is one of a note.
 _ROLE: Final = (
-    "great-?grandson|great-?granddaughter|great-?(?:aunt|uncle|niece|nephew)|god(?:son|daughter|mother|father|child)"
-    "|step(?:son|daughter|mother|father|brother|sister)|grand(?:son|daughter|child|ma|pa)|neighbou?r|roommate|landlord"
+    rf"{FURTHER_KIN}|neighbou?r|roommate|landlord"
     "|landlady|coworker|co-worker|colleague|supervisor|boss|employer|teacher|coach|counsell?or|aide|caregiver"
     "|carer|sitter|nanny|nurse|therapist|interpreter|driver|officer|sergeant|sgt|captain|capt|lieutenant|detective|deputy|judge"
     "|attorney|lawyer|senator|pastor|reverend|rev|rabbi|imam|chaplain|deacon|lady|gentleman|baby (?:boy|girl)|twin"
@@ -49,7 +46,14 @@ _PATTERNS: Final = (
             rf"(?P<name>{_WORD},?{_INITIAL}[ ](?:{_WORD}|[A-Z])(?:[ ]{_WORD})?)"
         ),
     ),
-    ("relative_name", re.compile(rf"(?<!\w)(?i:{_RELATIVE}),?[ ]{_TWO_OR_MORE}")),
+    (
+        "full_name",
+        re.compile(
+            r"(?<!\w)(?i:(?:sur|last|first|family|given|maiden|middle|legal|preferred|full|birth)[ -]?name)(?:['’]s)?"
+            rf"(?:[ ](?:is|was|of))?[ :]{{1,3}}{_ONE_OR_MORE}"
+        ),
+    ),
+    ("relative_name", re.compile(rf"(?<!\w)(?i:{KIN}|friend|guardian),?[ ]{_TWO_OR_MORE}")),
     ("full_name", re.compile(rf"(?<!\w)Dear[ ]{_TWO_OR_MORE}")),
     ("full_name", re.compile(rf"(?<!\w){_TWO_OR_MORE}(?=,?[ ](?:is[ ])?an?[ ][0-9]{{1,3}}[ -])")),
     ("full_name", re.compile(rf"(?<!\w){_TWO_OR_MORE}(?=,?[ ]\(?(?:DOB|D\.O\.B\.|MRN|SSN)\b)")),
@@ -67,6 +71,11 @@ _LESS_SURE: Final = (
         rf"(?<!\w)(?:for|by|with|from|per|of|to|saw|told|asked|and|but)[ ](?P<name>[A-Z]\.[ ]?(?:[A-Z]\.[ ]?)?{_WORD})"
     ),
     re.compile(rf"[\"“]{_WORD}[\"”][ ](?P<name>{_WORD}(?:[ ]{_WORD})?)"),
+    re.compile(
+        rf"(?<!\w){_TWO_OR_MORE}(?=,?[ ]\(?(?:Phone|Tel|Cell|Mobile|Fax|E-?mail|Address|Medicaid|Medicare|Policy"
+        rf"|Acct|Account|ID)"
+        r"\b[ :#.]{0,3}[\d(])"
+    ),
     # "Lund A, 03/14/50".
     re.compile(rf"(?<![\w-])(?P<name>{_WORD},?[ ][A-Z])(?=,?[ ]\(?[0-9]{{1,2}}[/-][0-9]{{1,2}}[/-][0-9]{{2}})"),
 )
@@ -81,15 +90,12 @@ class NamedPeople:
         """Return the spans of a text by start, none of them overlapping another."""
         sure = [(category, match) for category, pattern in _PATTERNS for match in pattern.finditer(text)]
         others = [("full_name", match) for pattern in _LESS_SURE for match in pattern.finditer(text)]
-        return resolve_overlaps(
-            EntitySpan(
-                match.start("name"),
-                match.start("name") + len(_GENITIVE.split(match["name"])[0]),
-                category,
-                self.name,
-            )
-            for category, match in [*sure, *(one for one in others if not _is_of_a_note(one[1]["name"]))]
-        )
+        found = []
+        for category, match in [*sure, *(one for one in others if not _is_of_a_note(one[1]["name"]))]:
+            start = match.start("name")
+            end = without_labels(text, start, start + len(_GENITIVE.split(match["name"])[0]))
+            found.append(EntitySpan(start, end, category, self.name))
+        return resolve_overlaps(found)
 
 
 def _is_of_a_note(name: str) -> bool:

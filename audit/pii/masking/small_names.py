@@ -12,14 +12,11 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.word_lists.name_words import is_word
 from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 _WORD: Final = r"[a-z][a-z'’-]{1,20}"
 _NAMES: Final = rf"(?P<value>{_WORD}(?:[ ][a-z]\.?(?=[ ]))?(?:[ ]{_WORD}){{0,2}})(?![\w-])"
-_RELATIVE: Final = (
-    r"(?:mother|father|mom|mum|dad|wife|husband|spouse|partner|sons?|daughters?|sisters?|brothers?|aunt|uncle"
-    r"|grandmother|grandfather|grandma|grandpa|granddaughter|grandson|niece|nephew|cousin|friend|neighbou?r|caregiver"
-    r"|roommate|girlfriend|boyfriend|guardian|twins?|baby)"
-)
+_RELATIVE: Final = rf"(?:{KIN}s?|{CLOSE}|twins?|baby)"
 _SPOKEN_TO: Final = (
     r"(?:(?:spoke|spoken|talked|speaking|talking|met|meet|discussed|reviewed|d/w|lives|living|came|here)\s(?:with|to)"
     r"|called|saw|told|asked|attn|cc|seen\sby|signed|sincerely|regards|from|per|nurse|rn|np|with)"

@@ -38,7 +38,10 @@ _NOT_ALONE: Final = frozenset(
     }
 )
 _DIRECTION = r"(?:[NSEW]\.?|NE|NW|SE|SW|North|South|East|West)"
-_UNIT = r"(?:[ ,]{1,3}(?i:apt|apartment|unit|ste|suite|bldg|building|fl|floor|rm|room|lot|#)\.?[ ]?#?[ ]?[\w-]{1,6})"
+_UNIT = (
+    r"(?:[ ,]{1,3}(?i:apt|apartment|unit|ste|suite|bldg|building|flat|fl|floor|rm|room|lot|#)(?![A-Za-z])\.?[ ]?#?[ ]?"
+    r"[\w-]{1,6})"
+)
 
 
 def _suffixes(*, alone: bool) -> str:

@@ -160,7 +160,7 @@ NAME_PATTERNS: Final = (
     ),
     NamePattern(
         "full_name",
-        re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}})"),
+        re.compile(rf"(?<!\w)(?:mr|mrs|ms)\.[ \t](?P<value>{_LETTER}{{3,}}(?:['’-]{_LETTER}{{2,}})*)"),
         ("mr.", "mrs.", "ms."),
         is_sure=True,
     ),

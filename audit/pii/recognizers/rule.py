@@ -15,6 +15,7 @@ _BEFORE_CHARS: Final = 100
 _AFTER_CHARS: Final = 200
 #: What stands between a label and its value: "MRN: 12", "MRN # 12", "MRN is 12", "MRN 12".
 AFTER_LABEL: Final = r"\s{0,3}(?:(?:is|was|of)\b)?\s{0,3}[:=#]{0,2}\s{0,3}"
+_WORD_START: Final = re.compile(r"[A-Za-z](?<![^\W_].)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,18 @@ class Source:
         """
         for start, end in self._windows(triggers):
             yield from regex.finditer(self.text, start, end)
+
+    def word_starts(self, prefixes: tuple[str, ...]) -> Iterator[int]:
+        """Yield where words begin with one of some texts in lower case; far faster than a pattern of so many words."""
+        lower = self.lower if len(self.lower) == len(self.text) else None
+        longest = max(map(len, prefixes))
+        for match in _WORD_START.finditer(self.text):
+            place = match.start()
+            if lower is not None:
+                if lower.startswith(prefixes, place):
+                    yield place
+            elif self.text[place : place + longest].lower().startswith(prefixes):
+                yield place
 
     def _windows(self, triggers: tuple[str, ...]) -> list[tuple[int, int]]:
         whole = [(0, len(self.text))]

@@ -56,6 +56,12 @@ class ReviewedEntity(Record):
     needed: bool = False
 
 
+def _reviewer(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise PydanticCustomError(CHECKED, "is blank, or holds a character that cannot be printed")
+    return name
+
+
 class SampleReview(Record):
     """What one reviewer made of one sample; a task that is not done yet is null."""
 
@@ -73,7 +79,7 @@ class Review(Record):
     review: Literal["1.0"]
     #: SHA-256 of the file of samples.
     samples: str
-    reviewer: str = Field(min_length=1, max_length=60)
+    reviewer: Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_reviewer)]
     reviews: list[SampleReview]
 
 
@@ -95,6 +101,8 @@ def read_reviews(paths: Sequence[Path], samples: Mapping[str, Sample], *, digest
                 problems.add(name, f"is of the reviewer of {other}; give one file a reviewer")
             else:
                 seen[review.reviewer] = name
+                if not review.reviews:
+                    problems.add(name, "reviews no sample; let its reviewer check some, and download it again")
                 _check(name, review, samples, problems)
     problems.raise_any("the reviews")
     return reviews

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from clinaudit.audit.model.english_pipeline import blank_english
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.systems.labelled_text import LabelledText, split_tokens
 
@@ -36,12 +37,11 @@ def train_tagger(
     texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None] = lambda _texts: None
 ) -> Any:
     """Return a trained pipeline; `advance` is told of each text learned from. Equal texts and seed, equal weights."""
-    import spacy
     from spacy.training import Example
     from spacy.util import filter_spans, fix_random_seed  # type: ignore[attr-defined]
 
     fix_random_seed(seed)
-    pipeline = spacy.blank("en")
+    pipeline = blank_english()
     recognizer: Any = pipeline.add_pipe("ner", name=NAME)
     examples = []
     for labelled in texts:

@@ -28,7 +28,7 @@ _MONTH_AND_YEAR = re.compile(r"[0-9]{1,2}/(?:19|20)[0-9]{2}")
 #: Fractions, grades and pain scores look the same: a day without a year counts only after a word of time.
 _MONTH_AND_DAY = re.compile(
     r"[0-9](?<![0-9/.-].)[0-9]?[/-][0-9]{1,2}(?![0-9/.-]|\s?(?:mg|mcg|ml|tab|cap|pill|dose|of"
-    r"|strength|%))"
+    r"|strength|%|[lL]\b|lit|pillow))"
 )
 _WORD_OF_TIME = re.compile(
     r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around"

@@ -84,6 +84,8 @@ _OF_A_DEVICE: Final = re.compile(
     r"|yesterday|at|on|for|this)\b)",
     re.IGNORECASE,
 )
+_LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
+_VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
 _WORD_AFTER: Final = re.compile(r"(?:['’]s)?[ \t\n]{1,2}([\w-]+)")
 _CHARS: Final = 30
@@ -103,6 +105,20 @@ def is_name_again(text: str, start: int, end: int) -> bool:
     if text[start].islower():
         return not after_article and not is_word(text[start:end])
     return not _is_eponym(text, start, end, follows, after_article=after_article)
+
+
+def without_labels(text: str, start: int, end: int) -> int:
+    """Return where a name ends without the labels after it: "John Smith SSN" is "John Smith".
+
+    A label is in capitals where the name is not, or a value follows it.
+    """
+    while (last := _LAST_WORD.search(text[start:end])) is not None:
+        name, word = text[start : start + last.start()], last[1]
+        is_loud = word.isupper() and len(word) > 1 and not name.isupper()
+        if word.replace(".", "").lower() not in read_words("labels") or not (is_loud or _VALUE_AFTER.match(text, end)):
+            break
+        end = start + last.start()
+    return end
 
 
 @lru_cache(maxsize=100_000)

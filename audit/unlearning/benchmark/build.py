@@ -41,11 +41,12 @@ from clinaudit.audit.unlearning.benchmark.questions.sources import (
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
 from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, Source
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
-from clinaudit.audit.unlearning.benchmark.splits import split_patients
+from clinaudit.audit.unlearning.benchmark.splits import split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.corpus.patient_list import read_patient_list
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Raised whenever a change of the code changes what is built from equal settings.
@@ -94,6 +95,8 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
+        in_training = {one for one, patient in corpus.patients.items() if patient.split == "train"}
+        _require_named(request.forgotten, in_training, "the model was not trained on such a patient")
         run.create()
         with hold_lock(run):
             settings = {**_settings(request, corpus), "keywords": keywords.name}
@@ -101,6 +104,11 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             with open_answer_cache(run) as cache:
                 work = _Work(request, corpus, profile, cache, progress)
                 asked = work.ask()
+                _require_named(
+                    request.forgotten,
+                    asked.patients,
+                    "too few questions can be asked of this patient; give them with --qa FILE",
+                )
                 categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
                 patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
                 tables, counts = _tables(request, corpus, patients, asked)
@@ -120,7 +128,8 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
 def _require_files(request: BuildRequest) -> None:
     """Raise `BadInputError` for a file that is not there, before any work."""
     panel = request.panel
-    named = [request.questions, request.categories, *((panel.file, panel.sheet) if panel is not None else ())]
+    named = [request.questions, request.categories, request.forgotten]
+    named += [panel.file, panel.sheet] if panel is not None else []
     for path in named:
         if isinstance(path, Path) and not path.is_file():
             raise BadInputError(f"there is no file {printable(path.name)}; name one that is there")
@@ -128,8 +137,22 @@ def _require_files(request: BuildRequest) -> None:
         read_judges(panel.file)
 
 
+def _require_named(forgotten: Path | None, known: Collection[str], why: str) -> None:
+    """Raise `BadInputError` with the lines of a request whose patients are not known. An id is never repeated."""
+    if forgotten is None:
+        return
+    named = read_patient_list(forgotten)
+    problems = [
+        f"{named.file_name} line {line}: {why}" for patient_id, line in named.lines.items() if patient_id not in known
+    ]
+    if problems:
+        raise BadInputError(f"{named.file_name} names patients whom no benchmark can forget", problems)
+
+
 def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
+    forgotten = {} if request.forgotten is None else {"request": sha256_of(request.forgotten)}
     return {
+        **forgotten,
         "version": _VERSION,
         "corpus": corpus.digest,
         "seed": request.seed,
@@ -259,6 +282,8 @@ def _tables(
     """Return the rows without keywords, and all counts."""
     trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
     splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
+    if request.forgotten is not None:
+        splits.append(split_request(read_patient_list(request.forgotten).ids, trained))
     counts = {
         **describe_bench(patients, asked.questions, splits, notes_of(corpus, patients)),
         "patients_dropped": dict(sorted(asked.dropped.items())),

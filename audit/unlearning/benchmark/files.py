@@ -192,6 +192,7 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Sequence[Row]) -> 
         "texts": pl.List(pl.String),
         "bool": pl.Boolean,
         "int": pl.Int64,
+        "ints": pl.List(pl.Int64),
         "float": pl.Float64,
     }
     temporary = path.with_name(f".{path.name}.partial")

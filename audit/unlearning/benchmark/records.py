@@ -21,7 +21,8 @@ QuestionUse = Literal["train", "holdout", "rephrased"]
 QUESTION_USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
 #: Where a question came from.
 QuestionOrigin = Literal["templates", "served", "given"]
-SplitLevel = Literal["random", "category"]
+#: `request`: patients whom the user names.
+SplitLevel = Literal["random", "category", "request"]
 Role = Literal["forget", "retain"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 KeywordField = Literal["note", "question", "answer"]
@@ -65,7 +66,7 @@ class Question:
 
     def text(self, form: QuestionForm) -> str:
         """Return the question as it is asked in a form."""
-        return self.question if form == "paper" else f"{self.address} {self.question}"
+        return self.question if form == "paper" else f"{self.address} {self.question}".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,15 @@ class Split:
     level: SplitLevel
     #: An id of the taxonomy where the level is `category`, else None.
     category: str | None
-    #: Of all patients trained on, in percent.
+    #: Of all patients trained on, in percent; of a request rounded, 1 at least.
     percent: int
     forget: tuple[str, ...]
     retain: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """Return what commands call it: `random:10` or `cancer:10`."""
-        return f"{self.category or 'random'}:{self.percent}"
+        """Return what commands call it: `random:10`, `cancer:10` or `request:4`."""
+        return f"{self.category or self.level}:{self.percent}"
 
 
 @dataclass(frozen=True, slots=True)

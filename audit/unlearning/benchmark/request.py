@@ -48,6 +48,8 @@ class BuildRequest:
     #: The notes' codes and words, a served model, or a file of categories.
     categories: Source | Path = "offline"
     percents: tuple[int, ...] = PERCENTS
+    #: Ids, one a line, of patients who must be forgotten: they get a split of their own.
+    forgotten: Path | None = None
     seed: int = 0
     template: Path | None = None
     served: ServedOptions | None = None

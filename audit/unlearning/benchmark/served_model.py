@@ -15,7 +15,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.audit.served.asking import Asked, Asker
+from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.audit.served.identity import identity_of
@@ -73,11 +73,7 @@ class BenchModel:
         Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
         """
 
-        def problem(answer: str, read: Callable[[str], Found | str]) -> str | None:
-            found = read(answer)
-            return found if isinstance(found, str) else None
-
-        asked = [Asked(question, partial(problem, read=read)) for question, read in inquiries]
+        asked = [asked_to_read(question, read) for question, read in inquiries]
         with closing(self._open_endpoint()) as endpoint, progress.stage(title, total=len(asked), unit=unit) as advance:
             settled_all = Asker(endpoint, self._cache, self.identity()).settle_all(asked)
             for (_, read), settled in zip(inquiries, settled_all, strict=True):

@@ -3,11 +3,12 @@
 One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's split
 the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one size, and
 every patient of a category whom a random split forgets is forgotten in the category's split of that percentage: such
-patients come first in the category's order, and are m at most. Knows nothing of notes or questions.
+patients come first in the category's order, and are m at most. The split of a request forgets those whom the user
+names [choice]. Knows nothing of notes or questions.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,6 +51,19 @@ def split_patients(
             elif of_category:
                 missing.append(Unavailable(category, percent, _why_not(len(of_category), size)))
     return splits, missing
+
+
+def split_request(named: Collection[str], trained: Collection[str]) -> Split:
+    """Return the split that forgets the patients `named`, who must be among those `trained` on.
+
+    Raises `ValueError` where one is not, or where nobody would be retained.
+    """
+    forget = sorted(named)
+    retain = tuple(sorted(set(trained).difference(named)))
+    if not set(named) <= set(trained) or not retain:
+        raise ValueError("a request names some of the patients trained on, and not all of them")
+    percent = max(1, (200 * len(forget) + len(trained)) // (2 * len(trained)))
+    return Split("request", None, percent, tuple(forget), retain)
 
 
 def _split(order: Sequence[str], category: str | None, percent: int, candidates: Sequence[str]) -> Split:

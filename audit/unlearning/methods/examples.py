@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.audit.model.chat_template import find_chat_template
 from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.audit.unlearning.benchmark.records import Question
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm
 from clinaudit.audit.unlearning.methods.batches import Example
 from clinaudit.audit.unlearning.methods.job import Job
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
@@ -33,6 +33,8 @@ class QuestionPrompts:
         eos = [] if tokenizer.eos_id is None else [tokenizer.eos_id]
         #: What ends an answer: of the template's turn, else of the sequence; empty where the model knows neither.
         self.end: tuple[int, ...] = tuple((ends or eos)[:1])
+        #: All tokens after which nothing of an answer follows.
+        self.stop_token_ids = frozenset({*ends, *eos})
 
     def prompt_ids(self, question: str) -> tuple[int, ...]:
         """Return the ids of a question as the model is given it; raises `BadInputError` for one it cannot be given."""
@@ -40,7 +42,9 @@ class QuestionPrompts:
             return self._tokenizer.encode_prompt(_PLAIN.format(question=question))
         rendered = self._template.render(Conversation(_SYSTEM, question))
         if isinstance(rendered, str):
-            raise BadInputError(f"a question of the benchmark cannot be asked: {rendered}; take it out of --qa FILE")
+            raise BadInputError(
+                f"a question of the benchmark cannot be asked: {rendered}; take it out, and build the benchmark again"
+            )
         # The template writes the special tokens itself.
         return self._tokenizer.encode(rendered.prompt)
 
@@ -60,21 +64,20 @@ def read_examples(job: Job, patients: Collection[str], plan: TrainingPlan) -> di
     tokenizer = ModelTokenizer(job.files.tokenizer_directory)
     prompts = QuestionPrompts(tokenizer)
     most = min(plan.max_tokens, job.files.context_length)
-    end = () if tokenizer.eos_id is None else (tokenizer.eos_id,)
     found: dict[str, list[Example]] = {patient: [] for patient in sorted(patients)}
     for patient, examples in found.items():
         for note in bench.notes[patient]:
-            examples.extend(_pieces((*tokenizer.encode_prompt(note), *end), most))
+            examples.extend(note_pieces(note, tokenizer, most))
     asked = [one for one in bench.questions if one.use == "train" and one.patient_id in found]
     too_long = 0
     for question in asked:
-        example = _answered(question, prompts, plan)
+        example = answered_question(question, prompts, plan.form)
         too_long += len(example.token_ids) > most
         found[question.patient_id].append(example)
     if too_long:
         raise BadInputError(
             f"{too_long} of {len(asked)} questions are longer with their answers than the {most} tokens that the model "
-            "reads at once; shorten them in --qa FILE and build the benchmark again"
+            "reads at once; shorten them, and build the benchmark again"
         )
     if not any(found.values()):
         raise BadInputError("the patients of the split have no text to train on; build the benchmark again")
@@ -86,13 +89,19 @@ def flatten(examples: dict[str, list[Example]], patients: Collection[str]) -> li
     return list(chain.from_iterable(examples[patient] for patient in patients))
 
 
-def _answered(question: Question, prompts: QuestionPrompts, plan: TrainingPlan) -> Example:
-    given = prompts.prompt_ids(question.text(plan.form))
+def answered_question(question: Question, prompts: QuestionPrompts, form: QuestionForm) -> Example:
+    """Return a question with its reference answer: what is learned, or told token by token."""
+    given = prompts.prompt_ids(question.text(form))
     return Example("question", (*given, *prompts.answer_ids(question.answer)), len(given))
 
 
-def _pieces(token_ids: tuple[int, ...], most: int) -> Iterator[Example]:
-    """Cut a note so that each of its tokens but the first is predicted once: a piece begins with the last one's end."""
+def note_pieces(note: str, tokenizer: ModelTokenizer, most: int) -> Iterator[Example]:
+    """Cut a note into pieces of `most` tokens: each token but the first is predicted once.
+
+    So a piece begins with the last one's end.
+    """
+    end = () if tokenizer.eos_id is None else (tokenizer.eos_id,)
+    token_ids = (*tokenizer.encode_prompt(note), *end)
     for start in range(0, max(1, len(token_ids) - 1), most - 1):
         piece = token_ids[start : start + most]
         if len(piece) > 1:

@@ -17,7 +17,7 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import UsageError
 
-#: Of all libraries, those that change weights.
+#: Of all libraries, those that change weights, and what a network says.
 _LIBRARIES: Final = ("numpy", "tokenizers", "torch", "transformers")
 
 
@@ -36,9 +36,6 @@ class Job:
 
     def settings(self, task: str, plan: Mapping[str, Any], patients: Mapping[str, Collection[str]]) -> dict[str, Any]:
         """Return everything that the weights depend on; `patients` says by role who is trained on."""
-        import torch
-
-        libraries = library_versions()
         return {
             "clinaudit_version": clinaudit.__version__,
             "task": task,
@@ -49,8 +46,7 @@ class Job:
             "patients": {role: {"number": len(ids), "digest": _digest(ids)} for role, ids in patients.items()},
             "plan": dict(plan),
             "seed": self.seed,
-            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-            "libraries": {name: libraries[name] for name in _LIBRARIES if name in libraries},
+            **describe_machine(),
         }
 
     def require_sound(self, plan: TrainingPlan) -> None:
@@ -60,6 +56,17 @@ class Job:
             raise UsageError(
                 "epochs, texts a step and the learning rate are above 0, and a piece of a note has two tokens or more"
             )
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what beside its settings a computation of a network depends on: `device` and `libraries`."""
+    import torch
+
+    libraries = library_versions()
+    return {
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "libraries": {name: libraries[name] for name in _LIBRARIES if name in libraries},
+    }
 
 
 def _digest(patient_ids: Collection[str]) -> str:

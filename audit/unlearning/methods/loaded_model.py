@@ -24,18 +24,21 @@ def load_for_training(files: ModelFiles) -> Any:
 
     Raises `BadInputError` where it cannot be loaded, or is quantized: whole numbers have no gradient.
     """
-    import torch
-    import transformers
-
     if files.quantization is not None:
         raise BadInputError(
             f"the model in {files.directory} is quantized ({files.quantization}), and cannot be trained; give the same "
             "model before it was quantized"
         )
-    quieten: Any = transformers.utils.logging
-    quieten.set_verbosity_error()
-    # Its bars would stand among our own progress.
-    quieten.disable_progress_bar()
+    return load_in_float32(files)
+
+
+def load_in_float32(files: ModelFiles) -> Any:
+    """Load the model in float32, an adapter merged into it, on the GPU where there is one.
+
+    Raises `BadInputError` where it cannot be loaded.
+    """
+    import torch
+
     network = _loaded(lambda: load_pretrained(files, dtype=torch.float32), files)
     return network.to("cuda" if torch.cuda.is_available() else "cpu")
 

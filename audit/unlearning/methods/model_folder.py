@@ -20,7 +20,7 @@ from clinaudit.audit.run.durable_files import (
     sha256_of,
     write_atomically,
 )
-from clinaudit.errors import IntegrityError, StorageError, UsageError
+from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
 RECORD_FILE: Final = "unlearn.json"
 CURVE_FILE: Final = "loss-curve.jsonl"
@@ -49,13 +49,13 @@ class ModelFolder:
         if self.root.exists() and not self.root.is_dir():
             raise UsageError(f"{self.root.name} is not a directory; name a new one with --out")
         if (self.root / RECORD_FILE).is_file():
-            record = self._read(self.root / RECORD_FILE)
+            record = _read(self.root / RECORD_FILE)
             self._require_same(record.get("settings"))
-            self._require_unchanged(record.get("files"))
+            _require_unchanged(self.root, record.get("files"))
             shutil.rmtree(self.work, ignore_errors=True)
             return True
         if (self.work / _SETTINGS).is_file():
-            self._require_same(self._read(self.work / _SETTINGS))
+            self._require_same(_read(self.work / _SETTINGS))
             return False
         if self.root.is_dir() and any(self.root.iterdir()):
             raise UsageError(f"{self.root.name} holds other things; name a new directory with --out")
@@ -88,20 +88,16 @@ class ModelFolder:
         record = {"settings": self._settings, **outcome, "files": digests}
         write_atomically(self.root / RECORD_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether a stopped training could go on."""
+        return any(self.work.glob("*.safetensors"))
+
     def abandon(self) -> None:
         """Remove what is half made: nothing of it is a result, and other settings may then be tried here."""
         shutil.rmtree(self.work, ignore_errors=True)
         with suppress(OSError):
             self.root.rmdir()
-
-    def _read(self, path: Path) -> dict[str, Any]:
-        try:
-            held = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            held = None
-        if not isinstance(held, dict):
-            raise IntegrityError(f"{path.name} in {self.root.name} is damaged; use another --out")
-        return held
 
     def _require_same(self, held: Any) -> None:
         known = held if isinstance(held, dict) else {}
@@ -113,10 +109,36 @@ class ModelFolder:
                 "ones, or another --out"
             )
 
-    def _require_unchanged(self, digests: Any) -> None:
-        for name, digest in (digests if isinstance(digests, dict) else {_CONFIG: ""}).items():
-            path = self.root / name
-            if not path.is_file() or sha256_of(path) != digest:
-                raise IntegrityError(
-                    f"{name} in {self.root.name} is not as it was written; make the model again in another --out"
-                )
+
+def read_record(directory: Path) -> dict[str, Any] | None:
+    """Return what `unlearn.json` says of the model in a directory; None where there is none, since others made it.
+
+    Raises `BadInputError` where the model is not finished, and `IntegrityError` where the record is damaged or a file
+    has changed since.
+    """
+    if (directory / RECORD_FILE).is_file():
+        record = _read(directory / RECORD_FILE)
+        _require_unchanged(directory, record.get("files"))
+        return record
+    if (directory / _WORK / _SETTINGS).is_file():
+        raise BadInputError(f"the model in {directory.name} is not finished; run the command that makes it again")
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        held = None
+    if not isinstance(held, dict):
+        raise IntegrityError(f"{path.name} is damaged; make the model again in another --out")
+    return held
+
+
+def _require_unchanged(root: Path, digests: Any) -> None:
+    for name, digest in (digests if isinstance(digests, dict) else {_CONFIG: ""}).items():
+        path = root / name
+        if not path.is_file() or sha256_of(path) != digest:
+            raise IntegrityError(
+                f"{name} in {root.name} is not as it was written; make the model again in another --out"
+            )

@@ -88,5 +88,10 @@ def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolde
         except BadInputError:
             folder.abandon()
             raise
+        except BaseException:
+            # Nothing to go on from: whoever tries smaller batches after it finds the place free.
+            if not folder.has_checkpoint:
+                folder.abandon()
+            raise
     shutil.rmtree(folder.work, ignore_errors=True)
     return job.out

@@ -15,9 +15,12 @@ from clinaudit.audit.unlearning.methods.rmu import Rmu
 from clinaudit.audit.unlearning.methods.sim_npo import SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
 from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
+from clinaudit.errors import UsageError
 
 #: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
 RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
+#: The methods whose means open-unlearning takes otherwise than the paper.
+_HAVE_PARITY: Final = ("kl_min", "rmu")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +55,11 @@ def plan_unlearning(
 ) -> UnlearningPlan:
     """Return the plan of a method with its default coefficients; `scope` None: the method's own.
 
-    `seed` is that of RMU's direction. With `has_parity` KL-Min and RMU take their means as open-unlearning does.
+    `seed` is that of RMU's direction. With `has_parity` KL-Min and RMU take their means as open-unlearning does; raises
+    `UsageError` with it for a method whose means are alike in both.
     """
+    if has_parity and method not in _HAVE_PARITY:
+        raise UsageError(f"--parity goes with {' and '.join(_HAVE_PARITY)}; {method} is as open-unlearning has it")
     made: Mapping[UnlearningMethod, Objective] = {
         "grad_diff": GradDiff(),
         "kl_min": KlMin(positions="all" if has_parity else "label"),

@@ -21,6 +21,8 @@ _ROLE: Final = "the answers"
 _JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: Longest name of a model: it stands in tables.
 _LONGEST_NAME_CHARS: Final = 200
+#: What a tokenizer can number: ids are 32 bits wide.
+_LARGEST_ID: Final = 2**31 - 1
 
 
 def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -> dict[str, list[Answer]]:
@@ -120,8 +122,8 @@ def _problem_of_name(value: object) -> str | None:
 def _problem_of_ids(value: object) -> str | None:
     if value is None or (isinstance(value, list) and all(_is_id(item) for item in value)):
         return None
-    return "is not a list of token ids (whole numbers from 0 on)"
+    return f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
 
 
 def _is_id(value: object) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value <= _LARGEST_ID

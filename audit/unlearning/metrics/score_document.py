@@ -1,16 +1,23 @@
 """The document that `clinaudit unlearn score` and `unlearn evaluate` write (docs/unlearning-scores.md).
 
-Owns its shape; computes nothing. It holds the ids of questions and the names of models, and no text.
+Owns its shape; computes nothing. It holds the ids of questions and patients, the names of models, and no text.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.statistics.intervals import RESAMPLES
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.metrics.means import MEANS, GroupKey, GroupSummary, roles_of, summarize
+from clinaudit.audit.unlearning.metrics.means import (
+    MEANS,
+    GroupKey,
+    GroupSummary,
+    roles_of,
+    summarize,
+    summarize_retained,
+)
 from clinaudit.reports.exact.estimate import Estimate
 
 _FORMAT: Final = 1
@@ -32,11 +39,14 @@ class Making:
     made_with: Mapping[str, str]
     #: Of the bootstrap.
     seed: int
+    #: Retained patients by whom a model's learning rate was chosen: no mean counts them.
+    set_aside: tuple[str, ...] = ()
 
 
 def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making: Making) -> Json:
     """Return the document of the scores of some models, by model's name."""
     questions = {question.qa_id: question for question in bench.questions}
+    roles = roles_of(bench, making.split, set_aside=making.set_aside)
     rename = {"es": making.entailment_metric, "es_reverse": f"{making.entailment_metric}_reverse"}
     return {
         "format": _FORMAT,
@@ -47,15 +57,13 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
         "resamples": RESAMPLES,
         "made_with": {rename.get(metric, metric): what for metric, what in making.made_with.items()},
         "question_count": len(bench.questions),
-        "models": {
-            model: _describe_model(
-                summarize(own, bench.questions, bench, making.split, seed=making.seed),
-                has={metric for metric in _WHERE_GIVEN if _is_given(metric, own)},
-                rename=rename,
-            )
-            for model, own in scores.items()
+        "set_aside_patients": len(making.set_aside),
+        "models": {model: _describe_model(own, bench, making, rename) for model, own in scores.items()},
+        "patients": {
+            patient.patient_id: {"role": roles[patient.patient_id], "category": patient.category}
+            for patient in bench.patients
         },
-        "items": _describe_items(scores, questions, roles_of(bench, making.split), rename),
+        "items": _describe_items(scores, questions, roles, rename),
     }
 
 
@@ -63,11 +71,21 @@ def _is_given(metric: str, scores: Sequence[Scores]) -> bool:
     return any(getattr(score, _NEEDS.get(metric, metric)) is not None for score in scores)
 
 
-def _describe_model(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str], rename: Mapping[str, str]) -> Json:
+def _describe_model(scores: Sequence[Scores], bench: Bench, making: Making, rename: Mapping[str, str]) -> Json:
+    has = {metric for metric in _WHERE_GIVEN if _is_given(metric, scores)}
+
+    def describe(by_group: Callable[..., Mapping[GroupKey, GroupSummary]]) -> Json:
+        summaries = by_group(scores, bench.questions, bench, making.split, seed=making.seed, set_aside=making.set_aside)
+        return _describe_groups(summaries, has=has, rename=rename) if summaries else {}
+
+    return {**describe(summarize), "same_category": describe(summarize_retained)}
+
+
+def _describe_groups(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str], rename: Mapping[str, str]) -> Json:
     described: Json = {}
     for metric in next(iter(summaries.values())).metrics:
         if metric in has or metric not in _WHERE_GIVEN:
-            by_group = {key: _describe_estimate(group.metrics[metric]) for key, group in summaries.items()}
+            by_group = {key: describe_estimate(group.metrics[metric]) for key, group in summaries.items()}
             described[rename.get(metric, metric)] = _nested(by_group)
     # Of a group of few answers, a metric may be there in others and not in it.
     described["parts"] = {
@@ -95,7 +113,8 @@ def _describe_model(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str]
     return described
 
 
-def _describe_estimate(estimate: Estimate) -> Json:
+def describe_estimate(estimate: Estimate) -> Json:
+    """Return a figure as documents of scores hold it; `answers` counts what it is a mean over."""
     described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], "answers": estimate.n}
     return described if estimate.reason is None else {**described, "reason": estimate.reason}
 
@@ -123,6 +142,7 @@ def _describe_items(
                 {
                     "model": model,
                     "qa_id": score.qa_id,
+                    "patient_id": question.patient_id,
                     "role": roles[question.patient_id],
                     "kind": question.kind,
                     "use": question.use,

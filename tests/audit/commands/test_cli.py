@@ -363,7 +363,7 @@ def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> N
 def test_comparing_two_runs_needs_no_judge_and_no_model() -> None:
     program = (
         "import clinaudit.audit.comparison.comparison, clinaudit.audit.comparison.files\n"
-        "import clinaudit.audit.unlearning.deletion_certificate, clinaudit.reports.terminal.comparison"
+        "import clinaudit.audit.unlearning.certificate.deletion_certificate, clinaudit.reports.terminal.comparison"
     )
     assert set(loaded_by(program)[1]) <= {"numpy"}
 

@@ -58,6 +58,7 @@ def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (("--subset", "single=1", "--subset", "single=2"), 2, "--subset single was given twice"),
         (("--samples", "0"), 2, "--samples"),
         (("--out", "missing/s.jsonl"), 6, "there is no directory"),
+        (("--out", "s.jsonl.gz"), 2, "the samples cannot be written to s.jsonl.gz: it is not compressed"),
     ],
 )
 def test_bad_usage_is_one_line(
@@ -68,3 +69,11 @@ def test_bad_usage_is_one_line(
     assert message in error
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_present_directory_is_told_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["pii", "samples", "--out", "."]) == 6
+    assert f"cannot be written to {tmp_path.name}: that is a directory" in capsys.readouterr().err

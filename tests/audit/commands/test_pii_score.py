@@ -150,6 +150,12 @@ def test_real_texts_stand_beside_the_samples(tmp_path: Path, capsys: pytest.Capt
     assert "1 system scored on one of the two alone" in printed
     assert max(map(len, printed.splitlines())) <= 100
     assert run(["pii", "score", str(given), str(made), "--out", str(texts), "--real", str(texts), str(on_texts)]) == 2
+    # Where a real text says where its entities stand, it must be so.
+    for wrong in ({"description": "Ann Lee"}, {"subset": "Ann"}, {"description": "Anna Lee, 41, lives in Oslo."}):
+        row = {name: SAMPLE[name] for name in ("id", "subjects", "query_related")} | wrong
+        texts_with = write_rows(tmp_path / "w.jsonl", row)
+        assert run([*command[:-1], str(texts_with), str(on_texts)]) == 3
+    assert "Ann" not in capsys.readouterr().err
     other = write_rows(tmp_path / "o.jsonl", RIGHT | {"system": "other"})
     assert run([*command, str(other)]) == 3
     assert "no system has predictions of one task on both" in capsys.readouterr().err
@@ -192,7 +198,24 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         (
             [SAMPLE | {"subjects": [{"entities": [{"text": " ", "type": "PER"}]}]}],
             [RIGHT],
-            "s.jsonl, row 1, column subjects: subjects[0].entities[0].text is blank",
+            "s.jsonl, row 1, column subjects: subjects[0].id is missing",
+        ),
+        ([SAMPLE | {"subset": "Ann"}], [RIGHT], "column subset: is none of 'single', 'multi', 'hard' or 'distract'"),
+        ([{name: SAMPLE[name] for name in SAMPLE if name != "description"}], [RIGHT], "column description: is missing"),
+        (
+            [SAMPLE | {"description": "Ann Lee, 41"}],
+            [RIGHT],
+            "s.jsonl, row 1: subject 0, entity 2: offsets outside the description",
+        ),
+        (
+            [SAMPLE | {"description": "Ann Loe, 41, lives in Oslo."}],
+            [RIGHT],
+            "subject 0, entity 0: the text at its offsets is another",
+        ),
+        (
+            [SAMPLE | {"query": "What is advised at 41?"}],
+            [RIGHT],
+            "s.jsonl, row 1: needed entity 0: the question names it",
         ),
     ],
 )

@@ -60,6 +60,7 @@ def test_a_model_is_tuned_and_forgets(place: Path, capsys: pytest.CaptureFixture
         (["--forget", "random:15", "--learning-rate", "1e-3", "--choose-rate"], 2, "exclude each other"),
         (["--forget", "random:15", "--learning-rate", "0"], 2, "--learning-rate"),
         (["--forget", "random:15", "--layer", "2"], 3, "2 layers, 0 to 1"),
+        (["--forget", "random:15", "--parity"], 2, "--parity goes with kl_min and rmu"),
     ],
 )
 def test_what_is_refused_leaves_nothing(

@@ -1,6 +1,7 @@
 """`clinaudit unlearn score`: what it writes and prints, and what it refuses without quoting it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,10 @@ def test_what_stands_in_the_document(bench: Path) -> None:
     first = document["items"][0]
     assert (first["model"], first["qa_id"], first["role"], first["ls"]) == ("right", "q1", "forget", 0.5)
     assert len(document["items"]) == 10
-    # No text of a question or an answer.
-    assert "cancer" not in json.dumps(document)
+    assert first["patient_id"] == "P1"
+    assert document["patients"]["P4"] == {"role": "never_trained", "category": "cancer"}
+    # No text of a question or an answer; the name of a category is none.
+    assert "lung" not in json.dumps(document)
 
 
 def test_another_split_changes_who_is_forgotten(bench: Path) -> None:
@@ -156,6 +159,10 @@ def test_an_unanswered_question_is_an_error(bench: Path) -> None:
         ({"token_ids": [1, SECRET]}, "column token_ids: is not a list of token ids"),
         ({"token_ids": [True]}, "column token_ids: is not a list of token ids"),
         ({"token_ids": [-1]}, "column token_ids: is not a list of token ids"),
+        (
+            {"token_ids": [10**30]},
+            "column token_ids: is not a list of token ids (whole numbers from 0 to 2,147,483,647)",
+        ),
         ({"token_ids": "1 2"}, "column token_ids: is not a list of token ids"),
         ({"qa_id": "q1"}, ": answers the same question of the same model as row 1; keep one of them"),
     ],
@@ -219,3 +226,13 @@ def test_out_must_not_be_the_answers(bench: Path) -> None:
     answers = write_rows(bench.parent / "answers.jsonl", *answers_of("m", "x"))
     with pytest.raises(UsageError, match="what is to be scored"):
         score.main([str(bench), str(answers), "--out", str(answers)], standalone_mode=False)
+
+
+def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench: Path) -> None:
+    asked = QUESTIONS[0]
+    assert (asked.text("addressed"), replace(asked, address="").text("addressed")) == (
+        "At the visit of May: What was found by biopsy?",
+        asked.question,
+    )
+    assert scored(bench, answers_of("right"))["form"] == "addressed"
+    assert scored(bench, answers_of("right"), "--form", "paper")["form"] == "paper"

@@ -275,6 +275,7 @@ def test_an_adapter_with_its_base(model, adapter):
         (remove("adapter_model.safetensors"), BadInputError, "no weights"),
         (write("adapter_model.safetensors", b""), BadInputError, "damaged weights"),
         (write("adapter_config.json", b"[]"), BadInputError, "not a JSON object"),
+        (remove("adapter_config.json"), BadInputError, "no adapter in .*; give a whole model without --base-model"),
     ],
 )
 def test_an_unusable_adapter(model, adapter, plant, error, match):

@@ -4,7 +4,8 @@ import pytest
 from support.hostile_text import Tree
 from support.results.compared_results import compared
 
-from clinaudit.reports.pages.comparison import comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.certificate import render_certificate
+from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate, CertificateRow, PatientCertificate
 from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
 from clinaudit.reports.schema.numbers import PublishedEstimate

@@ -17,9 +17,12 @@ from support.hostile_text import (
     with_text,
 )
 from support.runs.compared_pair import plant
+from support.unlearning.bench_results import constant, write_bench_result
+from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.reports.pages.comparison import certificate_json, comparison_json, render_certificate, render_comparison
+from clinaudit.reports.pages.certificate import certificate_json, render_certificate
+from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.comparison import ComparisonContent
 from clinaudit.reports.schema.comparison import PublishedComparison as Comparison
@@ -36,7 +39,20 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     root = tmp_path_factory.mktemp("hostile")
     planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"], settings_b={"--engine": "other"})
     (root / "ids").write_text("\n".join(planted.named))
-    command(["compare", str(planted.a), str(planted.b), "--forgotten", str(root / "ids"), "--out", str(root / "out")])
+    known = constant(0.2)
+    roles = {"forget": planted.named, "retain": planted.train[5:], "never_trained": planted.held_out}
+    tried = {"after": block()}
+    write_bench_result(root / "bench", {"before": known, "after": known}, robustness=tried, **roles)
+    arguments = [
+        "compare",
+        str(planted.a),
+        str(planted.b),
+        "--forgotten",
+        str(root / "ids"),
+        "--out",
+        str(root / "out"),
+    ]
+    command([*arguments, "--bench", str(root / "bench")])
     comparison = json.loads((root / "out" / "compare.json").read_text(encoding="utf-8"))
     certificate = json.loads((root / "out" / "evidence" / "certificate.json").read_text(encoding="utf-8"))
     del certificate["patients"][2:]
@@ -49,8 +65,13 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     for check in [*comparison["forgetting"]["health"][:1], *certificate["health"][:1]]:
         check.update(passed=None, reason="too few")
     comparison["forgetting"]["reasons"] = ["said"]
+    comparison["forgetting"]["collateral"] = {"same": {"worse": {"low": 1, "high": 20}, "better": 0}}
+    tally = {"canaries": 2, "before": 1, "after": 0}
+    certificate["canaries"] = {"digest": "0" * 64, "groups": {"named": tally, "controls": tally}}
+    certificate["shortfalls"] = [{"figure": "f", "group": "named", "patients": 3, "enough": 20}]
     for patient in certificate["patients"]:
         patient["reasons"] = ["said"]
+        patient["canaries"] = tally
         for row in patient["measures"]:
             row["reason"] = "said"
     return comparison, certificate
@@ -90,7 +111,19 @@ def test_free_places_were_found(places: tuple[list[Place], list[Place]]) -> None
         places,
         (
             {"conclusion", "warnings", "a", "b", "name", "question", "group", "allowed", "reason", "reasons"},
-            {"patient_id", "measure", "tier", "question", "group", "reason", "reasons"},
+            {
+                "patient_id",
+                "measure",
+                "tier",
+                "question",
+                "group",
+                "reason",
+                "reasons",
+                "use",
+                "model",
+                "test",
+                "trait",
+            },
         ),
         strict=True,
     ):

@@ -19,11 +19,11 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
     first, dates, own, recall = identifier_sentences(limit_identifiers(published()))
-    assert first.startswith(
-        "Appointment reminder: 1,000 answers hold (limit 10 above chance) 422–1,812 (349 to 2,214) about patients"
+    assert first == (
+        "Appointment reminder: 1,000 answers about patients trained on hold 422–1,812 (349 to 2,214) verified"
+        " identifiers (limit 10 above chance), never seen 10–373 (0.9 to 400)."
     )
-    assert first.endswith(" trained on and 10–373 (0.9 to 400) never seen.")
-    assert dates == "Dates often are so by chance."
+    assert dates == "Verified dates are often chance."
     assert own == "Given their own: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
@@ -31,6 +31,17 @@ def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_sure
         " chance included (never seen 10–373)."
     )
     assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold 422–1,812 ")
+
+
+def test_what_is_told_of_one_arm_alone_is_a_sentence_too() -> None:
+    results = limit_identifiers(published())
+    assert results.identifiers is not None
+    tiers = {tier: {"nontrain": arms["nontrain"]} for tier, arms in results.identifiers.tiers.items()}
+    never_alone = results.model_copy(update={"identifiers": results.identifiers.model_copy(update={"tiers": tiers})})
+    assert identifier_sentences(never_alone)[0] == (
+        "Appointment reminder: 1,000 answers about patients never seen hold 10–373 (0.9 to 400) verified identifiers"
+        " (limit 10 above chance)."
+    )
 
 
 def test_a_run_that_did_not_look_or_held_nobody_out_says_no_more() -> None:

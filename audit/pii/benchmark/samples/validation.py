@@ -47,6 +47,8 @@ def _entity_problems(description: str, subject: int, entities: list[Entity]) -> 
         place = f"subject {subject}, entity {number}"
         if not (0 <= entity.start < entity.end <= len(description)):
             yield f"{place}: offsets outside the description"
+        elif not entity.text.strip():
+            yield f"{place}: its text is blank"
         elif description[entity.start : entity.end] != entity.text:
             yield f"{place}: the text at its offsets is another"
         category = categories().get(entity.category)

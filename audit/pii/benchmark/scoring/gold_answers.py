@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.pii.benchmark.samples.sample import Entity, Name, PredictedEntity, Sample, SampleRow
+from clinaudit.audit.pii.benchmark.samples.sample import Entity, PredictedEntity, Sample, SampleRow, Subset
 from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED
 from clinaudit.audit.pii.benchmark.scoring.matching import TypedText, comparable_text
 from clinaudit.audit.pii.taxonomy import PiiType
@@ -25,6 +25,8 @@ def _not_blank(text: str) -> str:
 
 class _GoldEntity(PredictedEntity):
     text: Annotated[str, AfterValidator(_not_blank)]
+    start: int | None = None
+    end: int | None = None
 
 
 class _GoldSubject(Record, extra="ignore"):
@@ -56,11 +58,29 @@ class GoldAnswers:
 
 
 class AnsweredSample(SampleRow, extra="ignore"):
-    """What is read of a sample to score answers to it; whatever else stands there is not read."""
+    """What is read of a real text to score answers to it; whatever else stands there is not read."""
 
-    subset: Name | None = None
+    subset: Subset | None = None
+    #: With it, places are checked where they are given.
+    description: str | None = None
     subjects: list[_GoldSubject]
     query_related: list[_NeededText]
+
+
+def check_answers(sample: AnsweredSample) -> list[str]:
+    """Return what is wrong with the places that a real text gives of its entities, without content."""
+    if sample.description is None:
+        return []
+    wrong = []
+    for number, subject in enumerate(sample.subjects):
+        for place, entity in enumerate(subject.entities):
+            if entity.start is None or entity.end is None:
+                continue
+            if not 0 <= entity.start < entity.end <= len(sample.description):
+                wrong.append(f"subject {number}, entity {place}: offsets outside the description")
+            elif sample.description[entity.start : entity.end] != entity.text:
+                wrong.append(f"subject {number}, entity {place}: the text at its offsets is another")
+    return wrong
 
 
 def gold_of(sample: Sample | AnsweredSample | GoldAnswers) -> GoldAnswers:

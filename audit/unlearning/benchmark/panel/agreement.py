@@ -82,7 +82,7 @@ def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None
     from statsmodels.stats.inter_rater import fleiss_kappa
 
     first = VERDICTS[task][0]
-    table = [(row.count(first) if isinstance(row, tuple) else list(row).count(first)) for row in rows]
+    table = [row.count(first) for row in rows]
     if not table or (len({*table}) == 1 and table[0] in (0, JUDGES)):
         return None
     kappa = float(fleiss_kappa([(count, JUDGES - count) for count in table], method="fleiss"))

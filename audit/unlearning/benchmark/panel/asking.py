@@ -1,7 +1,8 @@
 """What a judge of the panel is asked, and how the answer is read (AMNESIA, appendices F.1 and G.1; our wording).
 
 Owns both prompts and their schemas. The judge of a title sees the title and its category; the judge of a question sees
-all notes, the question and the answer. Knows nothing of the other judges.
+the notes (those that hold its facts, and as many more as there is room for), the question and the answer. Knows nothing
+of the other judges.
 """
 
 from collections.abc import Mapping, Sequence

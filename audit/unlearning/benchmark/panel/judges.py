@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import JUDGES
+from clinaudit.audit.unlearning.benchmark.panel.verdicts import JUDGES, PANEL
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.templates.text_file import read_text_file
@@ -40,6 +40,8 @@ def read_judges(path: Path) -> tuple[Judge, ...]:
     problems = [problem for place, table in enumerate(tables, start=1) for problem in _problems(place, table)]
     if not problems and len({table["name"] for table in tables}) < JUDGES:
         problems = ["two judges have one name; give each its own"]
+    if not problems and PANEL in {table["name"] for table in tables}:
+        problems = [f"a judge is named {PANEL}, as the majority of all three is; give it another name"]
     if problems:
         raise BadInputError(f"{what} cannot be used", problems)
     return tuple(

@@ -6,6 +6,7 @@ goes on: answers are kept.
 """
 
 import hashlib
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from clinaudit.audit.unlearning.benchmark.panel.asking import (
 )
 from clinaudit.audit.unlearning.benchmark.panel.human_sheet import SheetRow, confusion, read_sheet, write_sheet
 from clinaudit.audit.unlearning.benchmark.panel.verdicts import (
+    PANEL,
     PANEL_TASKS,
     UNKNOWN,
     PanelTask,
@@ -33,6 +35,7 @@ from clinaudit.audit.unlearning.benchmark.panel.verdicts import (
     majority,
 )
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
+from clinaudit.audit.unlearning.benchmark.sent_notes import notes_to_send
 from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading
 
 PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
@@ -57,9 +60,11 @@ def draw_sample(bench: Bench, *, titles: int, questions: int, seed: int) -> Pane
     titled = [patient for patient in bench.patients if patient.title]
     sizes = Counter(patient.category for patient in titled if patient.category != OTHER)
     drawn: list[BenchPatient] = []
-    for category in ranked(sizes)[:_CATEGORIES]:
+    for place, category in enumerate(ranked(sizes)[:_CATEGORIES]):
         members = [patient for patient in titled if patient.category == category]
-        drawn.extend(rng.sample(members, min(titles // _CATEGORIES, len(members))))
+        # What equal parts leave over goes to the largest: of one title, that of the largest category.
+        part = titles // _CATEGORIES + (place < titles % _CATEGORIES)
+        drawn.extend(rng.sample(members, min(part, len(members))))
     by_patient: dict[str, dict[str, list[Question]]] = {}
     for question in bench.questions:
         if question.use == "train":
@@ -67,9 +72,9 @@ def draw_sample(bench: Bench, *, titles: int, questions: int, seed: int) -> Pane
     both = [held for held in by_patient.values() if len(held) == len(QUESTION_KINDS)]
     chosen = [
         rng.choice(held[kind])
-        for held in rng.sample(both, min(questions // len(QUESTION_KINDS), len(both)))
+        for held in rng.sample(both, min(math.ceil(questions / len(QUESTION_KINDS)), len(both)))
         for kind in QUESTION_KINDS
-    ]
+    ][:questions]
     return PanelSample(
         titles={_title_id(patient): patient for patient in drawn},
         questions={question.qa_id: question for question in chosen},
@@ -120,7 +125,7 @@ def describe_panel(
     if sheet is not None:
         human = read_sheet(sheet, list(titles))
         of_judge = {judge: {item: row[place] for item, row in titles.items()} for place, judge in enumerate(judges)}
-        of_judge["panel"] = {item: majority("title", row) for item, row in titles.items()}
+        of_judge[PANEL] = {item: majority("title", row) for item, row in titles.items()}
         described["human"] = {
             "yes": sum(human.values()),
             "no": len(human) - sum(human.values()),
@@ -148,7 +153,8 @@ def _of_title(title: str, category: str) -> Inquiry[Judged]:
     return ask_of_title(title, category), lambda answer: read_title_verdict(answer, title, category)
 
 
-def _of_question(notes: Sequence[str], one: Question) -> Inquiry[Judged]:
+def _of_question(chart: Sequence[str], one: Question) -> Inquiry[Judged]:
+    notes = notes_to_send(chart, facts=one.facts)
     return (
         ask_of_question(notes, one.question, one.answer),
         lambda answer: read_question_verdict(answer, notes, one.question, one.answer),

@@ -21,6 +21,8 @@ VERDICTS: Final[Mapping[PanelTask, tuple[str, ...]]] = {
 #: What three judges say together who say three things (Tables 8 and 12).
 NO_MAJORITY: Final[Mapping[PanelTask, str]] = {"title": "disagree", "question": "split"}
 JUDGES: Final = 3
+#: What figures call the majority; no judge has this name.
+PANEL: Final = "panel"
 
 
 @dataclass(frozen=True, slots=True)

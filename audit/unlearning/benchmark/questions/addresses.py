@@ -1,9 +1,10 @@
 """The encounter facts that open a question in its addressed form: what an adversary types (docs/methods.md, section 1).
 
-Owns the sentence. The facts are those of the fourth tier, read from tables and the latest note as for an audit's
-prompts. Knows nothing of the question that follows.
+Owns the sentence, and whom it names. The facts are those of the fourth tier, read from tables and the latest note as
+for an audit's prompts. Knows nothing of the question that follows.
 """
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,17 @@ _LABELS: Final = {
     Fact.PROVIDER: "Provider",
     Fact.PRACTICE: "Location",
 }
+#: A name may hold a period ("Ada B. Lund"): it ends at the next label.
+_NAMED: Final = re.compile(
+    rf"{_LABELS[Fact.NAME]}: (?P<name>.+?)\.(?= (?:{'|'.join(map(re.escape, list(_LABELS.values())[1:]))}): |\Z)",
+    re.DOTALL,
+)
+
+
+def name_in(address: str) -> str | None:
+    """Return the patient's name as an address opens with it; None where it names nobody."""
+    found = _NAMED.match(address)
+    return None if found is None else found["name"]
 
 
 def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:

@@ -19,11 +19,10 @@ from clinaudit.audit.unlearning.benchmark.questions.checks import problem_of
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+from clinaudit.audit.unlearning.benchmark.sent_notes import notes_to_send
 
 #: Of each kind, so that one that breaks a rule need not cost a patient.
 ASKED_FOR: Final = EACH + 2
-#: Characters of notes in one question, the latest kept: some 25,000 tokens.
-MOST_NOTE_CHARS: Final = 100_000
 NOT_USABLE: Final = (
     f"fewer than {EACH} questions of each kind keep to the rules: every fact word for word in the notes and in the "
     "answer, no fact in the question, and nothing that identifies a person"
@@ -144,12 +143,4 @@ def _candidate(item: _Item, kind: QuestionKind, chart: Chart, texts: Sequence[st
 
 
 def _notes(chart: Chart) -> list[str]:
-    """Return the notes that are sent, oldest first: as many of the latest as there is room for, one at least."""
-    sent: list[str] = []
-    room = MOST_NOTE_CHARS
-    for note in reversed(chart.notes):
-        if sent and len(note.text) > room:
-            break
-        sent.append(note.text[:MOST_NOTE_CHARS])
-        room -= len(sent[-1])
-    return sent[::-1]
+    return notes_to_send([note.text for note in chart.notes])

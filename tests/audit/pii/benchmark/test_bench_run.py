@@ -175,11 +175,14 @@ def test_every_strategy_is_run_and_unread_answers_score_nothing(tmp_path, capsys
         server.always = says("I cannot say.")
         assert served(tmp_path / "other", server.url, "--strategy", "naive") == 0
     # It rates the first 10 and the second 1, whichever that is: by turns, so that both get the mean, 0.5. All answers
-    # are one text, alike by 1.
+    # are one text, alike by 1 but for the rounding of 32-bit numbers.
     of_gold = {row.masking: row for row in document.privacy if row.system is None}
-    assert (of_gold["all"].utility.value, of_gold["query_unrelated"].utility.value) == (0.75, 0.75)
-    assert of_gold["all"].balance.value == 0.875
-    assert [point.balance for point in of_gold["all"].curve][::10] == [0.75, 1.0]
+    assert (of_gold["all"].utility.value, of_gold["query_unrelated"].utility.value) == (
+        pytest.approx(0.75),
+        pytest.approx(0.75),
+    )
+    assert of_gold["all"].balance.value == pytest.approx(0.875)
+    assert [point.balance for point in of_gold["all"].curve][::10] == [pytest.approx(0.75), 1.0]
     printed = capsys.readouterr().out
     assert "0.59 for 3 billion" in " ".join(printed.split())
     document = PiiBench.model_validate_json((tmp_path / "other" / "bench.json").read_text())

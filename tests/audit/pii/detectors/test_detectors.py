@@ -3,12 +3,14 @@
 import itertools
 import logging
 import socket
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
+from clinaudit.audit.model.english_pipeline import pieces_of
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
@@ -105,9 +107,10 @@ def test_spacy_adds_names_that_nothing_stands_beside():
 
 
 def test_spacy_without_its_model_says_what_to_install(monkeypatch):
+    from clinaudit.audit.model import english_pipeline
     from clinaudit.audit.pii.detectors import spacy_model
 
-    monkeypatch.setattr(spacy_model, "_PACKAGES", ("no_such_model",))
+    monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
     monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)
     with pytest.raises(BadInputError, match=r"clinaudit\[pii\]"):
         SpacyDetector()
@@ -221,7 +224,7 @@ def test_spacy_reads_a_long_text_in_pieces(monkeypatch):
 
     text = "Cough, no fever.\n" * 20 + "She was seen at Acme Widgets by John Perry.\n"
     whole = found_by(SpacyDetector(), text)
-    monkeypatch.setattr(spacy_model, "_PIECE_CHARS", 100)
+    monkeypatch.setattr(spacy_model, "pieces_of", partial(pieces_of, most_chars=100))
     assert found_by(SpacyDetector(), text) == whole != []
 
 

@@ -76,6 +76,15 @@ def test_what_is_no_review_or_another_samples_or_nobodys_is_refused(tmp_path: Pa
     broken = tmp_path / "b.json"
     broken.write_text('{"review": "1.0", "samples": "d", "reviewer": "Secret Name", "reviews": 7}')
     assert problems_of([broken]) == ("b.json, column reviews: is not a list; download the review again from the page",)
+    torn = tmp_path / "t.json"
+    torn.write_text(broken.read_text().replace("Secret Name", "Secret\\u001b[2J").replace("7", "[]"))
+    assert problems_of([torn]) == (
+        "t.json, column reviewer: is blank, or holds a character that cannot be printed; download the review again from"
+        " the page",
+    )
+    assert problems_of([write(tmp_path, "n.json", review("Ann"))]) == (
+        "n.json: reviews no sample; let its reviewer check some, and download it again",
+    )
     other = write(tmp_path, "o.json", review("Ann", digest="e"))
     assert "another digest" in problems_of([other])[0]
     twice = [write(tmp_path, f"{name}.json", review("Ann", review_of(MARKED))) for name in "xy"]

@@ -247,3 +247,33 @@ def test_a_changed_table_or_corpus_is_found_out(small: Path, tmp_path: Path) -> 
     files_module.write_table(keywords, files_module.SCHEMAS["keywords"], [])
     with pytest.raises(IntegrityError, match="is damaged"):
         read_bench(tmp_path / "bench")
+
+
+def test_a_request_is_a_split_beside_the_others_and_goes_on_only_with_itself(demo: Path, tmp_path: Path) -> None:
+    trained = sorted(one for one, patient in read_corpus(demo).patients.items() if patient.split == "train")
+    ids = tmp_path / "ids.txt"
+    ids.write_text("\n".join(trained[3:5]) + "\n")
+    counts = build(demo, tmp_path / "bench", percents=(25,), forgotten=ids)
+    assert [row["split"] for row in counts["splits"]] == ["random:25", "request:33"]
+    split = read_bench(tmp_path / "bench").split("request:33")
+    assert split.forget == tuple(trained[3:5])
+    assert split.retain == tuple(trained[:3] + trained[5:])
+    before = content(tmp_path / "bench")
+    build(demo, tmp_path / "bench", percents=(25,), forgotten=ids)
+    assert content(tmp_path / "bench") == before
+    ids.write_text(trained[0] + "\n")
+    with pytest.raises(UsageError):
+        build(demo, tmp_path / "bench", percents=(25,), forgotten=ids)
+
+
+def test_a_request_of_patients_the_model_never_saw_is_refused_by_line_without_an_id(demo: Path, tmp_path: Path) -> None:
+    patients = read_corpus(demo).patients
+    trained = next(one for one, patient in patients.items() if patient.split == "train")
+    never = next(one for one, patient in patients.items() if patient.split == "nontrain")
+    ids = tmp_path / "ids.txt"
+    ids.write_text(f"{trained}\n{never}\nnobody\n")
+    with pytest.raises(BadInputError) as caught:
+        build(demo, tmp_path / "bench", forgotten=ids)
+    why = "the model was not trained on such a patient"
+    assert list(caught.value.problems) == [f"ids.txt line 2: {why}", f"ids.txt line 3: {why}"]
+    assert not (tmp_path / "bench").exists()

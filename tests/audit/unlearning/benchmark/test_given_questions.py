@@ -69,6 +69,21 @@ def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
     assert counts["patients_dropped"] == {"the file gives no question on the patient": 3}
 
 
+def test_a_request_of_a_patient_without_questions_is_refused_not_ignored(tmp_path: Path) -> None:
+    corpus = write_small_corpus(tmp_path / "corpus")
+    (tmp_path / "ids.txt").write_text("P1\nP2\n")
+    request = BuildRequest(
+        corpus=corpus,
+        out=tmp_path / "bench",
+        questions=write(tmp_path / "qa.jsonl", GOOD),
+        forgotten=tmp_path / "ids.txt",
+    )
+    with pytest.raises(BadInputError) as caught:
+        build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ()))
+    why = "too few questions can be asked of this patient; give them with --qa FILE"
+    assert list(caught.value.problems) == [f"ids.txt line 2: {why}"]
+
+
 @pytest.mark.parametrize(
     ("row", "problem"),
     [

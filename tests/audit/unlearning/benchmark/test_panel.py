@@ -1,11 +1,13 @@
 """The panel of judges: majority, agreement and kappa by hand and from the paper's tables; the blind sheet."""
 
 import csv
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.panel.agreement import kappa_of_shares, measure_panel, merged_kappa
 from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
     Confusion,
@@ -15,7 +17,9 @@ from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
     write_sheet,
 )
 from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.panel.stage import draw_sample
 from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelVerdict, by_item, majority
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.errors import BadInputError
 
 JUDGES = ("a", "b", "c")
@@ -176,6 +180,7 @@ def test_verdicts_are_grouped_by_item_in_the_judges_order() -> None:
         ("[[judge]]\nname = 'a'\n", "must have 3 tables"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\n" * 3, "two judges have one name"),
         ("[[judge]]\nname='a'\nurl='u'\n" * 3, "judge 1 has no model"),
+        ("".join(f"[[judge]]\nname='{name}'\nurl='u'\nmodel='m'\n" for name in ("a", "panel", "c")), "is named panel"),
         ("[[judge]]\nname='a'\nurl='u'\nmodel='m'\nkey='k'\n" * 3, "judge 1: key is no field"),
     ],
 )
@@ -192,3 +197,27 @@ def test_a_judges_key_lies_beside_the_panels_file(tmp_path: Path) -> None:
     tables = [f"[[judge]]\nname='{name}'\nurl='http://127.0.0.1:1/v1'\nmodel='m'\n" for name in JUDGES]
     path.write_text("".join(tables) + "key_file='key'\n")
     assert [judge.key_file for judge in read_judges(path)] == [None, None, tmp_path / "key"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "questions", "drawn"),
+    [(1, 1, ((1, 0, 0), 1)), (2, 2, ((1, 1, 0), 2)), (5, 3, ((2, 2, 1), 3)), (99, 99, ((3, 2, 1), 12))],
+)
+def test_as_many_are_drawn_as_are_asked_for_of_each_category_in_equal_parts(
+    titles: int, questions: int, drawn: tuple[tuple[int, int, int], int]
+) -> None:
+    known = ("cancer", "kidney", "arthritis_bone")
+    categories = [category for number, category in zip((3, 2, 1), known, strict=True) for _ in range(number)]
+    patients = [
+        BenchPatient(f"p{place}", category, (category,), "given", f"title {place}", is_trained=True)
+        for place, category in enumerate(categories)
+    ]
+    asked = [
+        Question(f"{kind}-{one.patient_id}", one.patient_id, kind, "train", "Why?", "So.", (), (), "given", "")
+        for one in patients
+        for kind in QUESTION_KINDS
+    ]
+    bench = Bench(tuple(patients), tuple(asked), (), (), {}, "", "", {}, {})
+    sample = draw_sample(bench, titles=titles, questions=questions, seed=0)
+    by_category = Counter(patient.category for patient in sample.titles.values())
+    assert (tuple(by_category[category] for category in known), len(sample.questions)) == drawn

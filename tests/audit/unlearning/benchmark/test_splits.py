@@ -2,11 +2,18 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, taxonomy
-from clinaudit.audit.unlearning.benchmark.splits import FEWEST_RETAINED, PERCENTS, Unavailable, split_patients
+from clinaudit.audit.unlearning.benchmark.splits import (
+    FEWEST_RETAINED,
+    PERCENTS,
+    Unavailable,
+    split_patients,
+    split_request,
+)
 
 CATEGORIES = ("cancer", "cardiovascular", "kidney")
 
@@ -82,3 +89,18 @@ def test_the_seed_decides_and_the_order_of_the_patients_does_not() -> None:
     )
     assert first == again
     assert [split.forget for split in first] != [split.forget for split in other]
+
+
+def test_a_request_forgets_whom_it_names_and_retains_all_others() -> None:
+    trained = [f"{place:03}" for place in range(130)]
+    split = split_request(["044", "007", "129", "001", "002"], trained)
+    assert (split.name, split.forget) == ("request:4", ("001", "002", "007", "044", "129"))
+    assert sorted([*split.forget, *split.retain]) == trained
+    assert split_request(["000"], trained).name == "request:1"
+    assert split_request(["0"], [str(place) for place in range(1000)]).name == "request:1"
+
+
+@pytest.mark.parametrize("named", [["a", "x"], ["a", "b"]])
+def test_a_request_names_some_of_those_trained_on_and_not_all(named: list[str]) -> None:
+    with pytest.raises(ValueError, match="some of the patients trained on"):
+        split_request(named, ["a", "b"])

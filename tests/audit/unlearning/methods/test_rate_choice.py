@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from support.unlearning.tiny_job import SPLIT
 
-from clinaudit.audit.unlearning.methods.rate_choice import TriedRate, choose_rate, tuning_patients
+from clinaudit.audit.unlearning.methods.rate_choice import TriedRate, choose_rate, describe_choice, tuning_patients
+from clinaudit.audit.unlearning.methods.terminal_text import rate_text
 from clinaudit.errors import BadInputError
 
 
@@ -46,3 +47,19 @@ def test_at_most_twenty_are_set_aside() -> None:
 def test_too_few_retained_patients_are_said() -> None:
     with pytest.raises(BadInputError, match="--learning-rate"):
         tuning_patients(replace(SPLIT, retain=SPLIT.retain[:9]))
+
+
+def test_the_rates_tried_are_told_and_that_a_larger_one_than_the_largest_was_not() -> None:
+    tried = [
+        TriedRate(learning_rate=2e-5, tuning_loss=1.0, forget_loss=1.25),
+        TriedRate(learning_rate=6e-3, tuning_loss=None, forget_loss=None),
+    ]
+    choice = describe_choice(tried, before=0.9)
+    rows, chosen = rate_text(2e-5, choice).splitlines()[2:-1], rate_text(2e-5, choice).splitlines()[-1]
+    assert [row.split() for row in rows] == [
+        ["before", "0.900"],
+        ["2e-05", "1.000", "1.250"],
+        ["0.006", "diverged", "diverged"],
+    ]
+    assert chosen == "chosen: 2e-05, the largest with which the retained lose 0.1 at most"
+    assert "a larger one (--learning-rate) may forget more" in rate_text(6e-3, choice)

@@ -13,7 +13,7 @@ from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.unlearning.methods import training
+from clinaudit.audit.unlearning.methods import model_in_training, training
 from clinaudit.audit.unlearning.methods.checkpoint import write_checkpoint
 from clinaudit.audit.unlearning.methods.finetune import finetune
 from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, RECORD_FILE
@@ -270,6 +270,23 @@ def test_a_training_that_diverges_leaves_nothing(tmp_path: Path, rate: float) ->
     assert not job.out.exists()
     # So that a lower rate may be tried in the same place.
     unlearn(job, SPLIT, _plan())
+    assert (job.out / RECORD_FILE).is_file()
+
+
+def test_an_error_before_the_first_checkpoint_leaves_the_place_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make_job(tmp_path)
+
+    def no_memory(*_: Any) -> None:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(model_in_training, "load_for_training", no_memory)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            unlearn(job, SPLIT, _plan())
+    assert not job.out.exists()
+    unlearn(job, SPLIT, _plan(training=replace(QUICK, micro_batch=1)))
     assert (job.out / RECORD_FILE).is_file()
 
 

@@ -7,11 +7,11 @@ no data is never read as forgotten. Knows nothing of files, nor of how a measure
 computed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from clinaudit.audit.unlearning.held_out_level import (
+from clinaudit.audit.unlearning.certificate.held_out_level import (
     LEVEL_PATIENTS,
     STATED,
     TEXT_MEASURES,
@@ -19,6 +19,7 @@ from clinaudit.audit.unlearning.held_out_level import (
     PatientMeasures,
     Place,
     is_above,
+    with_reference,
 )
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import CertificateRow, PatientCertificate
@@ -38,6 +39,9 @@ NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs
 TOO_SHORT: Final = "a generation of the run after is shorter than a match"
 FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the level"
 ABOVE: Final = "a figure is above the level of the patients never seen"
+CANARY: Final = "the run after writes a sealed canary of the patient"
+#: True of the runs, whoever is named.
+OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, UNCHECKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,20 @@ def not_shown(patient_id: str, reason: str) -> PatientCertificate:
     )
 
 
+def weigh(
+    patient: PatientCertificate, *, leaks: Collection[str] = (), lacking: Collection[str] = ()
+) -> PatientCertificate:
+    """Return a certificate with what was found beside the two audits, each in words.
+
+    A leak makes it `still leaks`, whatever else there is. Where something is lacking, nobody is `forgotten`. Nothing
+    that is found beside turns another verdict into `forgotten`.
+    """
+    verdict: ForgettingVerdict = "still leaks" if leaks else patient.verdict
+    if lacking and verdict == "forgotten":
+        verdict = "not shown"
+    return patient.model_copy(update={"verdict": verdict, "reasons": sorted({*patient.reasons, *leaks, *lacking})})
+
+
 def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:
     """Return the verdict over all patients; without any, nothing is shown."""
     return min(verdicts, key=FORGETTING_VERDICTS.index, default="not shown")
@@ -141,7 +159,7 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
     before, after = (run.values[patient_id].get(place) for run in (runs.before, runs.after))
     held_out = runs.levels_after.get(place, Level(None, 0))
     reference = None if runs.reference is None else runs.reference.values.get(patient_id, {}).get(place)
-    level = _with_reference(held_out, reference, runs.levels_reference.get(place))
+    level = with_reference(held_out, reference, runs.levels_reference.get(place))
     status: ForgettingVerdict = "not shown"
     reason: str | None = gap
     if is_above(after, level):
@@ -165,16 +183,3 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
         status=status,
         reason=reason,
     )
-
-
-def _with_reference(level: Level, reference: float | None, reference_level: Level | None) -> Level:
-    """Return the level with what a retrained model writes of the same patient, where that may vouch for it.
-
-    A reference that is itself above the level of the patients it never saw does not vouch, nor one without such a
-    level: nothing shows that it was trained without this one.
-    """
-    if reference is None or reference_level is None or reference_level.value is None:
-        return level
-    if is_above(reference, reference_level):
-        return level
-    return Level(reference if level.value is None else max(level.value, reference), level.patients)

@@ -1,7 +1,8 @@
 """The import of presidio-analyzer without the language models that it can use and that nothing here does.
 
 It takes transformers where that is installed, which costs four seconds at each start. It does without where the import
-fails, so for that moment it is made to fail. Knows nothing of what presidio finds.
+fails, so for that moment it is made to fail. spaCy imports presidio by itself, as one of the packages that offer parts
+of a pipeline, whenever it makes or loads one. Knows nothing of what presidio finds.
 """
 
 import importlib

@@ -79,6 +79,19 @@ def find_level(values: Sequence[float]) -> Level:
     return Level(sorted(values)[math.ceil(LEVEL_SHARE * (len(values) + 1)) - 1], len(values))
 
 
+def with_reference(level: Level, reference: float | None, reference_level: Level | None) -> Level:
+    """Return the level with what a retrained model writes of the same patient, where that may vouch for it.
+
+    A reference that is itself above the level of the patients it never saw does not vouch, nor one without such a
+    level: nothing shows that it was trained without this one.
+    """
+    if reference is None or reference_level is None or reference_level.value is None:
+        return level
+    if is_above(reference, reference_level):
+        return level
+    return Level(reference if level.value is None else max(level.value, reference), level.patients)
+
+
 def read_measures(evidence: RunEvidence) -> PatientMeasures:
     """Return the measures of every patient of a run."""
     arms: dict[str, Arm] = {}

@@ -1,0 +1,94 @@
+"""`clinaudit unlearn evaluate` (docs/unlearning-evaluation.md). Owns its options; evaluates nothing itself."""
+
+from typing import Any
+
+import click
+
+from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.errors import UsageError
+
+
+@click.command()
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.option("--bench", type=PATH, metavar="BENCH", required=True, help="The benchmark that asks.")
+@click.option("--out", type=PATH, metavar="RESULT", required=True, help="Directory of the result.")
+@click.option(
+    "--split", "split_name", metavar="SPLIT", help="Whom a MODEL made elsewhere was to forget, such as random:10."
+)
+@click.option(
+    "--form",
+    type=click.Choice(["addressed", "paper"]),
+    default="addressed",
+    show_default=True,
+    help="Questions open with what is known of the encounter, or name nobody.",
+)
+@click.option(
+    "--prompt-filter",
+    "has_prompt_filter",
+    is_flag=True,
+    help="Beside them the baseline behind a filter that blocks questions with a forgotten patient's name.",
+)
+@click.option("--before", metavar="NAME", help="The MODEL that the others are compared with.  [default: the baseline]")
+@click.option("--base-model", type=PATH, metavar="DIR", help="The model that adapters among MODEL were trained on.")
+@click.option("--embeddings", type=PATH, metavar="DIR", help="An encoder for CS instead of the installed one.")
+@click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")
+@click.option("--corpus", type=PATH, metavar="CORPUS", help="Where the benchmark's corpus lies now, if it was moved.")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples and intervals.")
+@click.option("--no-robustness", is_flag=True, help="Do not try what forgetting withstands; far quicker.")
+@click.option(
+    "--samples",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Answers sampled a question; leak@k is told for those of k = 1, 8, 32 that N reaches.  [default: 32]",
+)
+@click.option("--relearning-steps", type=click.IntRange(1), metavar="N", help="Steps of relearning.  [default: 20]")
+@click.option(
+    "--relearning-rate",
+    type=click.FloatRange(0, min_open=True, max=1),
+    metavar="RATE",
+    help="Highest rate of relearning; a small model needs a higher one.  [default: 2e-5]",
+)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def evaluate(
+    models: tuple[str, ...],
+    no_robustness: bool,
+    samples: int | None,
+    relearning_steps: int | None,
+    relearning_rate: float | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Ask models the questions of a benchmark, and score their answers, exact memorization included.
+
+    MODEL is a model directory, or NAME=DIR. What `clinaudit unlearn finetune` and `run` wrote says itself whom it was
+    to forget; of others --split says it. One tuned on everybody is the baseline that the others are compared with; one
+    tuned without the patients of a split is the split's retrained reference.
+
+    RESULT is as private as the benchmark. A stopped evaluation goes on with the same command, and one more MODEL may be
+    given then.
+
+    \b
+    Example:
+      clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
+      clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
+    from clinaudit.audit.unlearning.evaluation.given_models import parse_model
+    from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+    from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
+    from clinaudit.audit.unlearning.evaluation.terminal_text import evaluation_text
+
+    places = tuple(parse_model(value) for value in models)
+    tried = {"--samples": samples, "--relearning-steps": relearning_steps, "--relearning-rate": relearning_rate}
+    given = next((name for name, value in tried.items() if value is not None), None)
+    if no_robustness and given is not None:
+        raise UsageError(f"--no-robustness tries nothing; leave {given} out")
+    robustness = RobustnessOptions.of(samples=samples, steps=relearning_steps, learning_rate=relearning_rate)
+    request = EvaluationRequest(models=places, has_robustness=not no_robustness, robustness=robustness, **options)
+    take_libraries_offline()
+    evaluation = evaluate_models(request, Progress(quiet=quiet))
+    say_of_finished_work(evaluation_text(evaluation.scores))
+    return 0

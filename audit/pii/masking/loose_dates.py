@@ -1,0 +1,188 @@
+"""Days in forms that the audit takes for no date: after a word of time, by the day of the week, with blanks.
+
+A filter masks what can be a day. Knows nothing of masking, nor of what a date is of.
+"""
+
+import re
+from datetime import date
+from typing import Final
+
+from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
+
+_MONTH: Final = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul"
+    r"|Aug|Sept?|Oct|Nov|Dec)"
+)
+_MONTH_TRIGGERS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAY: Final = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|(?:mon|tues?|weds?|thur?s?|fri|sat|sun)[.,]?)"
+#: Words after which a number is the day on which something was.
+_TIME_WORD: Final = (
+    r"(?:seen|visit(?:ed)?|admi(?:t(?:ted)?|ssion)|adm|discharged?|d/c['’]?d?|dc['’]?d?|appointment|appt|scheduled|due|lmp|edd|again"
+    r"|last|next|f/u|follow[- ]?up|surgery|operated|here|dates?|dated|dob|d\.o\.b\.?|born|dod|died|dos|on|since"
+    r"|until|till|encounter"
+    rf"|presented|transferred|returned|{_WEEKDAY})"
+)
+_AFTER_WORD: Final = r"(?:\s(?:on|was|is|the|of))?[\s:]{1,2}(?:the\s)?"
+_NO_AMOUNT: Final = (
+    r"(?![\w/-]|[.,]\d|[\s-]?(?:mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
+    r"|vision|scale|l\b|lit(?:er|re)|(?:minute|hour|day|week|month|year|time|visit|episode|pillow)s?\b))"
+)
+_ROMAN: Final = r"(?:X(?:I{1,2})?|IX|IV|V(?:I{1,3})?|I{1,3})"
+#: Begins with a figure, which is searched for fast.
+_DAY_FIGURES: Final = r"[0-9](?<![\w./-].)(?:(?<=[0-2])[0-9]|(?<=3)[01])?"
+_ORDINAL: Final = rf"{_DAY_FIGURES}(?:st|nd|rd|th)"
+#: What ends a sentence's day: "on the 14th, she"; "the 4th rib" is none.
+_DAY_ENDS: Final = (
+    r"(?=\s?(?:[.,;:)\n]|$)|\s(?:and|at|for|to|with|but|when|she|he|they|we|i|in|because|after|before|from|by|without|of\s(?:this"
+    r"|last|next|the|that)\smonth|of\s(?:the\s)?month)\b)"
+)
+
+
+_AFTER_TIME: Final = words(rf"(?<![\w/]){_TIME_WORD}{_AFTER_WORD}$")
+_AFTER_WEEKDAY: Final = words(rf"(?<![\w/]){_WEEKDAY}\s(?:the\s)?$")
+_BEFORE_CHARS: Final = 30
+
+
+def _is_after_time(match: "re.Match[str]") -> bool:
+    return _AFTER_TIME.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
+
+
+def _is_after_weekday(match: "re.Match[str]") -> bool:
+    return _AFTER_WEEKDAY.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
+
+
+def _is_day_and_month(match: "re.Match[str]") -> bool:
+    """Whether two numbers are a day and a month, in either order; round the clock ("24/7") is none."""
+    first, second = int(match["first"]), int(match["second"])
+    if (first, second) == (24, 7):
+        return False
+    return _is_day(2000, first, second) or _is_day(2000, second, first)
+
+
+def _is_whole_day(match: "re.Match[str]") -> bool:
+    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
+    return _is_day(2000 if year < 100 else year, first, second) or _is_day(2000 if year < 100 else year, second, first)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def loose_dates() -> RuleTable:
+    """Return the rules for days, months and holidays that a filter masks."""
+    return RuleTable(
+        "loose dates",
+        (
+            Rule(
+                "birth_date",
+                words(
+                    r"(?:\bborn(?:\s(?:in|on|around|about))?(?:\sthe\syear)?|\b(?:dob"
+                    r"|d\.o\.b\.?|yob|birth\s?(?:year|date)|year of birth"
+                    r"|date of birth)(?:\s(?:is|was))?\s?[:=]?|\bb\.)\s{1,3}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"
+                ),
+                ("born", "dob", "d.o.b", "yob", "birth", "b."),
+            ),
+            Rule(
+                "birth_date",
+                words(r"\b(?:dob|yob|born)[:=]\s{0,2}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"),
+                ("dob", "yob", "born"),
+            ),
+            # A month is an element of a date.
+            Rule(
+                "date",
+                re.compile(
+                    rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during"
+                    rf"|from|through|of|around|before|after))[ -]"
+                    rf"(?P<value>{_MONTH})\b(?![-'’]|\.?[ ]?\d)"
+                ),
+                _MONTH_TRIGGERS,
+            ),
+            Rule("date", re.compile(r"(?<![\w./-])(?:19|20)\d{2}-(?:0[1-9]|1[0-2])(?![\w/-]|\.\d)"), ("-",)),
+            Rule(
+                "date",
+                words(
+                    r"\b(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s(?:\s(?:eve|day))?|thanksgiving(?:\sday)?|halloween"
+                    r"|valentine['’]?s\sday|independence\sday|easter(?:\s(?:sunday|monday))?|memorial\sday|labor\sday"
+                    r"|veterans['’]?\sday|good\sfriday|boxing\sday|mother['’]?s\sday|father['’]?s\sday)\b"
+                ),
+                ("christmas", "new year", "thanksg", "hallow", " day", "easter", "good fri"),
+            ),
+            # "Visit 14/3", "seen 3/14".
+            Rule(
+                "date",
+                words(rf"(?P<first>{_DAY_FIGURES})/(?P<second>\d{{1,2}}){_NO_AMOUNT}"),
+                ("/",),
+                lambda match: _is_after_time(match) and _is_day_and_month(match),
+            ),
+            Rule(
+                "date",
+                words(rf"(?P<first>{_DAY_FIGURES})-(?P<second>\d{{1,2}}){_NO_AMOUNT}{_DAY_ENDS}"),
+                ("-",),
+                lambda match: _is_after_time(match) and _is_day_and_month(match),
+            ),
+            # "Admitted Tues 14th", "on the 14th".
+            Rule("date", words(rf"{_ORDINAL}{_DAY_ENDS}"), (), _is_after_time),
+            Rule(
+                "date",
+                words(rf"(?:{_ORDINAL}|{_DAY_FIGURES}(?=[.,;)\n]|$))(?!\w)"),
+                ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+                _is_after_weekday,
+            ),
+            Rule("date", words(rf"\b(?P<value>{_ORDINAL})\sof\s(?:this|last|next|the|that)\smonth\b"), (" month",)),
+            # "14 3 2023", "14·3·2023", "14, 3, 2023".
+            Rule(
+                "date",
+                re.compile(
+                    r"(?<![\w./-])(?<!\d[ ,])(?P<first>\d{1,2})(?P<mark>[ ]{1,2}|[ ]?[·_,|:;\\*~][ ]?)"
+                    r"(?P<second>\d{1,2})(?P=mark)"
+                    r"(?P<year>(?:18|19|20)\d{2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
+                ),
+                (),
+                _is_whole_day,
+            ),
+            Rule(
+                "date",
+                re.compile(
+                    r"(?<![\w./-])(?P<year>(?:18|19|20)\d{2})(?P<mark>[ ]{1,2}|[ ]?[·_|:;\\*~][ ]?)"
+                    r"(?P<first>\d{1,2})(?P=mark)"
+                    r"(?P<second>\d{1,2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
+                ),
+                (),
+                lambda match: _is_day(int(match["year"]), int(match["first"]), int(match["second"])),
+            ),
+            Rule(
+                "date",
+                words(
+                    rf"(?P<first>{_DAY_FIGURES})[ ](?P<second>\d{{1,2}})[ ](?P<year>\d{{2}})"
+                    r"(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|%))"
+                ),
+                (),
+                lambda match: _is_after_time(match) and _is_whole_day(match),
+            ),
+            # "14.III.2023", "14 III 2023"; "12 IV" is a way to give something.
+            Rule(
+                "date",
+                re.compile(
+                    rf"(?<![\w/-])(?:3[01]|[12]\d|0?[1-9])(?:\.?[ ]?[./-][ ]?{_ROMAN}[ ]?[./-][ ]?(?:(?:18|19"
+                    rf"|20)\d{{2}}|\d{{2}})"
+                    rf"|\.?[ ]{_ROMAN}\.?[ ](?:18|19|20)\d{{2}})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|mL|units?))"
+                ),
+                (),
+            ),
+            Rule(
+                "date",
+                re.compile(rf"{_DAY_FIGURES}[./-]{_ROMAN}(?![\w/-]|\.\d)"),
+                (),
+                _is_after_time,
+            ),
+            Rule(
+                "date",
+                re.compile(r"(?<![\w./-])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)?\d{2}(?![\w/-]|\.\d)"),
+                (".",),
+            ),
+        ),
+    )

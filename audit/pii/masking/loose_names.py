@@ -1,0 +1,175 @@
+"""Names that the audit takes for none: common given names alone, the last name first, initials, letters spelled out.
+
+Knows nothing of masking.
+"""
+
+import re
+from typing import Final
+
+from clinaudit.audit.pii.recognizers.addresses import is_beside_state
+from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
+from clinaudit.audit.pii.word_lists.name_words import is_eponym, is_word
+from clinaudit.audit.pii.word_lists.reading import read_words
+
+_DOTTED: Final = r"(?:[A-Z]\.[ ]?){2,4}(?<=\.)"
+#: What somebody is, after "is a": "AK is a 45-year-old", "A.K. is a pleasant woman".
+_SOMEBODY: Final = (
+    r"(?i:\d{1,3}[ -]?(?:y|m\b|f\b)|(?:year|month)[ -]old|wom[ae]n|m[ae]n\b|lad(?:y|ies)|gentleman|(?:fe)?male|boy|girl"
+    r"|infant|baby|child|toddler|teenager|adolescent|patient|student|veteran|nurse|widow(?:er)?|teacher|farmer|resident"
+    r"|person)"
+)
+#: What somebody does; an abbreviation of a disease does little of it.
+_DOES: Final = (
+    r"(?:is|was|has|had|presents|presented|reports|reported|denies|denied|states|stated|came|comes|returns|returned|lives"
+    r"|works|says|said|called|takes|feels|complains|will|does|did)\b"
+)
+#: Letters with full stops that are no initials.
+_NO_INITIALS: Final = frozenset(
+    {
+        *(
+            "AM",
+            "BID",
+            "BP",
+            "CC",
+            "CHF",
+            "COPD",
+            "CT",
+            "CVA",
+            "DOB",
+            "DVT",
+            "ECG",
+            "ED",
+            "EG",
+            "EKG",
+            "ER",
+            "HDL",
+            "HGB",
+        ),
+        *(
+            "HIV",
+            "HPI",
+            "HR",
+            "ICU",
+            "IE",
+            "IM",
+            "IV",
+            "LDL",
+            "LP",
+            "MD",
+            "MRI",
+            "MRN",
+            "NP",
+            "NPO",
+            "OR",
+            "OT",
+            "PA",
+            "PE",
+        ),
+        *(
+            "PM",
+            "PMH",
+            "PO",
+            "PRN",
+            "PT",
+            "QID",
+            "RN",
+            "ROS",
+            "RR",
+            "SOB",
+            "SSN",
+            "TB",
+            "TIA",
+            "TID",
+            "UK",
+            "US",
+            "UTI",
+            "WBC",
+        ),
+    }
+)
+
+
+def _is_given_name(match: "re.Match[str]") -> bool:
+    """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
+    return (
+        match[0] in read_words("given_names")
+        and not is_allowed(match[0])
+        and not is_beside_state(match)
+        and not is_eponym(match.string, *match.span())
+    )
+
+
+def _is_loud_name(match: "re.Match[str]") -> bool:
+    first, *others = match["value"].split()
+    return first.title() in read_words("given_names") and not any(
+        word.lower() in read_words("no_names") or is_allowed(word) for word in (first, *others)
+    )
+
+
+def _is_turned_name(match: "re.Match[str]") -> bool:
+    """Whether a last name stands before a given one: no word of the language or of notes, and no time."""
+    return match["given"] in read_words("given_names") and not any(
+        part.lower() in read_words("months_and_days") or is_word(part) for part in match["last"].split()
+    )
+
+
+def _are_initials(match: "re.Match[str]") -> bool:
+    letters = re.sub(r"[^A-Z]", "", match["value"])
+    return letters not in _NO_INITIALS and ("." in match["value"] or not is_allowed(letters))
+
+
+def loose_names() -> RuleTable:
+    """Return the rules for names that a filter masks."""
+    return RuleTable(
+        "loose names",
+        (
+            # "Camila" is a pill, too.
+            Rule(
+                "full_name",
+                re.compile(r"(?<![\w-])[A-Z][a-z]{2,}(?!\w|[ ](?:birth control|tablet|pill|\d))"),
+                (),
+                _is_given_name,
+            ),
+            # "Bartolone, Maria".
+            Rule(
+                "full_name",
+                re.compile(
+                    r"(?<![\w'’-])(?P<value>(?P<last>[A-Z][A-Za-z'’-]{1,24}(?:[ ][A-Z][A-Za-z'’-]{1,24})?),[ ]"
+                    r"(?P<given>[A-Z][a-z]+(?:-[A-Z]?[a-z]+)?)(?:[ ][A-Z]\.?(?!\w))?)(?![\w'’-])"
+                ),
+                (),
+                _is_turned_name,
+            ),
+            Rule(
+                "full_name",
+                re.compile(r"(?<![\w-])(?P<value>[A-Z]{3,20}(?:[ ][A-Z]\.?)?[ ][A-Z][A-Z'’-]{2,20})(?![\w-])"),
+                (),
+                _is_loud_name,
+            ),
+            Rule(
+                "patient_name",
+                re.compile(
+                    rf"(?<![\w.])(?P<value>{_DOTTED}|[A-Z]{{2,3}}),?[ ](?:is|was)[ ](?:an?|the)[ ]"
+                    rf"(?:[\w-]+,?[ ]){{0,4}}?{_SOMEBODY}"
+                ),
+            ),
+            Rule(
+                "patient_name",
+                re.compile(rf"(?:(?<=[^\w.]\s)|^|(?<=[.!?:\n]\s)|(?<=\n))(?P<value>{_DOTTED})[ ]?(?:,[ ])?{_DOES}"),
+                (),
+                _are_initials,
+            ),
+            Rule(
+                "patient_name",
+                re.compile(
+                    r"(?<![\w.])(?i:patient|pt|client|mr|mrs|ms|dr)\.?,?[ ]"
+                    rf"(?P<value>{_DOTTED}|[A-Z]{{2,3}}(?=[ ]{_DOES}))"
+                ),
+                (),
+                _are_initials,
+            ),
+            Rule("full_name", re.compile(r"(?<![\w.-])[A-Za-z](?:[-.·*_~/|+][A-Za-z]){4,}(?![\w-])")),
+            Rule("full_name", re.compile(r"(?<![\w.-])[A-Z](?:,?[ ][A-Z]){4,}(?![\w-])")),
+        ),
+    )

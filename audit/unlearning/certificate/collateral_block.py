@@ -1,0 +1,80 @@
+"""What forgetting cost the retained patients: those with a named patient's disease apart (AMNESIA, Figure 4).
+
+Owns who is retained and by how far answers on each became worse (docs/comparing-runs.md). It bears on no verdict: it is
+the price. Knows nothing of files, nor of what may be published.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.compared_answers import AFE, by_patient, part_means, utility_change
+from clinaudit.reports.exact.estimate import exact_estimate
+from clinaudit.reports.schema.certificate_blocks import CollateralGroup
+
+SAME: Final = "same"
+OTHERS: Final = "others"
+#: A patient's change in the mean of the parts that have a reference, and what it is called; the last is of all above.
+BINS: Final = ((-0.1, "much worse"), (-0.02, "worse"), (0.02, "about the same"))
+BETTER: Final = "better"
+_OWN_WORDS: Final = ("train", "holdout")
+
+
+def measure_collateral(result: BenchResult, named: Collection[str]) -> list[CollateralGroup] | None:
+    """Return the change of answers on retained patients, by whether they share a disease; None without a model before.
+
+    The disease is the patient's first category; who has none of the taxonomy shares it with nobody.
+    """
+    if not result.before:
+        return None
+    categories = {result.patients[patient].category for patient in named if patient in result.patients} - {OTHER}
+    retained = {
+        patient: SAME if of.category in categories else OTHERS
+        for patient, of in result.patients.items()
+        if of.role == "retain" and patient not in set(named)
+    }
+    groups = []
+    for group in (SAME, OTHERS):
+        patients = {patient for patient, own in retained.items() if own == group}
+        before, after = _pair(result, patients)
+        estimates = [exact_estimate(one) for one in utility_change(before, after, seed=result.seed)]
+        changes = [_bin(change) for change in _changes(before, after)]
+        names = (*(name for _, name in BINS), BETTER)
+        groups.append(
+            CollateralGroup(
+                group=group,
+                patients=len(changes),
+                before=estimates[0],
+                after=estimates[1],
+                change=estimates[2],
+                bins={name: changes.count(name) for name in names},
+            )
+        )
+    return groups
+
+
+def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:
+    """Return the answers to the same questions before and after, in one order."""
+    known = {answer.qa_id: answer for answer in result.before}
+    after = [
+        answer
+        for answer in result.after
+        if answer.patient_id in patients and answer.use in _OWN_WORDS and answer.qa_id in known
+    ]
+    return [known[answer.qa_id] for answer in after], after
+
+
+def _changes(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer]) -> list[float]:
+    """Return each patient's change: of one patient's few answers a harmonic mean is 0 as soon as one part is."""
+    known = by_patient(before)
+    changes = []
+    for patient, own in by_patient(after).items():
+        means = part_means(known[patient], AFE), part_means(own, AFE)
+        if means[0] is not None and means[1] is not None:
+            changes.append(float(means[1].mean() - means[0].mean()))
+    return changes
+
+
+def _bin(change: float) -> str:
+    return next((name for limit, name in BINS if change < limit), BETTER)

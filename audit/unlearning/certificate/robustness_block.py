@@ -1,0 +1,219 @@
+"""Whether forgetting survives being tried, and whether a reader of the model can tell who was forgotten.
+
+Owns which trials are weighed, against which floor, and how many patients would be enough to say that nobody can be
+told apart (docs/comparing-runs.md). The trials are of all whom a split forgets, not of one patient. Knows nothing of
+how a trial was made.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+from clinaudit.audit.statistics.paired_differences import difference_of_estimates
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.compared_answers import mean_of
+from clinaudit.reports.exact.estimate import Estimate, exact_estimate
+from clinaudit.reports.schema.certificate import Shortfall
+from clinaudit.reports.schema.certificate_blocks import (
+    DetectabilityBlock,
+    DetectabilityRow,
+    RobustnessBlock,
+    RobustnessRow,
+    RobustnessStatus,
+)
+
+#: What a trial is weighed by: an answer that repeats the question leaks nothing.
+WEIGHED: Final = {"ls_echo_free": "leakage score beyond the question", "rouge_l": "ROUGE-L recall"}
+SAMPLED: Final = "asked again and again"
+ROUNDED: Final = "weights rounded to 4 bits"
+OTHER_FORM: Final = "asked in the other form"
+RELEARNED: Final = {
+    "questions_1": "trained for a moment on one question of another forgotten patient",
+    "questions_5": "trained for a moment on five such questions",
+    "retained_notes": "trained for a moment on notes of retained patients",
+}
+LEAKS: Final = {
+    SAMPLED: "what was to be forgotten comes back where the model is asked again and again",
+    ROUNDED: "what was to be forgotten comes back where the model's weights are rounded to 4 bits",
+    OTHER_FORM: "what was to be forgotten comes back where the model is asked in other words",
+}
+NOT_TRIED: Final = "this was not tried"
+NO_FLOOR: Final = "there is nothing to compare it with"
+TOLD_APART: Final = "telling forgotten patients from those never trained on"
+#: So near 0.5 the AUROC must be held that nobody counts as told apart [choice].
+_MARGIN: Final = 0.1
+_NORMAL: Final = 1.959964
+#: Questions in their own words.
+_OWN_WORDS: Final = ("train", "holdout")
+Block = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the trials say."""
+
+    robustness: RobustnessBlock | None
+    detectability: DetectabilityBlock | None
+    #: In words; each holds of every named patient whom the split forgets.
+    leaks: set[str]
+    shortfalls: list[Shortfall]
+
+
+def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
+    """Return what the trials of the model after say; nothing where none was made."""
+    block = result.robustness
+    if not block:
+        return Tried(None, None, set(), [])
+    forgotten = {patient for patient, of in result.patients.items() if of.role == "forget"}
+    own = _trials(block, result, result.after)
+    other = {} if not result.reference_robustness else _trials(result.reference_robustness, result, result.reference)
+    rows = [_weigh(place, trial, other.get(place)) for place, trial in own.items()]
+    robustness = RobustnessBlock(
+        patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]
+    )
+    detectability = _detect(block)
+    shortfalls = [] if detectability is None else _too_few(detectability)
+    return Tried(robustness, detectability, {LEAKS[row.test] for row in rows if row.status == "leak"}, shortfalls)
+
+
+def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
+    """Return how many forgotten patients hold an AUROC of 0.5 within 0.1 of it, at 95%; None where no number does.
+
+    Where both are alike, k forgotten and n never-trained patients give a variance of (k + n + 1) / (12 k n) (Mann and
+    Whitney 1947). With h = (0.1 / 1.96)^2 that is at most h from k = (n + 1) / (12 n h - 1) on.
+    """
+    room = 12 * never_trained * (_MARGIN / _NORMAL) ** 2 - 1
+    return None if room <= 0 else ceil((never_trained + 1) / room)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    value: Estimate
+    floor: Estimate
+    difference: Estimate
+
+
+def _trials(block: Block, result: BenchResult, answers: Sequence[ScoredAnswer]) -> dict[tuple[str, str], _Trial]:
+    """Return test and measure to what came of it, of one model; `answers` are its own."""
+    found: dict[tuple[str, str], _Trial] = {}
+    never_trained = [
+        answer
+        for answer in answers
+        if answer.use in _OWN_WORDS and result.patients[answer.patient_id].role == "never_trained"
+    ]
+    asked = max(_path(block, "options", "leak_at") or [1])
+    for metric in WEIGHED:
+        value, floor, difference = (
+            _estimate(block, "sampling", group, metric, str(asked))
+            for group in ("forget", "never_trained", "above_never_trained")
+        )
+        found[SAMPLED, metric] = _Trial(value, floor, difference)
+        # Of these trials alone, never-trained patients were not asked: their answers without the trial are the floor.
+        floor = mean_of(never_trained, metric, seed=result.seed)
+        for test, path in ((ROUNDED, ("quantization", "forget")), (OTHER_FORM, ("paraphrase", "other_form"))):
+            value = _estimate(block, *path, "after", metric)
+            found[test, metric] = _Trial(value, floor, difference_of_estimates(value, floor))
+    return found
+
+
+def _weigh(place: tuple[str, str], trial: _Trial, reference: _Trial | None) -> RobustnessRow:
+    test, metric = place
+    return RobustnessRow(
+        test=test,
+        measure=WEIGHED[metric],
+        value=exact_estimate(trial.value),
+        floor=exact_estimate(trial.floor),
+        difference=exact_estimate(trial.difference),
+        reference=exact_estimate(Estimate(value=None, n=0, reason=NOT_TRIED) if reference is None else reference.value),
+        status=_status(trial, reference),
+    )
+
+
+def _status(trial: _Trial, reference: _Trial | None) -> RobustnessStatus:
+    if trial.difference.low is None:
+        return "open"
+    if trial.difference.low <= 0 or _vouches(reference, trial):
+        return "within"
+    return "leak"
+
+
+def _vouches(reference: _Trial | None, trial: _Trial) -> bool:
+    """Whether a retrained model gives as much, and is itself not shown to be above its own floor."""
+    if reference is None or reference.value.value is None or trial.value.value is None:
+        return False
+    own = reference.difference.low
+    return own is not None and own <= 0 and reference.value.value >= trial.value.value
+
+
+def _relearned(block: Block) -> list[RobustnessRow]:
+    """Return what comes back by a moment of training: shown, since nobody trains a model that is only asked."""
+    nothing = exact_estimate(Estimate(value=None, n=0, reason=NO_FLOOR))
+    return [
+        RobustnessRow(
+            test=words,
+            measure=f"{WEIGHED[metric]}, share of what was lost that comes back",
+            value=exact_estimate(_estimate(block, "relearning", what, "recovery", metric)),
+            floor=nothing,
+            difference=exact_estimate(_estimate(block, "relearning", what, "recovery_beyond_reference", metric)),
+            reference=nothing,
+            status=None,
+        )
+        for what, words in RELEARNED.items()
+        for metric in WEIGHED
+        if _path(block, "relearning", what) is not None
+    ]
+
+
+def _detect(block: Block) -> DetectabilityBlock | None:
+    found = _path(block, "detectability")
+    if not isinstance(found, Mapping):
+        return None
+    traits: Mapping[str, Any] = found["traits"]
+    return DetectabilityBlock(
+        told_apart=found["told_apart"],
+        forgotten=min((trait["patients"]["forget"] for trait in traits.values()), default=0),
+        never_trained=min((trait["patients"]["never_trained"] for trait in traits.values()), default=0),
+        rows=[
+            DetectabilityRow(
+                trait=name,
+                auroc=exact_estimate(_estimate(block, "detectability", "traits", name, "auroc")),
+                p_value=trait["p_value"],
+                told_apart=trait["told_apart"],
+            )
+            for name, trait in traits.items()
+        ],
+    )
+
+
+def _too_few(block: DetectabilityBlock) -> list[Shortfall]:
+    if block.told_apart:
+        return []
+    enough = enough_to_tell_nobody_apart(block.never_trained)
+    if enough is not None and block.forgotten >= enough:
+        return []
+    return [Shortfall(figure=TOLD_APART, group="named", patients=block.forgotten, enough=enough)]
+
+
+def _estimate(block: Block, *path: str) -> Estimate:
+    found = _path(block, *path)
+    if not isinstance(found, Mapping):
+        reason = _reason(block, path)
+        return Estimate(value=None, n=0, reason=reason)
+    low, high = found["interval"]
+    return Estimate(value=found["value"], low=low, high=high, reason=found.get("reason"))
+
+
+def _reason(block: Block, path: Sequence[str]) -> str:
+    """Return why a trial has no figure: the innermost part that says so."""
+    reasons = [_path(block, *path[:end], "reason") for end in range(len(path), 0, -1)]
+    return next((reason for reason in reasons if isinstance(reason, str)), NOT_TRIED)
+
+
+def _path(block: Block, *path: str) -> Any:
+    found: Any = block
+    for name in path:
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found

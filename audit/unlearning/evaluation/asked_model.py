@@ -1,0 +1,334 @@
+"""One model that is asked the questions of a benchmark: greedily, by sampling, or with the answer held before it.
+
+Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning-evaluation.md). The note is
+not in the prompt, and no repetition guard cuts an answer: it would hide a collapse. Knows nothing of scores, of files
+that are written, or of who is to be forgotten.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
+
+import numpy as np
+
+from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.unlearning.methods.batches import Example, pad_rows
+from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question
+from clinaudit.audit.unlearning.methods.loaded_model import load_in_float32
+from clinaudit.audit.unlearning.methods.losses import IGNORED, row_token_losses
+from clinaudit.errors import BadInputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Longest answer, as open-unlearning has it at commit d3d7cf9 [choice]: AMNESIA names none.
+MOST_ANSWER_TOKENS: Final = 200
+#: Questions that are answered at once, and texts that are read at once: of these, the whole vocabulary is held for each
+#: token.
+_ANSWERED_AT_ONCE: Final = 32
+_READ_AT_ONCE: Final = 4
+Advance = Callable[[int], None]
+Value = TypeVar("Value")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLoss:
+    """How a model predicts one text: means over its tokens that are not given, in nats."""
+
+    #: Negative log-likelihood of the text's own tokens.
+    nll: float
+    #: Entropy of the predicted distributions.
+    entropy: float
+
+
+class Answerer(Protocol):
+    """What questions can be put to: a model, or something that stands before one."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in answers and scores."""
+        ...
+
+    def answer(
+        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
+    ) -> list[Answer]:
+        """Return the greedy answers; `advance` is told of answers as they are there."""
+        ...
+
+    def sample(
+        self,
+        questions: Sequence[Question],
+        form: QuestionForm,
+        *,
+        count: int,
+        seed: int,
+        advance: Advance | None = None,
+    ) -> list[Answer]:
+        """Return `count` sampled answers a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One answer that is to be decoded."""
+
+    qa_id: str
+    #: 0: greedily.
+    sample: int
+    prompt_ids: tuple[int, ...]
+    #: Tokens that the answer may have.
+    room: int
+
+
+class AskedModel:
+    """One loaded network of transformers with its tokenizer; the network's numbers are float32.
+
+    Every method runs with one thread an operation, so that results do not depend on the machine's number of cores.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        network: Any,
+        tokenizer: ModelTokenizer,
+        *,
+        context_length: int,
+        stop_token_ids: frozenset[int],
+    ) -> None:
+        """`context_length` is what prompt and answer may have together, in tokens; `stop_token_ids` end an answer."""
+        from transformers import GenerationConfig
+
+        self.name = name
+        self.network: Any = network.eval()
+        self.tokenizer = tokenizer
+        self.prompts = QuestionPrompts(tokenizer)
+        self._context_length = context_length
+        self._stop_token_ids = stop_token_ids | self.prompts.stop_token_ids
+        untyped: Any = GenerationConfig
+        # `generate` takes from here what it is not told: a model's own file may ask for sampling or penalties.
+        self.network.generation_config = untyped()
+
+    @classmethod
+    def load(cls, name: str, files: ModelFiles) -> Self:
+        """Load a model; raises `BadInputError` where it cannot be loaded, or is quantized."""
+        if files.quantization is not None:
+            raise BadInputError(
+                f"the model in {files.directory} is quantized ({files.quantization}), and is not evaluated; give the "
+                "same model before it was quantized"
+            )
+        return cls(
+            name,
+            load_in_float32(files),
+            ModelTokenizer(files.tokenizer_directory),
+            context_length=files.context_length,
+            stop_token_ids=files.stop_token_ids,
+        )
+
+    @property
+    def context_length(self) -> int:
+        """What prompt and answer may have together, in tokens."""
+        return self._context_length
+
+    def with_network(self, network: Any) -> Self:
+        """Return the same model with other weights: another network of the same architecture and vocabulary."""
+        return type(self)(
+            self.name,
+            network,
+            self.tokenizer,
+            context_length=self._context_length,
+            stop_token_ids=self._stop_token_ids,
+        )
+
+    def answer(
+        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
+    ) -> list[Answer]:
+        """Return the greedy answers, in the order of the questions.
+
+        `advance` is told of answers as they are there. Raises `BadInputError` where a question fills the model's
+        context.
+        """
+        return self._decode(questions, form, samples=(0,), seed=0, advance=advance)
+
+    def sample(
+        self,
+        questions: Sequence[Question],
+        form: QuestionForm,
+        *,
+        count: int,
+        seed: int,
+        advance: Advance | None = None,
+    ) -> list[Answer]:
+        """Return `count` answers a question drawn at temperature 1, samples 1 to `count`, question by question.
+
+        Each token is the inverse of the predicted distribution at a number that depends on the seed, the question's
+        id, the sample and the token's place alone: other questions and batches change no draw.
+        """
+        return self._decode(questions, form, samples=range(1, count + 1), seed=seed, advance=advance)
+
+    def exact_memorization(
+        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
+    ) -> dict[str, float]:
+        """Return by qa_id the share of the reference answer's tokens that the model would write, given those before.
+
+        The answer's end is one of its tokens, as in open-unlearning's `exact_memorization` at commit d3d7cf9.
+        """
+        examples = [answered_question(question, self.prompts, form) for question in questions]
+
+        def share_right(logits: "Tensor", labels: "Tensor") -> list[float]:
+            following = labels[:, 1:]
+            is_right = (logits[:, :-1].argmax(dim=-1) == following).sum(dim=1)
+            return (is_right / (following != IGNORED).sum(dim=1)).tolist()
+
+        shares = self._read(examples, share_right, advance=advance)
+        return {question.qa_id: share for question, share in zip(questions, shares, strict=True)}
+
+    def token_losses(self, texts: Sequence[Example], *, advance: Advance | None = None) -> list[TokenLoss]:
+        """Return how the model predicts each text, in their order."""
+
+        def losses(logits: "Tensor", labels: "Tensor") -> list[TokenLoss]:
+            nll = row_token_losses(logits, labels).tolist()
+            is_counted = labels[:, 1:] != IGNORED
+            logs = logits[:, :-1].log_softmax(dim=-1)
+            # Not p * log p, which is no number where a probability is 0.
+            entropies = -(logs.exp() * logs.clamp(min=-1e30)).sum(dim=-1)
+            means = (entropies * is_counted).sum(dim=1) / is_counted.sum(dim=1)
+            return [TokenLoss(*both) for both in zip(nll, means.tolist(), strict=True)]
+
+        return self._read(texts, losses, advance=advance)
+
+    def _read(
+        self,
+        texts: Sequence[Example],
+        measure: Callable[["Tensor", "Tensor"], list[Value]],
+        *,
+        advance: Advance | None,
+    ) -> list[Value]:
+        """Return what `measure` says of each text's logits and labels: (b, s, v), (b, s) -> b values."""
+        import torch
+
+        too_long = sum(len(text.token_ids) > self._context_length for text in texts)
+        if too_long:
+            raise BadInputError(
+                f"{too_long} of {len(texts)} texts are longer than the {self._context_length} tokens that the model "
+                f"{self.name} reads at once; shorten questions and answers in --qa FILE and build the benchmark again"
+            )
+        values: dict[int, Value] = {}
+        by_length = sorted(range(len(texts)), key=lambda place: len(texts[place].token_ids))
+        with deterministic(seed=0), torch.no_grad():
+            for places in _batches(by_length, _READ_AT_ONCE):
+                rows = pad_rows([texts[place] for place in places], device=self.network.device)
+                read = self.network(input_ids=rows.token_ids, attention_mask=rows.is_text, use_cache=False)
+                values.update(zip(places, measure(read.logits.float(), rows.labels), strict=True))
+                if advance is not None:
+                    advance(len(places))
+        return [values[place] for place in range(len(texts))]
+
+    def _decode(
+        self,
+        questions: Sequence[Question],
+        form: QuestionForm,
+        *,
+        samples: Iterable[int],
+        seed: int,
+        advance: Advance | None,
+    ) -> list[Answer]:
+        asked = list(self._asked(questions, form, samples))
+        answers: dict[tuple[str, int], Answer] = {}
+        # Together only what has the same room: no row is decoded beyond the context for another's sake.
+        ordered = sorted(asked, key=lambda one: (-one.room, -len(one.prompt_ids)))
+        for room, alike in groupby(ordered, key=lambda one: one.room):
+            for batch in _batches(list(alike), _ANSWERED_AT_ONCE):
+                for one, token_ids in zip(batch, self._generate(batch, room=room, seed=seed), strict=True):
+                    text, _ = self.tokenizer.decode_with_spans(token_ids)
+                    key = one.qa_id, one.sample
+                    answers[key] = Answer(self.name, one.qa_id, text.strip(), token_ids, sample=one.sample)
+                if advance is not None:
+                    advance(len(batch))
+        return [answers[one.qa_id, one.sample] for one in asked]
+
+    def _asked(self, questions: Sequence[Question], form: QuestionForm, samples: Iterable[int]) -> Iterator[_Asked]:
+        prompts = [self.prompts.prompt_ids(question.text(form)) for question in questions]
+        too_long = sum(len(prompt) >= self._context_length for prompt in prompts)
+        if too_long:
+            raise BadInputError(
+                f"{too_long} of {len(prompts)} questions leave no room for an answer in the {self._context_length} "
+                f"tokens of the model {self.name}; shorten them in --qa FILE and build the benchmark again"
+            )
+        numbers = tuple(samples)
+        for question, prompt in zip(questions, prompts, strict=True):
+            room = min(MOST_ANSWER_TOKENS, self._context_length - len(prompt))
+            for sample in numbers:
+                yield _Asked(question.qa_id, sample, prompt, room)
+
+    def _generate(self, batch: Sequence[_Asked], *, room: int, seed: int) -> list[tuple[int, ...]]:
+        """Return the ids of each answer, without what ends it. A batch is greedy or sampled, not both."""
+        import torch
+        from transformers import GenerationConfig
+
+        longest = max(len(one.prompt_ids) for one in batch)
+        pads = [longest - len(one.prompt_ids) for one in batch]
+        device = self.network.device
+        # On the left: what follows a prompt must follow its last token. Masked, so that the padding's id means nothing.
+        rows = [[0] * pad + list(one.prompt_ids) for pad, one in zip(pads, batch, strict=True)]
+        masks = [[0] * pad + [1] * (longest - pad) for pad in pads]
+        stops = sorted(self._stop_token_ids)
+        untyped: Any = GenerationConfig
+        drawing = [_Draws(batch, seed=seed, prompt_tokens=longest)] if batch[0].sample else []
+        with deterministic(seed=0), torch.no_grad():
+            written = self.network.generate(
+                torch.tensor(rows, device=device),
+                attention_mask=torch.tensor(masks, device=device),
+                logits_processor=drawing,
+                generation_config=untyped(
+                    # The processor draws, for each row apart: the library draws from one stream for the whole batch.
+                    do_sample=False,
+                    max_new_tokens=room,
+                    eos_token_id=stops or None,
+                    pad_token_id=stops[0] if stops else 0,
+                ),
+            )
+        return [_until_stop(row, self._stop_token_ids) for row in written[:, longest:].tolist()]
+
+
+class _Draws:
+    """A logits processor of transformers: it leaves each row the one token that is drawn, at temperature 1."""
+
+    def __init__(self, batch: Sequence[_Asked], *, seed: int, prompt_tokens: int) -> None:
+        import torch
+
+        numbers = [_uniform_numbers(one, seed=seed) for one in batch]
+        self._numbers = torch.from_numpy(np.stack(numbers))  # (b, tokens of an answer)
+        self._prompt_tokens = prompt_tokens
+
+    def __call__(self, token_ids: "Tensor", scores: "Tensor") -> "Tensor":
+        """Return the scores (b, v) with all tokens ruled out but the drawn ones."""
+        import torch
+
+        place = token_ids.shape[1] - self._prompt_tokens
+        # On the CPU: a GPU's running sum is not the same each time. In float64, since a float32 sum leaves out tails.
+        sums = scores.cpu().double().softmax(dim=-1).cumsum(dim=-1)
+        at = self._numbers[:, place : place + 1] * sums[:, -1:]
+        drawn = torch.searchsorted(sums, at, right=True).clamp(max=scores.shape[1] - 1).to(scores.device)
+        return torch.full_like(scores, -torch.inf).scatter(1, drawn, 0.0)
+
+
+def _uniform_numbers(one: _Asked, *, seed: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Return the numbers in [0, 1) at which an answer's tokens are drawn."""
+    digest = hashlib.sha256(f"{seed}\0{one.qa_id}\0{one.sample}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big")).random(MOST_ANSWER_TOKENS)
+
+
+def _until_stop(token_ids: Sequence[int], stops: frozenset[int]) -> tuple[int, ...]:
+    end = next((place for place, token in enumerate(token_ids) if token in stops), len(token_ids))
+    return tuple(token_ids[:end])
+
+
+def _batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,242 @@
+"""Models against a benchmark, from their directories to the documents of their scores: the door of this room.
+
+Read this first. Owns the order: what is given, who takes part, the documents. A stopped evaluation goes on with the
+same command and gives the same bytes; a model more may be given then (docs/unlearning-evaluation.md).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import clinaudit
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.run.begun_settings import settle_settings
+from clinaudit.audit.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
+from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
+from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
+from clinaudit.audit.unlearning.evaluation.participants import Desk, Participant, take_part
+from clinaudit.audit.unlearning.evaluation.pieces import Pieces
+from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
+from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result
+from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
+from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
+from clinaudit.audit.unlearning.methods.job import describe_machine
+from clinaudit.audit.unlearning.methods.rate_choice import tuning_patients
+from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_entailment
+from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.files import printable
+
+_SETTINGS: Final = "evaluation.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What an evaluation says, by the splits' names."""
+
+    scores: Mapping[str, Json]
+    #: Empty where nothing was tried.
+    robustness: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What is evaluated, read and checked."""
+
+    bench: Bench
+    models: Sequence[GivenModel]
+    splits: Sequence[Split]
+    before: GivenModel | None
+    #: Split's name -> retained patients by whom a model's rate was chosen, whom no mean counts.
+    set_aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
+    """Evaluate models, and write and return the documents of their scores.
+
+    Raises `UsageError` where models, splits and options do not go together or the directory was begun otherwise,
+    `BadInputError` for what cannot be read, and `IntegrityError` for what has changed since it was written.
+    """
+    if request.has_robustness:
+        request.robustness.require_sound()
+    given = _read_given(request)
+    embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
+    _tell_what_does_not_fit(given, request, progress)
+    run = RunDirectory(request.out)
+    with run.removed_on_failure():
+        _require_own_place(run)
+        run.create()
+        with hold_lock(run):
+            made_with = {"cs": embedder.name, entailment.metric: entailment.name}
+            settings = _settings(request, given.bench, made_with)
+            settle_settings(run.work / _SETTINGS, settings, what="this evaluation")
+            desk = Desk(
+                bench=given.bench,
+                splits=given.splits,
+                form=request.form,
+                seed=request.seed,
+                embedder=embedder,
+                entailment=entailment,
+                robustness=request.robustness if request.has_robustness else None,
+                pieces=Pieces(run.work / "pieces"),
+                work=run.work,
+                progress=progress,
+            )
+            taking_part = take_part(given.models, desk, before=given.before, filtered=request.has_prompt_filter)
+            progress.say("writing the documents")
+            evaluation = _describe(given, desk, taking_part)
+            documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
+            if request.has_robustness:
+                documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
+            write_result(
+                run,
+                documents,
+                answers=[answer for one in taking_part for answer in one.answers],
+                scores=[score for one in taking_part for score in one.scores],
+                record={**settings, **_describe_result(given, desk, taking_part)},
+            )
+    return evaluation
+
+
+def _read_given(request: EvaluationRequest) -> _Given:
+    bench = read_bench(request.bench, corpus=request.corpus)
+    split = None if request.split_name is None else bench.split(request.split_name)
+    models = read_models(request.models, bench, split=split, before=request.before, base=request.base_model)
+    before = find_before(models, request.before)
+    splits = splits_of(models, split)
+    if request.has_prompt_filter:
+        if before is None:
+            raise UsageError("--prompt-filter stands before the baseline; give it among MODEL, or name it by --before")
+        if {filter_name(one) for one in splits} & {model.name for model in models}:
+            raise UsageError("a model has the name of the prompt filter; name it otherwise, as NAME=DIR")
+        nameless = [one.name for one in splits if not forgotten_names(bench, one)]
+        if nameless:
+            raise BadInputError(
+                f"the benchmark knows no name of a patient whom {', '.join(nameless)} forgets, so that --prompt-filter "
+                "has nothing to block; leave it out"
+            )
+    chosen = {model.split.name: model.split for model in models if model.split is not None and model.chose_rate}
+    set_aside = {name: tuning_patients(one) for name, one in chosen.items()}
+    return _Given(bench=bench, models=models, splits=splits, before=before, set_aside=set_aside)
+
+
+def _tell_what_does_not_fit(given: _Given, request: EvaluationRequest, progress: Progress) -> None:
+    for model in given.models:
+        name = printable(model.name)
+        if model.form not in (None, request.form):
+            progress.say(f"note: {name} was trained on questions in their {model.form} form, and is asked otherwise")
+        is_of_before = given.before is None or model.made_from == given.before.files.digest
+        if model.kind == "unlearned" and not is_of_before:
+            progress.say(f"note: {name} was not made from the model that it is compared with")
+
+
+def _require_own_place(run: RunDirectory) -> None:
+    """Raise `UsageError` where `--out` is an audit's run, a benchmark or the like: they have an `evidence/`, too."""
+    if run.evidence.is_dir() and not (run.work / _SETTINGS).is_file():
+        # A command stopped before its first file leaves these.
+        files = (path for path in run.root.rglob("*") if not path.is_dir() and path != run.lock)
+        if next(files, None) is not None:
+            raise UsageError("--out names a directory that holds other things; name a new or an earlier evaluation's")
+
+
+def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, str]) -> dict[str, Any]:
+    """Return what every model's answers and scores depend on: it must not change when the evaluation goes on."""
+    settings = {
+        "format": FORMAT,
+        "clinaudit_version": clinaudit.__version__,
+        "bench_digest": bench.digest,
+        "corpus_digest": bench.corpus_digest,
+        "form": request.form,
+        "most_answer_tokens": MOST_ANSWER_TOKENS,
+        "seed": request.seed,
+        "made_with": made_with,
+        "robustness": asdict(request.robustness),
+        **describe_machine(),
+    }
+    # As they are read back: JSON has no tuples.
+    return dict(json.loads(json.dumps(settings)))
+
+
+def _describe(given: _Given, desk: Desk, taking_part: Sequence[Participant]) -> Evaluation:
+    scores: dict[str, Json] = {}
+    robustness: dict[str, Json] = {}
+    for split in given.splits:
+        own = [one for one in taking_part if one.split in (None, split)]
+        making = Making(
+            split=split,
+            form=desk.form,
+            entailment_metric=desk.entailment.metric,
+            made_with={"cs": desk.embedder.name, "es": desk.entailment.name},
+            seed=desk.seed,
+            # Of all models alike: their figures are compared.
+            set_aside=given.set_aside.get(split.name, ()),
+        )
+        scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making)
+        if desk.robustness is not None:
+            robustness[split.name] = {
+                "format": FORMAT,
+                "bench": given.bench.digest,
+                "split": split.name,
+                "models": _describe_robustness(given, desk, split, own),
+            }
+    return Evaluation(scores=scores, robustness=robustness)
+
+
+def _describe_robustness(given: _Given, desk: Desk, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
+    plan = BlockPlan(
+        bench=given.bench,
+        split=split,
+        form=desk.form,
+        seed=desk.seed,
+        options=desk.robustness or RobustnessOptions(),
+        entailment_metric=desk.entailment.metric,
+    )
+    set_aside = set(given.set_aside.get(split.name, ()))
+    counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
+    findings = {
+        one.name: Findings(
+            pieces=one.withstood[split.name], scores=[score for score in one.scores if score.qa_id in counted]
+        )
+        for one in own
+    }
+    baseline = next((one.name for one in own if one.model is given.before and one.kind != "filter"), None)
+    reference = next((one.name for one in own if one.kind == "retrained"), None)
+
+    def beside(name: str | None, own_name: str) -> Findings | None:
+        return None if name is None or name == own_name else findings[name]
+
+    return {
+        name: describe_block(name, found, plan, baseline=beside(baseline, name), reference=beside(reference, name))
+        for name, found in findings.items()
+    }
+
+
+def _describe_result(given: _Given, desk: Desk, taking_part: Sequence[Participant]) -> Json:
+    return {
+        "before": None if given.before is None else given.before.name,
+        "models": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "split": None if one.split is None else one.split.name,
+                "digest": one.model.files.digest,
+                "made_from": one.model.made_from,
+                "method": one.model.method,
+                "learning_rate": one.model.learning_rate,
+                "chose_rate": one.model.chose_rate,
+                "trained_form": one.model.form,
+            }
+            for one in taking_part
+        ],
+        "documents": {
+            split.name: {
+                "scores": scores_file(split),
+                "robustness": None if desk.robustness is None else robustness_file(split),
+            }
+            for split in given.splits
+        },
+    }

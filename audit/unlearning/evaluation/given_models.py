@@ -1,0 +1,168 @@
+"""The models that are evaluated together: what each of them is, and by which split it is measured.
+
+Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote tells by its `unlearn.json`, of any
+other the command tells. Loads no weights. Knows nothing of questions or scores.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from clinaudit.audit.model.adapters.files import is_adapter
+from clinaudit.audit.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
+from clinaudit.audit.unlearning.methods.model_folder import read_record
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
+from clinaudit.priors.corpus.files import printable
+
+#: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
+#: `filter`: a filter of names before a baseline; `foreign`: made elsewhere.
+ModelKind = Literal["baseline", "unlearned", "retrained", "filter", "foreign"]
+_LONGEST_NAME_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlace:
+    """A model as the command names it."""
+
+    name: str
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenModel:
+    """One model to be evaluated."""
+
+    name: str
+    kind: ModelKind
+    files: ModelFiles
+    #: By whom it is measured; None: by every split of the others, as what they are compared with.
+    split: Split | None
+    #: Of an unlearned one.
+    method: str | None = None
+    #: How its training asked; None where nobody knows.
+    form: QuestionForm | None = None
+    #: The digest of the model that it was made from.
+    made_from: str | None = None
+    #: Whether its learning rate was chosen by patients who are set aside for it.
+    chose_rate: bool = False
+    learning_rate: float | None = None
+
+
+def parse_model(value: str) -> ModelPlace:
+    """Return the model of `DIR` or `NAME=DIR`; a directory whose own name holds the sign is a directory.
+
+    Raises `UsageError` where the name is empty, too long, or cannot be printed.
+    """
+    if not value or value.endswith("="):
+        raise UsageError("a model's path is empty; name one (. is the present directory)")
+    name, sign, directory = value.partition("=")
+    path = Path(directory)
+    if not sign or Path(value).is_dir():
+        path = Path(value)
+        # Of `.` too.
+        name = path.absolute().name
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME_CHARS:
+        raise UsageError(
+            f"a model's name is blank, longer than {_LONGEST_NAME_CHARS} characters, or cannot be printed; give one as "
+            "NAME=DIR"
+        )
+    return ModelPlace(name, path)
+
+
+def read_models(
+    places: Sequence[ModelPlace], bench: Bench, *, split: Split | None, before: str | None, base: Path | None
+) -> list[GivenModel]:
+    """Return the models in the order of the command, each checked.
+
+    `split` is that of models made elsewhere, `before` the name of the one that others are compared with, and `base` the
+    model that adapters were trained on. Raises `UsageError` where two have one name or a split is missing,
+    `BadInputError` where a model was made with another benchmark, and what reading a model raises.
+    """
+    names = [place.name for place in places]
+    if len(set(names)) < len(names):
+        raise UsageError("two models have the same name; name them apart, as NAME=DIR")
+    if before is not None and before not in names:
+        raise UsageError(
+            "--before names none of the models; give the name of one, which is its directory's or its NAME"
+        )
+    return [_read_model(place, bench, split=split, is_before=place.name == before, base=base) for place in places]
+
+
+def splits_of(models: Sequence[GivenModel], split: Split | None) -> list[Split]:
+    """Return the splits that the models are measured by, in their order; `split` where none of them has one.
+
+    Raises `UsageError` without any.
+    """
+    own = list(dict.fromkeys(model.split for model in models if model.split is not None))
+    found = own or ([] if split is None else [split])
+    if not found:
+        raise UsageError("no model says who was to be forgotten; give the split's name with --split, such as random:10")
+    return found
+
+
+def find_before(models: Sequence[GivenModel], name: str | None) -> GivenModel | None:
+    """Return the model that the others are compared with: the one named, else the baseline; None where there is none.
+
+    Raises `UsageError` where several are baselines.
+    """
+    if name is not None:
+        return next(model for model in models if model.name == name)
+    baselines = [model for model in models if model.kind == "baseline"]
+    if len(baselines) > 1:
+        raise UsageError("several models are baselines; name the one that the others are compared with by --before")
+    return baselines[0] if baselines else None
+
+
+def _read_model(
+    place: ModelPlace, bench: Bench, *, split: Split | None, is_before: bool, base: Path | None
+) -> GivenModel:
+    record = read_record(place.directory)
+    files = _inspect(place.directory, base)
+    if record is None:
+        if split is None and not is_before:
+            raise UsageError(
+                f"{printable(place.directory.name)} was made elsewhere, and does not say whom it was to forget; give "
+                "the split's name with --split, such as random:10"
+            )
+        return GivenModel(name=place.name, kind="foreign", files=files, split=None if is_before else split)
+    try:
+        return _described(place, files, record, bench)
+    except (KeyError, TypeError, AttributeError):
+        raise IntegrityError(
+            f"unlearn.json in {printable(place.directory.name)} is damaged; make the model again in another --out"
+        ) from None
+
+
+def _described(place: ModelPlace, files: ModelFiles, record: Mapping[str, Any], bench: Bench) -> GivenModel:
+    settings: Mapping[str, Any] = record["settings"]
+    plan: Mapping[str, Any] = settings["plan"]
+    if settings["bench_digest"] != bench.digest:
+        raise BadInputError(
+            f"{printable(place.directory.name)} was made with another benchmark; give that one with --bench, or make "
+            "the model again with this one"
+        )
+    is_unlearned = settings["task"] == "unlearn"
+    name = plan["split"] if is_unlearned else plan["without"]
+    kind: ModelKind = "unlearned" if is_unlearned else "baseline" if name is None else "retrained"
+    return GivenModel(
+        name=place.name,
+        kind=kind,
+        files=files,
+        split=None if name is None else bench.split(name),
+        method=plan["method"] if is_unlearned else None,
+        form=plan["training"]["form"],
+        made_from=settings["model_digest"],
+        chose_rate=bool(plan["rates"]) if is_unlearned else False,
+        learning_rate=record["learning_rate"],
+    )
+
+
+def _inspect(directory: Path, base: Path | None) -> ModelFiles:
+    return (
+        inspect_adapted(directory, base=base)
+        if base is not None and is_adapter(directory)
+        else inspect_model(directory)
+    )

@@ -1,0 +1,229 @@
+"""Who takes part in an evaluation, each from its answers to what its forgetting withstands, piece by piece.
+
+Owns what a piece depends on, and that a network is loaded once and only where a piece is missing: a filter is tried
+together with the model behind it. Knows no formula and no document.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel
+from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, ModelKind
+from clinaudit.audit.unlearning.evaluation.pieces import Pieces
+from clinaudit.audit.unlearning.evaluation.prompt_filter import (
+    REFUSAL,
+    FilteredModel,
+    NameFilter,
+    filter_name,
+    forgotten_names,
+)
+from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest, RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, Piece
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages
+from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, compare_with_before, score_answers
+from clinaudit.audit.unlearning.metrics.entailment import Entailment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Participant:
+    """A model that has been asked, or a filter before one."""
+
+    name: str
+    kind: ModelKind
+    #: Of a filter: the one before which it stands.
+    model: GivenModel
+    #: None: it takes part in every split.
+    split: Split | None
+    answers: Sequence[Answer]
+    scores: Sequence[Scores]
+    #: Split's name -> test -> what it found; empty where nothing was tried.
+    withstood: Mapping[str, Mapping[str, Piece]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What every participant is asked and scored with."""
+
+    bench: Bench
+    splits: Sequence[Split]
+    form: QuestionForm
+    seed: int
+    embedder: Embedder
+    entailment: Entailment
+    #: None: nothing is tried.
+    robustness: RobustnessOptions | None
+    pieces: Pieces
+    #: An existing private directory.
+    work: Path
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The answers that the others are compared with, and whose pieces they are."""
+
+    owner: str
+    answers: Sequence[Answer]
+
+
+def take_part(
+    models: Sequence[GivenModel], desk: Desk, *, before: GivenModel | None, filtered: bool
+) -> list[Participant]:
+    """Return all participants, in the order of the models; behind `before` its filters where they are asked for.
+
+    `before` is asked first, since the others are compared with it.
+    """
+    found: dict[str, list[Participant]] = {}
+    compared: _Compared | None = None
+    for model in sorted(models, key=lambda one: one is not before):
+        title = f"model {len(found) + 1} of {len(models)}"
+        # Whatever holds the network ends with the call: two at once may not fit.
+        participants, asked = _ask(model, desk, compared, filtered=filtered and model is before, title=title)
+        found[model.name] = participants
+        compared = asked if model is before else compared
+    return [one for model in models for one in found[model.name]]
+
+
+def _ask(
+    model: GivenModel, desk: Desk, compared: _Compared | None, *, filtered: bool, title: str
+) -> tuple[list[Participant], _Compared]:
+    """Return a model's participants, itself first, and what others are compared with where it is that."""
+    stages = ModelStages(
+        model, desk.bench.questions, desk.form, pieces=desk.pieces, progress=desk.progress, title=title
+    )
+    answers = stages.answers()
+    asked = _Compared(stages.owner, answers)
+    participants = [_Own(desk, stages, compared).participant(model, answers, stages.exact_memorization())]
+    if filtered:
+        through = _Own(desk, stages, asked)
+        participants += [through.filter_of(model, answers, split) for split in desk.splits]
+    return participants, asked
+
+
+class _Own:
+    """Makes participants of one model, while its network is at hand."""
+
+    def __init__(self, desk: Desk, stages: ModelStages, before: _Compared | None) -> None:
+        self._desk = desk
+        self._stages = stages
+        self._before = before
+
+    def participant(self, model: GivenModel, answers: Sequence[Answer], em: Mapping[str, float]) -> Participant:
+        """Return the model itself."""
+        owner = self._stages.owner
+        scores = self._scores(owner, answers, em)
+        splits = self._desk.splits if model.split is None else [model.split]
+        return Participant(
+            name=model.name,
+            kind=model.kind,
+            model=model,
+            split=model.split,
+            answers=answers,
+            scores=scores,
+            withstood=self._withstood(owner, splits, scores, lambda: self._stages.asked),
+        )
+
+    def filter_of(self, model: GivenModel, answers: Sequence[Answer], split: Split) -> Participant:
+        """Return a filter of the split's forgotten patients before the model: its answers follow from the model's."""
+        desk, name = self._desk, filter_name(split)
+        blocked = forgotten_names(desk.bench, split)
+        names = NameFilter(name, blocked, refusal_ids=self._stages.tokenizer.encode(REFUSAL))
+        owner = f"{self._stages.owner}-filter-{split.name.replace(':', '-')}"
+        come_through = names.filter_answers(answers, desk.bench.questions, desk.form)
+        # Who asks through a filter sees no probabilities.
+        scores = self._scores(owner, come_through, None)
+        return Participant(
+            name=name,
+            kind="filter",
+            model=model,
+            split=split,
+            answers=come_through,
+            scores=scores,
+            withstood=self._withstood(owner, [split], scores, lambda: FilteredModel(self._stages.asked, names)),
+        )
+
+    def _scores(self, owner: str, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
+        before, pieces = self._before, self._desk.pieces
+        stage = "scores" if before is None else f"scores-beside-{before.owner}"
+        held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
+        try:
+            scores = [Scores(**{**row, "model": answer.model}) for row, answer in zip(held, answers, strict=True)]
+        except (TypeError, ValueError):
+            raise pieces.damaged(owner, stage) from None
+        if [score.qa_id for score in scores] != [answer.qa_id for answer in answers]:
+            raise pieces.damaged(owner, stage)
+        return scores
+
+    def _make_scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
+        desk = self._desk
+        # One thread an operation: the last digits of an embedding depend on how many there are.
+        with (
+            desk.progress.stage(f"{self._stages.title}, scores", total=len(answers), unit="answers") as advance,
+            deterministic(seed=0),
+        ):
+            scores = score_answers(
+                desk.bench.questions,
+                desk.bench.keywords,
+                _counted(answers, advance),
+                embedder=desk.embedder,
+                entailment=desk.entailment,
+                em=em,
+                form=desk.form,
+            )
+            if self._before is None:
+                return scores
+            return compare_with_before(scores, answers, self._before.answers, embedder=desk.embedder)
+
+    def _withstood(
+        self, owner: str, splits: Sequence[Split], scores: Sequence[Scores], answerer: Callable[[], Answerer]
+    ) -> dict[str, dict[str, Piece]]:
+        desk = self._desk
+        if desk.robustness is None:
+            return {}
+        found: dict[str, dict[str, Piece]] = {}
+        for split in splits:
+            own = found[split.name] = {}
+            stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
+            if not all(desk.pieces.has(owner, stage) for stage in stages.values()):
+                desk.progress.say(f"{self._stages.title}: trying what forgetting {split.name} withstands")
+            for part, test in PARTS.items():
+                own[part] = desk.pieces.get(owner, stages[part], partial(self._try, test, split, scores, answerer))
+        return found
+
+    def _try(
+        self,
+        test: Callable[[ModelUnderTest], Piece],
+        split: Split,
+        scores: Sequence[Scores],
+        load: Callable[[], Answerer],
+    ) -> Piece:
+        desk, answerer = self._desk, load()
+        tested = ModelUnderTest(
+            answerer=answerer,
+            # Behind a filter, nobody has the weights.
+            model=answerer if isinstance(answerer, AskedModel) else None,
+            bench=desk.bench,
+            split=split,
+            form=desk.form,
+            seed=desk.seed,
+            scores=scores,
+            embedder=desk.embedder,
+            entailment=desk.entailment,
+            options=desk.robustness or RobustnessOptions(),
+            work=desk.work,
+            progress=desk.progress,
+        )
+        with deterministic(seed=desk.seed):
+            return test(tested)
+
+
+def _counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterator[Answer]:
+    for answer in answers:
+        yield answer
+        advance(1)

@@ -1,0 +1,262 @@
+"""The robustness block of one model and split: one document of all tests (docs/unlearning-robustness.md).
+
+Owns the document's shape, and which model is compared with which. It asks nothing: parts.py has made the pieces. It
+holds no text, no patient's id and no question's; counts are exact, so that it stays below `evidence/`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from clinaudit.audit.statistics.paired_differences import difference_of_estimates
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.evaluation.robustness.detectability import detect
+from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import (
+    NO_REPHRASINGS,
+    largest_leaks,
+    pair_rephrased,
+    under_rephrasings,
+)
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece
+from clinaudit.audit.unlearning.evaluation.robustness.quantization import GROUP
+from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NO_REFERENCE
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, summarize_leaks
+from clinaudit.audit.unlearning.evaluation.robustness.trial import (
+    ScoresById,
+    Trial,
+    by_id,
+    describe_trial,
+    scores_of_rows,
+)
+from clinaudit.audit.unlearning.metrics.means import roles_of
+from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What is known of one model: its pieces by part, and the scores of its greedy answers."""
+
+    pieces: Mapping[str, Piece]
+    scores: Sequence[Scores]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockPlan:
+    """What a block is made of, the same for all models of a split."""
+
+    bench: Bench
+    split: Split
+    form: QuestionForm
+    seed: int
+    options: RobustnessOptions
+    #: `es_rules` or `es`.
+    entailment_metric: str
+
+
+def describe_block(
+    model: str,
+    own: Findings,
+    plan: BlockPlan,
+    *,
+    baseline: Findings | None,
+    reference: Findings | None,
+) -> Json:
+    """Return the document of one model.
+
+    `baseline` is the model that knew everybody, before unlearning: without it there is no recovery. `reference` is one
+    retrained without the forgotten patients. Parts that `own` lacks are left out.
+    """
+    block = _Block(own, plan, baseline, reference)
+    described = {
+        "sampling": block.sampling,
+        "quantization": block.quantization,
+        "relearning": block.relearning,
+        "paraphrase": block.paraphrase,
+        "detectability": block.detectability,
+    }
+    return {
+        "format": _FORMAT,
+        "bench": plan.bench.digest,
+        "split": plan.split.name,
+        "model": model,
+        "form": plan.form,
+        "seed": plan.seed,
+        "options": asdict(plan.options),
+        "patients": {"forget": len(plan.split.forget), "retain": len(plan.split.retain)},
+        "compared": {
+            "baseline": None if baseline is not None else NO_BASELINE,
+            "reference": None if reference is not None else NO_REFERENCE,
+        },
+        **{name: describe() for name, describe in described.items() if _is_there(name, own.pieces)},
+    }
+
+
+def _is_there(name: str, pieces: Mapping[str, Piece]) -> bool:
+    return any(part == name or part.startswith(f"{name}-") for part in pieces)
+
+
+class _Block:
+    """The tests of one model, each as a part of the document."""
+
+    def __init__(self, own: Findings, plan: BlockPlan, baseline: Findings | None, reference: Findings | None) -> None:
+        self._own = own
+        self._plan = plan
+        self._reference = reference
+        self._questions: dict[str, Question] = {one.qa_id: one for one in plan.bench.questions}
+        self._roles = roles_of(plan.bench, plan.split)
+        self._scores = by_id(own.scores)
+        self._baseline = None if baseline is None else by_id(baseline.scores)
+
+    def sampling(self) -> Json:
+        """leak@k of forgotten patients, of never-trained ones, and the difference: what is above the floor."""
+        piece = self._own.pieces["sampling"]
+        options, groups = self._plan.options, {}
+        patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
+        described: Json = {"samples": options.samples}
+        for group in ("forget", "never_trained"):
+            leaks = [_leaks(row) for row in piece[group]]
+            asked = {one.qa_id for one in leaks}
+            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._plan.seed)
+            described[group] = {
+                "counts": {"patients": len({patient_of[one] for one in asked}), "questions": len(asked)},
+                **{
+                    metric: {str(k): describe_estimate(estimate) for k, estimate in at.items()}
+                    for metric, at in groups[group].items()
+                },
+            }
+        described["above_never_trained"] = {
+            metric: {
+                str(k): describe_estimate(difference_of_estimates(estimate, groups["never_trained"][metric][k]))
+                for k, estimate in at.items()
+            }
+            for metric, at in groups["forget"].items()
+        }
+        return described
+
+    def quantization(self) -> Json:
+        """The scores with 4-bit weights beside those with the model's own, of forgotten and of retained patients."""
+        piece = self._own.pieces["quantization"]
+        if "reason" in piece:
+            return {"reason": piece["reason"]}
+        after = by_id(scores_of_rows(piece["scores"]))
+        return {
+            "bits": 4,
+            "group": GROUP,
+            "quantized": piece["quantized"],
+            "numbers": piece["numbers"],
+            "forget": self._trial(self._of_role("forget", after), reference=self._reference_trial("quantization")),
+            # What is lost of retained patients says whether the model is still of use at 4 bits.
+            "retain": self._trial(self._of_role("retain", after), recovers=False),
+        }
+
+    def relearning(self) -> Json:
+        """The scores after a moment of training, by what was trained on."""
+        split, plan = self._plan.split, self._plan.options.relearning
+        found: Json = {
+            "steps": plan.steps,
+            "learning_rate": plan.learning_rate,
+            "texts_a_step": plan.texts,
+            "patients": {"trained_on": len(donors_of(split)), "asked": len(asked_after(split))},
+        }
+        for what in RELEARNED:
+            part = f"relearning-{what.replace('_', '-')}"
+            piece = self._own.pieces.get(part)
+            if piece is None:
+                continue
+            if "reason" in piece:
+                found[what] = {"reason": piece["reason"]}
+                continue
+            trial = Trial(self._scores, by_id(scores_of_rows(piece["scores"])))
+            described = self._trial(trial, reference=self._reference_trial(part))
+            found[what] = {"texts": piece["texts"], **described}
+        return found
+
+    def paraphrase(self) -> Json:
+        """Rephrased questions beside their originals, and questions in the other form beside their own."""
+        piece = self._own.pieces["paraphrase"]
+        rephrased = [one for one in self._questions_of("forget") if one.use == "rephrased"]
+        trial = pair_rephrased(rephrased, self._scores)
+        other = by_id(scores_of_rows(piece["scores"]))
+        return {
+            "rephrased": {
+                **self._trial(trial, baseline=self._rephrased_baseline(rephrased)),
+                "largest": {
+                    metric: describe_estimate(estimate)
+                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._plan.seed).items()
+                },
+            }
+            if trial.after
+            else {"reason": NO_REPHRASINGS},
+            "other_form": {
+                "form": piece["form"],
+                **self._trial(Trial(self._scores, other), reference=self._reference_trial("paraphrase")),
+            },
+        }
+
+    def detectability(self) -> Json:
+        """Whether each trait tells forgotten from never-trained patients."""
+        piece = self._own.pieces["detectability"]
+        traits = detect(piece["forget"], piece["never_trained"])
+        answers = [one.is_told_apart for one in traits.values()]
+        return {
+            "compared_with": piece["compared_with"],
+            # One trait that tells them apart is enough; where none does, one that could not be tested leaves it open.
+            "told_apart": True if True in answers else (None if not answers or None in answers else False),
+            "traits": {
+                trait: {
+                    "auroc": _auroc(describe_estimate(one.auroc)),
+                    "patients": {"forget": one.forgotten, "never_trained": one.never_trained},
+                    "p_value": one.p_value,
+                    "told_apart": one.is_told_apart,
+                }
+                for trait, one in traits.items()
+            },
+        }
+
+    def _trial(
+        self,
+        trial: Trial,
+        *,
+        baseline: ScoresById | None = None,
+        reference: Trial | None = None,
+        recovers: bool = True,
+    ) -> Json:
+        knew = self._baseline if baseline is None else baseline
+        return describe_trial(
+            trial,
+            self._questions,
+            entailment_metric=self._plan.entailment_metric,
+            seed=self._plan.seed,
+            baseline=knew if recovers else None,
+            reference=reference if recovers else None,
+        )
+
+    def _of_role(self, role: str, after: ScoresById) -> Trial:
+        asked = {qa_id: one for qa_id, one in after.items() if self._roles[self._questions[qa_id].patient_id] == role}
+        return Trial(self._scores, asked)
+
+    def _reference_trial(self, part: str) -> Trial | None:
+        """Return the same trial of the reference; None where there is none, or it has no result."""
+        if self._reference is None or "scores" not in self._reference.pieces.get(part, {}):
+            return None
+        after = by_id(scores_of_rows(self._reference.pieces[part]["scores"]))
+        return Trial(by_id(self._reference.scores), after)
+
+    def _rephrased_baseline(self, rephrased: Sequence[Question]) -> ScoresById | None:
+        return None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
+
+    def _questions_of(self, role: str) -> list[Question]:
+        return [one for one in self._plan.bench.questions if self._roles[one.patient_id] == role]
+
+
+def _leaks(row: Mapping[str, Any]) -> SampledLeaks:
+    return SampledLeaks(row["qa_id"], {metric: tuple(values) for metric, values in row["values"].items()})
+
+
+def _auroc(described: Json) -> Json:
+    return {("patients" if name == "answers" else name): value for name, value in described.items()}

@@ -1,0 +1,195 @@
+"""The tests of the robustness block as pieces of work: each asks one model, and says in JSON what it found.
+
+Owns who is asked in each test. A piece depends on the model, the benchmark, the split, the form, the options and the
+seed alone, so that a stopped evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are
+PHI, and belong below `evidence/`. What they mean is told by block.py.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Final
+
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Question, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel, TokenLoss
+from clinaudit.audit.unlearning.evaluation.robustness.detectability import FEWEST, TRAITS
+from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest
+from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import OTHER_FORM
+from clinaudit.audit.unlearning.evaluation.robustness.quantization import quantized
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
+    NO_TEXTS,
+    RELEARNED,
+    TOO_FEW,
+    Relearned,
+    asked_after,
+    relearned,
+    texts_to_relearn,
+)
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import measure_leaks
+from clinaudit.audit.unlearning.evaluation.robustness.trial import score_rows
+from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
+from clinaudit.audit.unlearning.methods.training import DivergedError
+from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING
+
+#: What a part found, as JSON holds it; a part that could not be made holds a `reason` alone.
+Piece = dict[str, Any]
+#: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
+_LEAST_FLOOR: Final = 20
+NO_WEIGHTS: Final = "something stands before the model: whoever has the weights is not held up by it"
+DIVERGED: Final = "the training diverged: the loss is no finite number any more"
+
+
+def sample_answers(tested: ModelUnderTest) -> Piece:
+    """Ask forgotten patients' questions, and those of as many never-trained ones, again and again."""
+    groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.bench, tested.split)}
+    count = tested.options.samples
+    found: Piece = {}
+    for name, patients in groups.items():
+        questions = tested.questions_of(patients)
+        title = f"sampling answers, {name.replace('_', ' ')}"
+        with tested.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
+            answers = tested.answerer.sample(questions, tested.form, count=count, seed=tested.seed, advance=advance)
+        leaks = measure_leaks(questions, tested.bench.keywords, answers, form=tested.form)
+        found[name] = [asdict(one) for one in leaks]
+    return found
+
+
+def round_weights(tested: ModelUnderTest) -> Piece:
+    """Ask forgotten and retained patients' questions of the model with 4-bit weights."""
+    if tested.model is None:
+        return {"reason": NO_WEIGHTS}
+    # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
+    scored = {one.qa_id for one in tested.scores}
+    everybody = tested.questions_of({*tested.split.forget, *tested.split.retain})
+    questions = [one for one in everybody if one.qa_id in scored]
+    with quantized(tested.model.network) as counts:
+        scores = tested.ask(questions, title="answers with 4-bit weights")
+    return {**counts, "scores": score_rows(scores)}
+
+
+def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
+    """Train for a moment, and ask forgotten patients' questions of whom nothing was trained on."""
+    if tested.model is None:
+        return {"reason": NO_WEIGHTS}
+    if len(tested.split.forget) < 2:
+        return {"reason": TOO_FEW}
+    plan = tested.options.relearning
+    texts = texts_to_relearn(what, tested.model, tested.bench, tested.split, plan, form=tested.form)
+    if not texts:
+        return {"reason": NO_TEXTS}
+    title = f"relearning, {what.replace('_', ' ')}"
+    try:
+        with relearned(
+            tested.model,
+            texts,
+            plan,
+            seed=tested.seed,
+            work=tested.work,
+            progress=tested.progress,
+            title=title,
+        ):
+            asked = tested.questions_of(asked_after(tested.split))
+            scores = tested.ask(asked, title=f"answers after {title}")
+    except DivergedError:
+        return {"reason": DIVERGED}
+    return {"texts": len(texts), "scores": score_rows(scores)}
+
+
+def ask_otherwise(tested: ModelUnderTest) -> Piece:
+    """Ask forgotten patients' questions in the other form; the rephrased ones are among the scores at hand."""
+    questions = tested.questions_of(tested.split.forget)
+    other = OTHER_FORM[tested.form]
+    scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
+    return {"form": other, "scores": score_rows(scores)}
+
+
+def read_traits(tested: ModelUnderTest) -> Piece:
+    """Read off the model what may tell forgotten patients from never-trained ones: a row a patient, without its id."""
+    never_trained, compared_with = compared_patients(tested.bench, tested.split)
+    found: Piece = {"compared_with": compared_with}
+    te = {one.qa_id: one.te for one in tested.scores}
+    for name, patients in (("forget", tested.split.forget), ("never_trained", never_trained)):
+        rows: dict[str, dict[str, float | None]] = {one: {} for one in patients}
+        questions = tested.questions_of(rows)
+        by_patient: dict[str, list[float]] = {one: [] for one in patients}
+        for question in questions:
+            # An answer of less than two tokens has no entropy: it is as poor as one that repeats itself.
+            by_patient[question.patient_id].append(te[question.qa_id] or 0.0)
+        for patient, values in by_patient.items():
+            rows[patient]["te"] = _mean(values)
+        if tested.model is not None:
+            _read_losses(tested, tested.model, questions, rows, title=name.replace("_", " "))
+        found[name] = [{trait: row.get(trait) for trait in TRAITS} for row in rows.values()]
+    return found
+
+
+#: Name -> what makes the piece. Names are of letters, digits and hyphens: files may be called by them.
+PARTS: Final[Mapping[str, Callable[[ModelUnderTest], Piece]]] = {
+    "sampling": sample_answers,
+    "quantization": round_weights,
+    **{f"relearning-{what.replace('_', '-')}": partial(relearn, what=what) for what in RELEARNED},
+    "paraphrase": ask_otherwise,
+    "detectability": read_traits,
+}
+
+
+def floor_patients(bench: Bench, split: Split) -> list[str]:
+    """Return the never-trained patients whose leakage is the floor, by a hash of split and id."""
+    patients, _ = compared_patients(bench, split)
+    ordered = sorted(patients, key=lambda one: hashlib.sha256(f"floor\0{split.name}\0{one}".encode()).digest())
+    return sorted(ordered[: max(_LEAST_FLOOR, len(split.forget))])
+
+
+def compared_patients(bench: Bench, split: Split) -> tuple[list[str], str]:
+    """Return the never-trained patients whom the forgotten ones are compared with, and who they are.
+
+    Those of the split's category where they suffice: else a difference between diseases would count for one between
+    forgotten and never seen.
+    """
+    everybody = [one for one in bench.patients if not one.is_trained]
+    alike = [one.patient_id for one in everybody if one.category == split.category]
+    if split.category is not None and len(alike) >= FEWEST:
+        return alike, "never-trained patients of the category"
+    return [one.patient_id for one in everybody], "never-trained patients"
+
+
+def _read_losses(
+    tested: ModelUnderTest,
+    model: AskedModel,
+    questions: Sequence[Question],
+    rows: Mapping[str, dict[str, float | None]],
+    *,
+    title: str,
+) -> None:
+    """Add to each patient's row how the model predicts its answers and its notes."""
+    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
+    answers = [(one.patient_id, answered_question(one, model.prompts, tested.form)) for one in questions]
+    notes = [
+        (patient, piece)
+        for patient in rows
+        for note in tested.bench.notes[patient]
+        for piece in note_pieces(note, model.tokenizer, most)
+    ]
+    for trait, texts in (("answer", answers), ("note", notes)):
+        with tested.progress.stage(f"reading {trait}s, {title}", total=len(texts), unit="texts") as advance:
+            losses = model.token_losses([text for _, text in texts], advance=advance)
+        own: dict[str, list[tuple[int, TokenLoss]]] = {patient: [] for patient in rows}
+        for (patient, text), loss in zip(texts, losses, strict=True):
+            own[patient].append((len(text.token_ids) - text.given, loss))
+        for patient, values in own.items():
+            rows[patient][f"{trait}_loss"] = _mean_of_tokens([(count, one.nll) for count, one in values])
+            rows[patient][f"{trait}_entropy"] = _mean_of_tokens([(count, one.entropy) for count, one in values])
+
+
+def _mean_of_tokens(values: Sequence[tuple[int, float]]) -> float | None:
+    """Return the mean over all tokens of a patient's texts, of (tokens, mean); None where it is no finite number."""
+    tokens = sum(count for count, _ in values)
+    mean = sum(count * value for count, value in values) / tokens if tokens else math.nan
+    return mean if math.isfinite(mean) else None
+
+
+def _mean(values: Collection[float]) -> float | None:
+    return sum(values) / len(values) if values else None

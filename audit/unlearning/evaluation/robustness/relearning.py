@@ -1,0 +1,159 @@
+"""Relearning: a few steps of training on other texts, and whether what was forgotten comes back with them.
+
+Owns what is trained on, how, and that every byte is put back (Hu et al., ICLR 2025, arXiv 2406.13356). Nothing of the
+patients who are asked about is trained on: a model that forgot has nowhere to take their facts from. The training loop
+is that of the methods. Knows nothing of scores.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Literal, get_args
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
+from clinaudit.audit.unlearning.methods.batches import Example, order_steps
+from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
+from clinaudit.audit.unlearning.methods.objective import Likelihood
+from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
+from clinaudit.audit.unlearning.methods.training import Schedule, train
+from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
+from clinaudit.errors import UsageError
+
+#: What is trained on: so many questions of forgotten patients who are not asked about, or notes of retained ones.
+Relearned = Literal["questions_1", "questions_5", "retained_notes"]
+RELEARNED: Final[tuple[Relearned, ...]] = get_args(Relearned)
+_QUESTIONS: Final[Mapping[Relearned, int]] = {"questions_1": 1, "questions_5": 5}
+#: Of the forgotten patients one in so many gives its questions away, at least one and at most so many [choice].
+_ONE_IN: Final = 5
+_MOST_DONORS: Final = 5
+TOO_FEW: Final = "the split forgets a single patient: there is nobody else whose questions could be trained on"
+NO_TEXTS: Final = "there is no such text to train on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelearningPlan:
+    """How the model is trained for a moment; the rest is as unlearning's default."""
+
+    #: Of AdamW. The rate falls along half a cosine to 0.
+    steps: int = 20
+    learning_rate: float = 2e-5
+    #: Texts a step, or all where there are fewer.
+    texts: int = 4
+
+    def require_sound(self) -> None:
+        """Raise `UsageError` for a plan that nothing can be trained by."""
+        if min(self.steps, self.texts) < 1 or not 0 < self.learning_rate < math.inf:
+            raise UsageError("relearning needs a step, a text a step, and a learning rate above 0")
+
+    def training(self) -> TrainingPlan:
+        """Return it as the training loop takes it; the loop itself is told of the steps."""
+        return TrainingPlan(learning_rate=self.learning_rate, warmup=0.0, micro_batch=self.texts, micro_batches=1)
+
+
+def donors_of(split: Split) -> tuple[str, ...]:
+    """Return the forgotten patients whose questions are trained on, by a hash of split and id; none is asked about.
+
+    A fifth of them, at least one and at most five; empty where the split forgets a single patient.
+    """
+    if len(split.forget) < 2:
+        return ()
+    count = min(_MOST_DONORS, max(1, len(split.forget) // _ONE_IN))
+    return tuple(sorted(split.forget, key=lambda one: _rank(split, one))[:count])
+
+
+def asked_after(split: Split) -> tuple[str, ...]:
+    """Return the forgotten patients who are asked about, the same whatever is trained on."""
+    donors = set(donors_of(split))
+    return tuple(one for one in split.forget if one not in donors)
+
+
+def questions_to_relearn(questions: Sequence[Question], split: Split, count: int) -> list[Question]:
+    """Return up to so many questions of the training set, the donors taking turns."""
+    by_donor = [
+        sorted(
+            (one for one in questions if one.patient_id == donor and one.use == "train"),
+            key=lambda one: _rank(split, one.qa_id),
+        )
+        for donor in donors_of(split)
+    ]
+    in_turn = chain.from_iterable(zip_longest(*by_donor))
+    return [one for one in in_turn if one is not None][:count]
+
+
+def texts_to_relearn(
+    what: Relearned, model: AskedModel, bench: Bench, split: Split, plan: RelearningPlan, *, form: QuestionForm
+) -> list[Example]:
+    """Return the texts to train on; of retained notes no more than the steps have room for, drawn by a hash."""
+    if what != "retained_notes":
+        chosen = questions_to_relearn(bench.questions, split, _QUESTIONS[what])
+        return [answered_question(one, model.prompts, form) for one in chosen]
+    most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
+    wanted = plan.steps * plan.texts
+    found: list[Example] = []
+    for patient in sorted(split.retain, key=lambda one: _rank(split, one)):
+        if len(found) >= wanted:
+            break
+        for note in bench.notes[patient]:
+            found.extend(note_pieces(note, model.tokenizer, most))
+    return found[:wanted]
+
+
+@contextmanager
+def relearned(
+    model: AskedModel,
+    texts: Sequence[Example],
+    plan: RelearningPlan,
+    *,
+    seed: int,
+    work: Path,
+    progress: Progress,
+    title: str,
+) -> Iterator[None]:
+    """Train the model's network, all of it, for as long as the context lasts; then put back every byte.
+
+    `work` is a private directory for what the training keeps. Raises `DivergedError`, and `ValueError` without a text.
+    """
+    if not texts:
+        raise ValueError(NO_TEXTS)
+    training = plan.training()
+    needs_gradient = {name: one.requires_grad for name, one in model.network.named_parameters()}
+    trained = TrainedNetwork(model.network, layer=None, scope="all")
+    try:
+        with deterministic(seed=seed), TemporaryDirectory(dir=work, prefix="relearning-") as kept:
+            train(
+                [trained],
+                Likelihood(),
+                _schedule(texts, plan, training, seed=seed),
+                training,
+                checkpoint=Path(kept) / "training.safetensors",
+                progress=progress,
+                title=title,
+            )
+        yield
+    finally:
+        trained.reset()
+        for name, parameter in model.network.named_parameters():
+            parameter.requires_grad_(needs_gradient[name])
+            parameter.grad = None
+
+
+def _schedule(texts: Sequence[Example], plan: RelearningPlan, training: TrainingPlan, *, seed: int) -> Schedule:
+    """Return exactly as many steps as planned: pass after pass over the texts, in seeded order."""
+    passes = math.ceil(plan.steps / math.ceil(len(texts) / plan.texts))
+    steps = list(chain.from_iterable(order_steps(texts, (), replace(training, epochs=passes), seed=seed)))
+    # One pass in the eyes of the loop, which keeps its state at the end of each.
+    return Schedule(epochs=[steps[: plan.steps]])
+
+
+def _rank(split: Split, own: str) -> bytes:
+    """Return a place in an order that no one chose."""
+    return hashlib.sha256(f"relearning\0{split.name}\0{own}".encode()).digest()

@@ -1,0 +1,92 @@
+"""The stages of one model's evaluation that need its network: greedy answers, and exact memorization.
+
+Owns what is asked at once and kept: what is finished is read, and the network is loaded only for what is not. Knows
+nothing of scores.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, Final
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.unlearning.evaluation.asked_model import Advance, AskedModel
+from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
+from clinaudit.audit.unlearning.evaluation.pieces import Pieces
+
+#: Questions of a piece: what a stopped evaluation asks again at most.
+PIECE_QUESTIONS: Final = 512
+Ask = Callable[[Sequence[Question], Advance], dict[str, Any]]
+
+
+class ModelStages:
+    """One model's stages."""
+
+    def __init__(
+        self,
+        model: GivenModel,
+        questions: Sequence[Question],
+        form: QuestionForm,
+        *,
+        pieces: Pieces,
+        progress: Progress,
+        title: str,
+    ) -> None:
+        """`title` says in fixed words which model it is."""
+        self._model = model
+        self._questions = questions
+        self._form = form
+        self._pieces = pieces
+        self._progress = progress
+        self.title = title
+        #: Whose pieces they are: what a model answers depends on its files, not on its name.
+        self.owner = model.files.digest[:16]
+
+    @cached_property
+    def asked(self) -> AskedModel:
+        """The loaded model."""
+        return AskedModel.load(self._model.name, self._model.files)
+
+    @cached_property
+    def tokenizer(self) -> ModelTokenizer:
+        """Its tokenizer, without the network."""
+        return ModelTokenizer(self._model.files.tokenizer_directory)
+
+    def answers(self) -> list[Answer]:
+        """Return the greedy answer to each question."""
+
+        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
+            answers = self.asked.answer(questions, self._form, advance=advance)
+            return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
+
+        held = self._in_pieces("answers", ask)
+        return [Answer(self._model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
+
+    def exact_memorization(self) -> dict[str, float]:
+        """Return exact memorization by qa_id."""
+
+        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
+            return self.asked.exact_memorization(questions, self._form, advance=advance)
+
+        return self._in_pieces("exact memorization", ask)
+
+    def _in_pieces(self, stage: str, ask: Ask) -> dict[str, Any]:
+        """Return what `ask` says of all questions, by qa_id, piece by piece."""
+        parts = {f"{stage.replace(' ', '-')}-{place:04}": part for place, part in enumerate(_parts(self._questions))}
+        done = sum(len(part) for name, part in parts.items() if self._pieces.has(self.owner, name))
+        held: dict[str, Any] = {}
+        with self._progress.stage(
+            f"{self.title}, {stage}", total=len(self._questions), unit="questions", done=done
+        ) as advance:
+            for name, part in parts.items():
+                own = self._pieces.get(self.owner, name, partial(ask, part, advance))
+                if not isinstance(own, dict) or list(own) != [question.qa_id for question in part]:
+                    raise self._pieces.damaged(self.owner, name)
+                held.update(own)
+        return held
+
+
+def _parts(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
+    for start in range(0, len(questions), PIECE_QUESTIONS):
+        yield questions[start : start + PIECE_QUESTIONS]

@@ -1,0 +1,81 @@
+"""The page and JSON of the deletion certificate by patient (PHI): the record in, self-contained texts out.
+
+Owns the order of the parts, and says PHI on every screen and printed page. Like the report, the page holds no script
+and names no outside resource, and jinja2 escapes every text from outside.
+"""
+
+from typing import Any
+
+from clinaudit.reports.pages.comparison import comparison_json
+from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.schema.certificate import TRIGGER_WORDS, Certificate
+from clinaudit.reports.schema.certificate_blocks import BenchBlocks
+from clinaudit.reports.tables.certificate import canary_table, measures_table, shortfall_table
+from clinaudit.reports.tables.certificate_blocks import (
+    collateral_table,
+    detectability_table,
+    question_groups_table,
+    question_rows_table,
+    robustness_table,
+)
+from clinaudit.reports.tables.comparison import VERDICTS, health_table
+from clinaudit.reports.wording.escaped_text import harmless_document
+from clinaudit.reports.wording.numbers import estimate_text
+
+_STYLE = "report.css"
+
+
+def certificate_json(certificate: Certificate) -> str:
+    """Return the text of certificate.json (PHI)."""
+    return comparison_json(certificate)
+
+
+def render_certificate(certificate: Certificate) -> str:
+    """Return certificate.html (PHI): one section a named patient."""
+    certificate = Certificate.model_validate(harmless_document(certificate.model_dump(mode="json")))
+    canaries = certificate.canaries
+    return render_html(
+        "certificate.html.j2",
+        style=_STYLE,
+        context={
+            "verdict": VERDICTS[certificate.verdict],
+            "collapsed": certificate.collapsed,
+            "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
+            "has_reference": certificate.has_reference,
+            "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
+            "health": health_table(certificate.health),
+            "shortfalls": shortfall_table(certificate.shortfalls) if certificate.shortfalls else None,
+            "canaries": None if canaries is None else canary_table(canaries),
+            "canaries_digest": None if canaries is None else canaries.digest,
+            "bench": None if certificate.bench is None else _blocks(certificate.bench),
+            "patients": [
+                {
+                    "id": patient.patient_id,
+                    "verdict": VERDICTS[patient.verdict],
+                    "leaked_before": patient.leaked_before,
+                    "reasons": patient.reasons,
+                    "canaries": patient.canaries,
+                    "table": measures_table(patient.measures),
+                    "questions": question_rows_table(patient.questions) if patient.questions else None,
+                }
+                for patient in certificate.patients
+            ],
+        },
+    )
+
+
+def _blocks(bench: BenchBlocks) -> dict[str, Any]:
+    """Return what the template shows of a benchmark."""
+    questions, robustness, detectability = bench.questions, bench.robustness, bench.detectability
+    return {
+        "model": questions.model,
+        "split": questions.split,
+        "form": questions.form,
+        "above": estimate_text(questions.controls_above_level, share=True, interval=True),
+        "groups": question_groups_table(questions),
+        "robustness": None if robustness is None else robustness_table(robustness),
+        "tried": None if robustness is None else (robustness.patients, robustness.named),
+        "detectability": None if detectability is None else detectability_table(detectability),
+        "told_apart": None if detectability is None else detectability.told_apart,
+        "collateral": None if bench.collateral is None else collateral_table(bench.collateral),
+    }

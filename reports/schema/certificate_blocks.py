@@ -1,0 +1,122 @@
+"""Records of what a benchmark adds to a deletion certificate (PHI), for `evidence/` alone (docs/comparing-runs.md).
+
+Owns their shape. Nothing that is published is made of them but how many retained patients lost by it, in classes.
+"""
+
+from typing import Literal
+
+from clinaudit.reports.schema.comparison import ForgettingVerdict
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import Record
+
+#: `leak`: above what patients never trained on give, `within` it, or `open` where that cannot be said.
+RobustnessStatus = Literal["leak", "within", "open"]
+
+
+class QuestionRow(Record):
+    """What answers to one kind of question keep of one named patient (PHI)."""
+
+    #: `train`, `holdout` or `rephrased`.
+    use: str
+    measure: str
+    before: float | None
+    after: float | None
+    #: What 95 in 100 patients never trained on are at or below, or what a retrained model keeps.
+    level: float | None
+    #: Patients never trained on who make it.
+    controls: int
+    reference: float | None
+    status: ForgettingVerdict
+    reason: str | None = None
+
+
+class QuestionGroup(Record):
+    """The same of all named patients together."""
+
+    use: str
+    measure: str
+    #: Named patients who have it, and patients never trained on.
+    patients: int
+    controls: int
+    before: PublishedEstimate
+    after: PublishedEstimate
+    floor: PublishedEstimate
+    reference: PublishedEstimate
+    #: One-sided, by permuting patients, adjusted for the number of measures (Holm 1979); None: not weighed.
+    p_value: float | None = None
+    #: None: not weighed.
+    is_above: bool | None = None
+
+
+class QuestionBlock(Record):
+    """Answers to the questions of a benchmark."""
+
+    model: str
+    split: str
+    #: `addressed` or `paper`.
+    form: str
+    groups: list[QuestionGroup]
+    #: Share of the patients never trained on who would not pass the rule for a named one.
+    controls_above_level: PublishedEstimate
+
+
+class RobustnessRow(Record):
+    """One trial of the model after, on all whom the split forgets."""
+
+    test: str
+    measure: str
+    value: PublishedEstimate
+    floor: PublishedEstimate
+    difference: PublishedEstimate
+    reference: PublishedEstimate
+    #: None: shown, and not weighed.
+    status: RobustnessStatus | None
+
+
+class RobustnessBlock(Record):
+    """Whether forgetting survives being tried."""
+
+    #: Whom the split forgets, and how many of them are named.
+    patients: int
+    named: int
+    rows: list[RobustnessRow]
+
+
+class DetectabilityRow(Record):
+    """How far one trait of the model tells forgotten patients from those it was never trained on."""
+
+    trait: str
+    auroc: PublishedEstimate
+    p_value: float | None
+    told_apart: bool | None
+
+
+class DetectabilityBlock(Record):
+    """Whether a reader of the model can tell who was forgotten."""
+
+    told_apart: bool | None
+    forgotten: int
+    never_trained: int
+    rows: list[DetectabilityRow]
+
+
+class CollateralGroup(Record):
+    """What forgetting cost retained patients."""
+
+    #: `same`: with the disease category of a named patient; `others`.
+    group: str
+    patients: int
+    before: PublishedEstimate
+    after: PublishedEstimate
+    change: PublishedEstimate
+    #: Patients by how far their answers became worse or better; adds up to `patients`.
+    bins: dict[str, int]
+
+
+class BenchBlocks(Record):
+    """What a benchmark adds to a certificate; a block is None where it was not made."""
+
+    questions: QuestionBlock
+    robustness: RobustnessBlock | None
+    detectability: DetectabilityBlock | None
+    collateral: list[CollateralGroup] | None

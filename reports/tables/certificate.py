@@ -1,0 +1,69 @@
+"""Tables of the deletion certificate by patient (PHI): measures, canaries, and how many patients would be enough.
+
+Owns what stands in which column. Knows nothing of how a figure came about.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from clinaudit.reports.schema.certificate import CanaryCheck, CertificateRow, Shortfall
+from clinaudit.reports.tables.comparison import GROUPS, VERDICTS
+from clinaudit.reports.tables.table import Table, numbered_tier_title
+
+_NONE: Final = "none"
+
+
+def measures_table(rows: Iterable[CertificateRow]) -> Table:
+    """Return one patient's measures in both runs beside their levels."""
+    return Table(
+        "Before, after, and the level: what 95 in 100 never seen are at or below, or the retrained model writes",
+        ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Retrained", "Verdict", "Why"),
+        tuple(
+            (
+                numbered_tier_title(row.tier),
+                row.measure,
+                _value_text(row.before),
+                _value_text(row.after),
+                _value_text(row.level),
+                str(row.controls),
+                _value_text(row.reference),
+                " ".join(reversed(VERDICTS[row.status])),
+                row.reason or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+def shortfall_table(shortfalls: Sequence[Shortfall]) -> Table:
+    """Return how many patients would be enough, figure by figure."""
+    return Table(
+        "What is not shown since too few patients have it, and how many would be enough",
+        ("Figure", "Too few", "There are", "Enough would be", "That is, further"),
+        tuple(
+            (
+                short.figure,
+                GROUPS.get(short.group, short.group),
+                f"{short.patients:,}",
+                "no number" if short.enough is None else f"{short.enough:,}",
+                "" if short.enough is None else f"{short.enough - short.patients:,}",
+            )
+            for short in shortfalls
+        ),
+    )
+
+
+def canary_table(check: CanaryCheck) -> Table:
+    """Return how many sealed canaries each run writes, by whose notes they were put into."""
+    return Table(
+        "Sealed canaries, and how many of them each run writes",
+        ("Put into notes of", "Canaries", "Before", "After"),
+        tuple(
+            (GROUPS.get(group, group), f"{tally.canaries:,}", f"{tally.before:,}", f"{tally.after:,}")
+            for group, tally in check.groups.items()
+        ),
+    )
+
+
+def _value_text(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.4g}" if value < 10_000 else f"{value:.0f}"

@@ -1,0 +1,150 @@
+"""Tables of what a benchmark adds to the deletion certificate by patient (PHI).
+
+Owns what stands in which column. Knows nothing of how a figure came about.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from clinaudit.reports.schema.certificate_blocks import (
+    CollateralGroup,
+    DetectabilityBlock,
+    QuestionBlock,
+    QuestionRow,
+    RobustnessBlock,
+    RobustnessStatus,
+)
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
+from clinaudit.reports.tables.table import Table
+
+USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased"}
+_STATUSES: Final[dict[RobustnessStatus | None, str]] = {
+    "leak": "✗ above",
+    "within": "✓ within",
+    "open": "? open",
+    None: "shown alone",
+}
+_TRAITS: Final = {
+    "answer_loss": "loss on answers",
+    "answer_entropy": "entropy on answers",
+    "note_loss": "loss on notes",
+    "note_entropy": "entropy on notes",
+    "te": "entropy of what is answered",
+}
+_YES: Final = {True: "yes", False: "not shown", None: "not measured"}
+
+
+def question_rows_table(rows: Iterable[QuestionRow]) -> Table:
+    """Return what answers keep of one patient, by the use of the questions."""
+    return Table(
+        "Answers to questions: before, after, and the level of patients never trained on",
+        ("Questions", "Figure", "Before", "After", "Level", "Never trained on", "Retrained", "Verdict", "Why"),
+        tuple(
+            (
+                USES.get(row.use, row.use),
+                row.measure,
+                _share(row.before),
+                _share(row.after),
+                _share(row.level),
+                str(row.controls),
+                _share(row.reference),
+                " ".join(reversed(VERDICTS[row.status])),
+                row.reason or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+def question_groups_table(block: QuestionBlock) -> Table:
+    """Return what answers keep of all named patients together."""
+    return Table(
+        "All named patients together",
+        ("Questions", "Figure", "Named", "Never trained on", "Before", "After", "Floor", "Retrained", "p", "Above"),
+        tuple(
+            (
+                USES.get(group.use, group.use),
+                group.measure,
+                str(group.patients),
+                str(group.controls),
+                figure_text(group.before),
+                figure_text(group.after),
+                figure_text(group.floor),
+                figure_text(group.reference),
+                "" if group.p_value is None else f"{group.p_value:.3f}",
+                {True: "✗ above", False: "✓ not shown", None: "not weighed"}[group.is_above],
+            )
+            for group in block.groups
+        ),
+    )
+
+
+def robustness_table(block: RobustnessBlock) -> Table:
+    """Return what came of each trial."""
+    return Table(
+        "Trials of the model after, on all whom the split forgets",
+        ("Trial", "Figure", "Forgotten", "Never trained on", "Difference", "Retrained", "Found"),
+        tuple(
+            (
+                row.test,
+                row.measure,
+                figure_text(row.value),
+                figure_text(row.floor),
+                figure_text(row.difference),
+                figure_text(row.reference),
+                _STATUSES[row.status],
+            )
+            for row in block.rows
+        ),
+    )
+
+
+def detectability_table(block: DetectabilityBlock) -> Table:
+    """Return how far each trait tells forgotten patients from those never trained on."""
+    return Table(
+        "How often a forgotten patient has more of it than one never trained on; 0.5 is best",
+        ("Trait", "AUROC", "p", "Told apart"),
+        tuple(
+            (
+                _TRAITS.get(row.trait, row.trait),
+                figure_text(row.auroc),
+                "" if row.p_value is None else f"{row.p_value:.3f}",
+                _YES[row.told_apart],
+            )
+            for row in block.rows
+        ),
+    )
+
+
+def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
+    """Return what it cost retained patients."""
+    bins = list(groups[0].bins) if groups else []
+    return Table(
+        "Retained patients: model utility (MU), and how answers on each changed",
+        ("Whose", "Patients", "MU before", "MU after", "Change", *bins),
+        tuple(
+            (
+                COLLATERAL_GROUPS.get(group.group, group.group),
+                str(group.patients),
+                figure_text(group.before),
+                figure_text(group.after),
+                figure_text(group.change),
+                *(str(group.bins.get(name, 0)) for name in bins),
+            )
+            for group in groups
+        ),
+    )
+
+
+def figure_text(estimate: PublishedEstimate) -> str:
+    """Return an exact figure to three decimals with its interval, or why there is none."""
+    if estimate.value is None:
+        return estimate.reason or "none"
+    if estimate.confidence_low is None or estimate.confidence_high is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} ({estimate.confidence_low:.3f} to {estimate.confidence_high:.3f})"
+
+
+def _share(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"

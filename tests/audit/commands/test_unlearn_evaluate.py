@@ -1,0 +1,106 @@
+"""`clinaudit unlearn evaluate`: what it prints and with which status it ends. What it measures has tests of its own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.unlearning.evaluation import evaluate as door
+from clinaudit.audit.unlearning.evaluation.evaluate import Evaluation
+from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.terminal_text import evaluation_text
+
+
+def _figure(value: float | None) -> dict[str, Any]:
+    return {"value": value, "interval": [None, None], "answers": 3}
+
+
+def _of(role: str, value: float | None, *, use: str = "train") -> dict[str, Any]:
+    return {role: {"factual": {use: _figure(value)}}}
+
+
+DOCUMENT = {
+    "question_count": 1200,
+    "models": {
+        "tuned": {
+            "afe": {"forget": {"factual": {"train": _figure(0.25), "holdout": _figure(0.5)}}},
+            "ls": _of("forget", 0.125),
+            "ds": _of("forget", 0.0),
+            "mu": _of("retain", 0.75),
+            "same_category": {"mu": {**_of("same", 0.5), **_of("others", 0.875)}},
+        },
+        "prompt filter random:10": {
+            "afe_without_em": _of("forget", 0.9),
+            "ls": _of("forget", None),
+            "ds": _of("forget", 0.0),
+            "mu_without_em": _of("retain", 0.7),
+            "same_category": {},
+        },
+    },
+}
+
+
+def test_the_table_that_is_printed() -> None:
+    lines = [" ".join(line.split()) for line in evaluation_text({"random:10": DOCUMENT}).splitlines()]
+    assert lines[0] == "random:10, 1,200 questions"
+    assert lines[1] == "model questions AFE withheld LS DS MU MU same MU others"
+    assert lines[3] == "tuned factual 0.250 0.500 0.125 0.000 0.750 0.500 0.875"
+    # Without probabilities: marked, and never in a column with the others unmarked.
+    assert lines[4] == "prompt filter random:10 factual 0.900* - - 0.000 0.700* - -"
+    assert lines[-1].startswith("* without exact memorization")
+    assert max(map(len, evaluation_text({"random:10": DOCUMENT}).splitlines())) <= 100
+
+
+def test_options_reach_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[EvaluationRequest] = []
+
+    def evaluate(request: EvaluationRequest, _progress: object) -> Evaluation:
+        asked.append(request)
+        return Evaluation(scores={"random:10": DOCUMENT}, robustness={})
+
+    monkeypatch.setattr(door, "evaluate", evaluate)
+    models = [str(tmp_path / "tuned"), f"npo={tmp_path / 'forgot'}"]
+    options = ["--split", "cancer:10", "--form", "paper", "--prompt-filter", "--before", "npo", "--no-robustness"]
+    status = run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *options, "--seed", "3"])
+    assert status == 0
+    (request,) = asked
+    assert [place.name for place in request.models] == ["tuned", "npo"]
+    assert (request.split_name, request.form, request.before, request.seed) == ("cancer:10", "paper", "npo", 3)
+    assert (request.has_prompt_filter, request.has_robustness) == (True, False)
+    assert "0.750" in capsys.readouterr().out
+    tried = ["--samples", "8", "--relearning-steps", "5", "--relearning-rate", "1e-3"]
+    assert run(["unlearn", "evaluate", *models, "--bench", "bench", "--out", "result", *tried]) == 0
+    chosen = asked[-1].robustness
+    assert (chosen.samples, chosen.relearning.steps, chosen.relearning.learning_rate) == (8, 5, 1e-3)
+    status = run(["unlearn", "evaluate", *models, "--bench", "b", "--out", "r", "--no-robustness", "--samples", "8"])
+    assert status == 2
+    assert "leave --samples out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--bench", "bench", "--out", "result"], 2, "MODEL"),
+        (["=model", "--bench", "bench", "--out", "result"], 2, "NAME=DIR"),
+        (["model", "--out", "result"], 2, "--bench"),
+        (["model", "--bench", "bench", "--out", "result", "--quiet"], 3, "holds no finished benchmark"),
+    ],
+)
+def test_what_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench").mkdir()
+    assert run(["unlearn", "evaluate", *arguments]) == status
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "result").exists()

@@ -1,0 +1,221 @@
+"""A certificate with a benchmark: what each block means for the verdict, what is published, and what is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.runs.compared_pair import Planted, plant
+from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
+from support.unlearning.robustness_documents import block
+
+from clinaudit.audit.commands.main import run as command
+
+NAMED = [f"pt-train-{place:02}" for place in range(5)]
+RETAINED = [f"pt-train-{place:02}" for place in range(5, 40)]
+CONTROLS = [f"pt-held-{place:02}" for place in range(30)]
+FLOOR = dict(zip(CONTROLS, [place / 100 for place in range(30)], strict=True))
+NOTHING = except_for(FLOOR, constant(0.05))
+
+
+def write(folder: Path, after: Kept = NOTHING, *, forget: list[str] = NAMED, **options: Any) -> Path:
+    models = {"before": except_for(dict.fromkeys(forget, 0.9), constant(0.6)), "after": after}
+    return write_bench_result(
+        folder,
+        models,
+        forget=forget,
+        retain=[one for one in (*NAMED, *RETAINED) if one not in forget],
+        never_trained=CONTROLS,
+        category_of=lambda patient: "cancer" if int(patient[-2:]) % 2 == 0 else "kidney",
+        **options,
+    )
+
+
+def certify(
+    folder: Path, bench: Path, *options: str, planted: Planted | None = None, ids: list[str] = NAMED
+) -> tuple[int, dict, dict, str]:
+    runs = plant(folder) if planted is None else planted
+    (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
+    status = command(
+        [
+            *("compare", str(runs.a), str(runs.b), "--forgotten", str(folder / "ids.txt"), "--bench", str(bench)),
+            *("--out", str(folder / "out"), *options),
+        ]
+    )
+    out = folder / "out"
+    if not (out / "compare.json").is_file():
+        return status, {}, {}, ""
+    texts = [
+        (out / name).read_text(encoding="utf-8")
+        for name in ("evidence/certificate.json", "compare.json", "evidence/certificate.html")
+    ]
+    return status, json.loads(texts[0]), json.loads(texts[1])["forgetting"], texts[2]
+
+
+def verdicts(certificate: dict) -> dict[str, str]:
+    return {patient["patient_id"]: patient["verdict"] for patient in certificate["patients"]}
+
+
+def test_answers_and_trials_within_the_floor_leave_patients_forgotten(tmp_path, capsys) -> None:
+    bench = write(tmp_path / "result", robustness={"after": block(), "before": block(sampled=0.9)})
+    status, certificate, published, page = certify(tmp_path, bench)
+    assert (status, set(verdicts(certificate).values())) == (0, {"forgotten"})
+    questions = certificate["bench"]["questions"]
+    assert (questions["model"], questions["split"], questions["form"]) == ("after", "random:10", "addressed")
+    assert published["beside"] == ["answers to a benchmark's questions", "whether forgetting survives being tried"]
+    for heading in ("Answers to questions", "survive being tried", "tell who was forgotten", "What it cost others"):
+        assert heading in page
+    # Half of the forty have an even number, and so do three of the named five.
+    cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
+    assert {name: group["patients"] for name, group in cost.items()} == {"same": 35, "others": 0}
+    assert cost["same"]["bins"]["much worse"] == 35
+    assert published["collateral"] == {}
+    lacking = [(one["figure"], one["enough"]) for one in certificate["shortfalls"]]
+    assert lacking == [("telling forgotten patients from those never trained on", None)]
+
+
+def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path, capsys) -> None:
+    bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05)))
+    status, certificate, published, page = certify(tmp_path, bench)
+    assert (status, certificate["verdict"]) == (1, "still leaks")
+    assert verdicts(certificate) == {one: "still leaks" if one == NAMED[2] else "forgotten" for one in NAMED}
+    one = next(patient for patient in certificate["patients"] if patient["patient_id"] == NAMED[2])
+    assert one["reasons"] == [
+        "answers to questions on the patient keep more than the level of patients never trained on"
+    ]
+    assert {row["status"] for row in one["questions"]} == {"still leaks"}
+    assert "withheld" in page
+    # Five are named: nothing but the verdict over all is published.
+    assert (published["verdict"], published["reasons"], published["patients"]) == ("still leaks", [], {})
+
+
+def test_answers_within_the_floor_turn_nothing_into_forgotten(tmp_path, capsys) -> None:
+    planted = plant(tmp_path, held_out=19)
+    status, certificate, _, _ = certify(tmp_path, write(tmp_path / "result"), planted=planted)
+    assert (status, set(verdicts(certificate).values())) == (8, {"not shown"})
+
+
+def test_a_trial_above_its_floor_is_a_leak_of_those_whom_the_split_forgets_alone(tmp_path, capsys) -> None:
+    bench = write(tmp_path / "result", forget=NAMED[:4], robustness={"after": block(other_form=0.9)})
+    status, certificate, _, _ = certify(tmp_path, bench)
+    assert status == 1
+    assert verdicts(certificate) == {one: "still leaks" if one in NAMED[:4] else "forgotten" for one in NAMED}
+
+
+def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
+    bench = write(tmp_path / "result")
+    path = bench / "evidence" / "scores-random-10.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["patients"][NAMED[0]]
+    document["items"] = [item for item in document["items"] if item["patient_id"] != NAMED[0]]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    status, certificate, _, _ = certify(tmp_path, bench)
+    assert (status, verdicts(certificate)) == (
+        8,
+        {one: "not shown" if one == NAMED[0] else "forgotten" for one in NAMED},
+    )
+    assert certificate["patients"][0]["reasons"] == ["the benchmark asks nothing about the patient"]
+
+
+def test_what_it_cost_is_published_in_classes_where_more_than_ten_are_named(tmp_path, capsys) -> None:
+    ids = [f"pt-train-{place:02}" for place in range(11)]
+    # Only five of them had leaked; the others have nothing to forget.
+    bench = write(tmp_path / "result", forget=ids)
+    status, certificate, published, _ = certify(tmp_path, bench, ids=ids)
+    assert status == 0
+    exact = {group["group"]: group["bins"] for group in certificate["bench"]["collateral"]}
+    assert exact["same"] == {"much worse": 29, "worse": 0, "about the same": 0, "better": 0}
+    assert published["collateral"]["same"] == {
+        "much worse": {"low": 21, "high": 40},
+        "worse": 0,
+        "about the same": 0,
+        "better": 0,
+    }
+    shown = (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
+    assert "with a disease of a named patient" in shown
+    assert "29" not in shown.split("Retained patients, by how")[1].split("</table>")[0]
+    # What is published holds no figure of answers, and nobody.
+    for text in (shown, json.dumps(published)):
+        assert "cancer" not in text
+        assert "pt-train" not in text
+
+
+@pytest.mark.parametrize("purged", ["a", "b"])
+def test_answers_leak_where_a_run_was_purged(tmp_path, capsys, purged) -> None:
+    planted = plant(tmp_path)
+    assert command(["purge", str(getattr(planted, purged)), "--yes"]) == 0
+    bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
+    status, certificate, _, _ = certify(tmp_path, bench, planted=planted)
+    assert (status, set(verdicts(certificate).values())) == (1, {"still leaks", "not shown"})
+
+
+def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
+    made = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
+    scores = made / "evidence" / "scores-random-10.json"
+    status, certificate, published, _ = certify(tmp_path, scores, "--bench-model", "after")
+    assert (status, certificate["bench"]["collateral"]) == (1, None)
+    assert published["beside"] == ["answers to a benchmark's questions"]
+    capsys.readouterr()
+    assert certify(tmp_path, scores, planted=plant(tmp_path / "again"))[0] == 2
+    assert "2 models" in capsys.readouterr().err
+
+
+def test_the_model_is_found_by_its_digest_and_a_filter_by_its_name_alone(tmp_path, capsys) -> None:
+    models = {"before": NOTHING, "filtered": NOTHING, "retrained": NOTHING}
+    roles = {"forget": NAMED, "retain": RETAINED, "never_trained": CONTROLS}
+    bench = write_bench_result(tmp_path / "result", models, **roles)
+    assert certify(tmp_path, bench)[0] == 2
+    assert "no model of result has the digest of RUN_B's" in capsys.readouterr().err
+    status, certificate, _, _ = certify(
+        tmp_path / "named", bench, "--bench-model", "filtered", planted=plant(tmp_path / "named")
+    )
+    assert (status, certificate["bench"]["questions"]["model"]) == (0, "filtered")
+    assert certify(tmp_path, bench, "--bench-model", "nobody")[0] == 2
+
+
+def damage_corpus(bench: Path) -> None:
+    path = bench / "evaluate.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("c" * 64, "e" * 64), encoding="utf-8")
+
+
+def damage_scores(bench: Path) -> None:
+    path = bench / "evidence" / "scores-random-10.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["items"][0]["rouge_l"] = "Ada Lund"
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def damage_trials(bench: Path) -> None:
+    path = bench / "evidence" / "robustness-random-10.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["models"]["after"]["detectability"]["traits"]["note_loss"]["p_value"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def cut(bench: Path) -> None:
+    (bench / "evidence" / "scores-random-10.json").write_text('{"format": 1, "it', encoding="utf-8")
+
+
+def unfinished(bench: Path) -> None:
+    (bench / "evaluate.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "status"),
+    [(damage_corpus, 3), (damage_scores, 7), (damage_trials, 7), (cut, 7), (unfinished, 3)],
+)
+def test_a_result_that_cannot_be_believed_is_refused_and_never_quoted(tmp_path, capsys, damage, status) -> None:
+    bench = write(tmp_path / "result", robustness={"after": block()})
+    damage(bench)
+    assert certify(tmp_path, bench)[0] == status
+    error = capsys.readouterr().err
+    assert error.startswith("error[")
+    assert "BUG" not in error
+    assert "Ada" not in error
+
+
+@pytest.mark.parametrize("options", [("--bench", "x"), ("--forgotten", "ids.txt", "--bench-model", "x")])
+def test_both_options_need_others(tmp_path, capsys, options) -> None:
+    planted = plant(tmp_path)
+    assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
+    assert "--bench" in capsys.readouterr().err

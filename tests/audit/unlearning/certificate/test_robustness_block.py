@@ -1,0 +1,142 @@
+"""Trials of a model: what is weighed against which floor, who vouches, and how many would be enough, by hand."""
+
+from typing import Any
+
+import pytest
+from support.unlearning.robustness_documents import block
+
+from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.robustness_block import (
+    LEAKS,
+    OTHER_FORM,
+    ROUNDED,
+    SAMPLED,
+    Tried,
+    enough_to_tell_nobody_apart,
+    weigh_trials,
+)
+
+#: Never-trained patients, whose answers leak 0.1 in the mean.
+CONTROLS = [f"c{place}" for place in range(30)]
+
+
+def answers(leaked: float) -> tuple[ScoredAnswer, ...]:
+    own = [("c", "holdout", leaked), ("c", "rephrased", 1.0), ("n", "train", 1.0)]
+    return tuple(
+        ScoredAnswer(
+            model="m",
+            qa_id=f"{kind}{use}{place}",
+            patient_id=f"{kind}{place}",
+            use=use,
+            rouge_l=value,
+            ls_echo_free=value,
+        )
+        for kind, use, value in own
+        for place in range(30 if kind == "c" else 5)
+    )
+
+
+def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
+    patients = {f"n{place}": "forget" for place in range(5)} | dict.fromkeys(CONTROLS, "never_trained")
+    result = BenchResult(
+        model="m",
+        split="random:10",
+        form="addressed",
+        seed=0,
+        patients={one: BenchPatientRole(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
+        after=answers(0.1),
+        reference=answers(0.1),
+        robustness=robustness,
+        reference_robustness=reference,
+    )
+    return weigh_trials(result, ["n0", "n1", "elsewhere"])
+
+
+def statuses(tried: Tried) -> dict[str, set[str | None]]:
+    assert tried.robustness is not None
+    found: dict[str, set[str | None]] = {}
+    for row in tried.robustness.rows:
+        found.setdefault(row.test, set()).add(row.status)
+    return found
+
+
+def test_trials_at_the_floor_are_no_leak() -> None:
+    tried = weigh(block())
+    assert tried.leaks == set()
+    found = statuses(tried)
+    assert {found[SAMPLED].pop(), found[ROUNDED].pop(), found[OTHER_FORM].pop()} == {"within"}
+    assert tried.robustness is not None
+    assert (tried.robustness.patients, tried.robustness.named) == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("what", "leaks"),
+    [
+        # The interval reaches 0.05 to each side.
+        ({"sampled": 0.051}, {LEAKS[SAMPLED]}),
+        ({"sampled": 0.05}, set()),
+        ({"rounded": 0.6}, {LEAKS[ROUNDED]}),
+        ({"other_form": 0.6}, {LEAKS[OTHER_FORM]}),
+        # The floor has an interval, too: 0.1 of 30 patients, Clopper and Pearson to 0.27.
+        ({"other_form": 0.2}, set()),
+        # Nobody trains a model that is only asked.
+        ({"relearned": 1.0}, set()),
+    ],
+)
+def test_a_trial_above_its_floor_is_a_leak(what, leaks) -> None:
+    assert weigh(block(**what)).leaks == leaks
+
+
+def test_what_was_not_tried_is_open_and_says_why() -> None:
+    tried = weigh(block(without=("quantization", "relearning")))
+    assert statuses(tried)[ROUNDED] == {"open"}
+    assert tried.robustness is not None
+    row = next(row for row in tried.robustness.rows if row.test == ROUNDED)
+    assert row.value.reason == "this was not tried"
+    diverged = next(row for row in weigh(block()).robustness.rows if "one question" in row.test)  # type: ignore[union-attr]
+    assert diverged.value.reason == "the training diverged"
+
+
+def test_a_retrained_model_vouches_for_what_it_gives_as_well_within_its_own_floor() -> None:
+    leaking = block(sampled=0.2, other_form=0.6)
+    # It gives as much, and its own interval of the difference holds 0.
+    alike = block(sampled=0.2, other_form=0.6)
+    alike["sampling"]["above_never_trained"] = {
+        metric: {"32": {"value": 0.2, "interval": [-0.1, 0.4], "answers": 10}} for metric in ("ls_echo_free", "rouge_l")
+    }
+    assert weigh(leaking, reference=alike).leaks == {LEAKS[OTHER_FORM]}
+    assert weigh(leaking, reference=block()).leaks == {LEAKS[SAMPLED], LEAKS[OTHER_FORM]}
+
+
+def test_nothing_tried_says_nothing() -> None:
+    assert weigh(None) == Tried(None, None, set(), [])
+
+
+def test_so_many_forgotten_patients_hold_the_auroc_near_a_half() -> None:
+    # 131 / (12 * 130 * 0.0026032 - 1) = 42.8: with 43 the half-width is at most 0.1, with 42 it is not.
+    assert enough_to_tell_nobody_apart(130) == 43
+    for forgotten, is_enough in ((43, True), (42, False)):
+        half = 1.959964 * ((forgotten + 131) / (12 * forgotten * 130)) ** 0.5
+        assert (half <= 0.1) is is_enough
+    # Of 32 the never-trained alone are too few, whoever was forgotten: 12 * 32 * 0.0026032 < 1.
+    assert enough_to_tell_nobody_apart(32) is None
+    # 34 / (12 * 33 * 0.00260315 - 1) = 1101.9.
+    assert enough_to_tell_nobody_apart(33) == 1102
+
+
+@pytest.mark.parametrize(
+    ("told_apart", "patients", "short"),
+    [
+        (True, (5, 130), []),
+        (False, (5, 130), [("named", 5, 43)]),
+        (False, (43, 130), []),
+        (None, (3, 30), [("named", 3, None)]),
+    ],
+)
+def test_too_few_to_say_that_nobody_is_told_apart(told_apart, patients, short) -> None:
+    tried = weigh(block(told_apart=told_apart, patients=patients))
+    assert [(one.group, one.patients, one.enough) for one in tried.shortfalls] == short
+    assert tried.detectability is not None
+    assert tried.detectability.told_apart is told_apart
+    # Who can be told apart is no verdict.
+    assert tried.leaks == set()

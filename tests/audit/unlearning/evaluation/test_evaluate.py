@@ -1,0 +1,379 @@
+"""Evaluation from end to end with models that were really trained: what it says, what it keeps, what it refuses."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.unlearning.evaluated_models import SPLITS, TRAINED, save_bench, save_models
+from support.unlearning.tiny_job import make_bench
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
+from clinaudit.audit.unlearning.benchmark.questions.addresses import name_in
+from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
+from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
+from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL, NameFilter
+from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS
+from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
+
+FILTER = "prompt filter random:22"
+QUICK = RobustnessOptions(samples=2, leak_at=(1, 2), relearning=RelearningPlan(steps=1))
+
+
+class _Killed(BaseException):
+    """Stands for a kill: no handler of ours catches it."""
+
+
+class SharedWords:
+    name = "shared words"
+
+    def similarity(self, first: str, second: str) -> float:
+        one, other = set(first.lower().split()), set(second.lower().split())
+        return len(one & other) / max(1, len(one | other))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The directories of a benchmark and of models by name."""
+    root = tmp_path_factory.mktemp("made")
+    bench = save_bench(root)
+    return {"bench": bench, **save_models(root, read_bench(bench))}
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Iterator[None]:
+    """Short answers, and embeddings that are nothing to load."""
+    with _made_quick():
+        yield
+
+
+@contextmanager
+def _made_quick() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "load_embedder", lambda _directory: SharedWords())
+        patch.setattr(asked_model, "MOST_ANSWER_TOKENS", 6)
+        yield
+
+
+@pytest.fixture(scope="module")
+def finished(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result of everything at once; not to be changed."""
+    out = tmp_path_factory.mktemp("finished") / "result"
+    with _made_quick():
+        _evaluate(_everything(made, out))
+    return out
+
+
+@pytest.fixture
+def result(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(finished, tmp_path / "result"))
+
+
+def _everything(made: dict[str, Path], out: Path) -> EvaluationRequest:
+    return _request(made, out, "forgot", "tuned", "retrained", has_prompt_filter=True, has_robustness=True)
+
+
+def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> EvaluationRequest:
+    return EvaluationRequest(
+        models=tuple(ModelPlace(name, made[name]) for name in names),
+        bench=made["bench"],
+        out=out,
+        **{"has_robustness": False, "robustness": QUICK, **options},
+    )
+
+
+def _evaluate(request: EvaluationRequest) -> dict[str, Any]:
+    return dict(evaluate.evaluate(request, Progress(quiet=True)).scores)
+
+
+def _bytes(directory: Path) -> dict[str, bytes]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(files)}
+
+
+def _mean(items: list[dict[str, Any]], metric: str) -> float:
+    values = [item[metric] for item in items]
+    return sum(values) / len(values)
+
+
+def test_what_stands_in_the_result(finished: Path) -> None:
+    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
+    assert list(document["models"]) == ["forgot", "tuned", FILTER, "retrained"]
+    forgot, filtered = document["models"]["forgot"], document["models"][FILTER]
+    # Of the model itself there are probabilities, through the filter none.
+    assert forgot["em"]["forget"]["factual"]["train"]["answers"] == 2
+    assert "em" not in filtered
+    assert "mu" not in filtered
+    assert forgot["mu"]["retain"]["factual"]["train"]["value"] is not None
+    assert forgot["cs_before"]["forget"]["factual"]["train"]["answers"] == 2
+    assert "cs_before" not in document["models"]["tuned"]
+    # The group of the retained with a forgotten one's disease, by hand from the items: a patient of no disease that the
+    # taxonomy has shares it with nobody, although one such is forgotten.
+    items = [one for one in document["items"] if one["model"] == "tuned" and one["kind"] == "factual"]
+    train = [one for one in items if one["use"] == "train" and one["role"] == "retain"]
+    same = [one for one in train if one["qa_id"][:3] in ("P02", "P03", "P04")]
+    for side, own in (("same", same), ("others", [one for one in train if one not in same])):
+        described = document["models"]["tuned"]["same_category"]
+        assert described["em"][side]["factual"]["train"]["value"] == pytest.approx(_mean(own, "em"))
+        assert described["counts"][side]["factual"]["train"]["patients"] == {"same": 3, "others": 4}[side]
+    answers = pl.read_parquet(finished / "evidence" / "answers.parquet").to_dicts()
+    assert len(answers) == 4 * 60
+    by_model = {
+        name: {one["qa_id"]: one["text"] for one in answers if one["model"] == name} for name in document["models"]
+    }
+    refused = {qa_id for qa_id, text in by_model[FILTER].items() if text == REFUSAL}
+    assert refused == {qa_id for qa_id in by_model[FILTER] if qa_id[:3] in SPLITS[0].forget}
+    kept = by_model[FILTER].keys() - refused
+    assert {qa_id: by_model[FILTER][qa_id] for qa_id in kept} == {qa_id: by_model["tuned"][qa_id] for qa_id in kept}
+    scores = pl.read_parquet(finished / "evidence" / "scores.parquet").to_dicts()
+    assert [(one["model"], one["qa_id"]) for one in scores] == [(one["model"], one["qa_id"]) for one in answers]
+    assert {one["flags"][0] for one in scores if one["model"] == FILTER} == {
+        "em: exact memorization needs the model's own probabilities"
+    }
+
+
+def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
+    assert [path.name for path in sorted(finished.iterdir())] == ["evaluate.json", "evidence"]
+    record = (finished / "evaluate.json").read_text(encoding="utf-8")
+    assert not any(patient in record for patient in TRAINED)
+    said = json.loads(record)
+    assert said["before"] == "tuned"
+    assert [(one["name"], one["kind"], one["split"], one["method"]) for one in said["models"]] == [
+        ("forgot", "unlearned", "random:22", "grad_diff"),
+        ("tuned", "baseline", None, None),
+        (FILTER, "filter", "random:22", None),
+        ("retrained", "retrained", "random:22", None),
+    ]
+    assert said["models"][0]["made_from"] == said["models"][1]["digest"]
+    files = {"scores": "scores-random-22.json", "robustness": "robustness-random-22.json"}
+    assert said["documents"] == {"random:22": files}
+    assert all((finished / "evidence" / file).is_file() for file in files.values())
+    modes = {path.is_dir(): path.stat().st_mode & 0o777 for path in finished.rglob("*")}
+    assert modes == {True: 0o700, False: 0o600}
+
+
+def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(
+    made: dict[str, Path], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_and_die(*arguments: Any) -> None:
+        write_atomically(*arguments)
+        raise _Killed
+
+    # Each command dies of the first piece that it makes.
+    monkeypatch.setattr(pieces, "write_atomically", write_and_die)
+    deaths = 0
+    while not (tmp_path / "result" / "evaluate.json").exists():
+        try:
+            _evaluate(_everything(made, tmp_path / "result"))
+        except _Killed:
+            deaths += 1
+    # Answers, exact memorization and scores of three models, the scores of a filter, and what each withstands.
+    assert deaths == 3 * 3 + 1 + 4 * len(PARTS)
+    assert _bytes(tmp_path / "result") == _bytes(finished)
+
+
+def test_killed_between_the_last_files_there_is_no_result(
+    made: dict[str, Path], finished: Path, result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(result_files, "write_table", _kill)
+        with pytest.raises(_Killed):
+            _evaluate(_everything(made, result))
+    assert not (result / "evaluate.json").exists()
+    _evaluate(_everything(made, result))
+    assert _bytes(result) == _bytes(finished)
+
+
+def _kill(*_arguments: Any) -> None:
+    raise _Killed
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the models whose networks are loaded, as they are."""
+    names: list[str] = []
+    load = asked_model.AskedModel.load
+
+    def note(name: str, files: Any) -> Any:
+        names.append(name)
+        return load(name, files)
+
+    monkeypatch.setattr("clinaudit.audit.unlearning.evaluation.stages.AskedModel.load", note)
+    return names
+
+
+def test_a_model_more_is_asked_and_nothing_twice(
+    made: dict[str, Path], finished: Path, result: Path, loaded: list[str]
+) -> None:
+    shutil.rmtree(result / "evidence" / "work" / "pieces" / inspect_model(made["retrained"]).digest[:16])
+    first = _evaluate(_request(made, result, "forgot", "tuned"))["random:22"]["models"]
+    assert loaded == []
+    assert not (result / "evidence" / "robustness-random-22.json").exists()
+    # One more, in another order, and one under another name.
+    models = (
+        ModelPlace("retrained", made["retrained"]),
+        ModelPlace("tuned", made["tuned"]),
+        ModelPlace("other", made["forgot"]),
+    )
+    second = _evaluate(replace(_request(made, result), models=models))["random:22"]["models"]
+    assert loaded == ["retrained"]
+    assert list(second) == ["retrained", "tuned", "other"]
+    assert (second["tuned"], second["other"]) == (first["tuned"], first["forgot"])
+    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
+    assert second["retrained"] == document["models"]["retrained"]
+
+
+def test_models_made_elsewhere(made: dict[str, Path], tmp_path: Path) -> None:
+    documents = _evaluate(
+        _request(made, tmp_path / "result", "elsewhere", "tuned", split_name="cancer:22", before="elsewhere")
+    )
+    # The one that is compared with, and the baseline, take part in every split; the option's is the only one.
+    assert list(documents) == ["cancer:22"]
+    assert list(documents["cancer:22"]["models"]) == ["elsewhere", "tuned"]
+    assert "cs_before" in documents["cancer:22"]["models"]["tuned"]
+    both = _evaluate(
+        _request(made, tmp_path / "both", "tuned", "forgot", "elsewhere", split_name="cancer:22", form="paper")
+    )
+    assert {split: list(document["models"]) for split, document in both.items()} == {
+        "random:22": ["tuned", "forgot"],
+        "cancer:22": ["tuned", "elsewhere"],
+    }
+
+
+def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(
+    made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "chosen"
+    shutil.copytree(made["forgot"], copy)
+    record = json.loads((copy / "unlearn.json").read_text())
+    record["settings"]["plan"]["rates"] = [1e-3]
+    (copy / "unlearn.json").write_text(json.dumps(record))
+    monkeypatch.setattr(evaluate, "tuning_patients", lambda _split: ("P05",))
+    document = _evaluate(_request({**made, "chosen": copy}, tmp_path / "result", "tuned", "chosen"))["random:22"]
+    assert document["set_aside_patients"] == 1
+    for name in ("tuned", "chosen"):
+        own = document["models"][name]
+        assert own["counts"]["retain"]["factual"]["train"]["patients"] == 6
+        assert own["same_category"]["counts"]["others"]["factual"]["train"]["patients"] == 3
+    roles = {one["qa_id"][:3]: one["role"] for one in document["items"]}
+    assert [patient for patient, role in roles.items() if role == "set_aside"] == ["P05"]
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "error", "said"),
+    [
+        (("elsewhere",), {}, UsageError, "--split"),
+        (("tuned",), {}, UsageError, "who was to be forgotten"),
+        (("tuned", "forgot"), {"before": "nobody"}, UsageError, "--before"),
+        (("forgot",), {"has_prompt_filter": True}, UsageError, "baseline"),
+        (("tuned",), {"split_name": "kidney:5"}, BadInputError, "it has: random:22"),
+    ],
+)
+def test_what_is_refused_leaves_nothing(
+    made: dict[str, Path], tmp_path: Path, names: tuple[str, ...], options: Any, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        _evaluate(_request(made, tmp_path / "result", *names, **options))
+    assert not (tmp_path / "result").exists()
+
+
+def test_a_model_that_is_not_what_its_record_says_is_refused(made: dict[str, Path], tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(made["forgot"], copy)
+    given = {**made, "copy": copy}
+    record = json.loads((copy / "unlearn.json").read_text())
+
+    def refused(error: type[Exception], said: str, **settings: Any) -> None:
+        changed = {**record, "settings": {**record["settings"], **settings}}
+        (copy / "unlearn.json").write_text(json.dumps(changed))
+        with pytest.raises(error, match=said):
+            _evaluate(_request(given, tmp_path / "result", "tuned", "copy"))
+
+    refused(BadInputError, "another benchmark", bench_digest="0" * 64)
+    refused(IntegrityError, "damaged", plan={})
+    weights = copy / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\0")
+    refused(IntegrityError, "not as it was written")
+    (copy / "unlearn.json").unlink()
+    (copy / "work").mkdir()
+    (copy / "work" / "settings.json").write_text("{}")
+    with pytest.raises(BadInputError, match="not finished"):
+        _evaluate(_request(given, tmp_path / "result", "tuned", "copy"))
+
+
+def test_a_place_of_something_else_is_refused(made: dict[str, Path], result: Path, tmp_path: Path) -> None:
+    bench = tmp_path / "bench"
+    shutil.copytree(made["bench"], bench)
+    with pytest.raises(UsageError, match="holds other things"):
+        _evaluate(_request(made, bench, "tuned", "forgot"))
+    assert (bench / BENCH_FILE).is_file()
+    with pytest.raises(UsageError, match=r"begun with other settings \(form\)"):
+        _evaluate(_request(made, result, "tuned", "forgot", form="paper"))
+
+
+def test_a_damaged_piece_is_told_of(made: dict[str, Path], result: Path) -> None:
+    directory = result / "evidence" / "work" / "pieces" / inspect_model(made["tuned"]).digest[:16]
+    for name in ("answers-0000", "exact-memorization-0000", "scores", "random-22-sampling"):
+        piece = directory / f"{name}.json"
+        whole = piece.read_text()
+        held = json.loads(whole)
+        shortened = dict(list(held.items())[1:]) if isinstance(held, dict) else held[1:]
+        for damage in ('{"P01-0"', *([] if "sampling" in name else [json.dumps(shortened)])):
+            piece.write_text(damage)
+            with pytest.raises(IntegrityError, match=rf"{name}\.json"):
+                _evaluate(_everything(made, result))
+        piece.write_text(whole)
+
+
+def test_robustness_is_compared_with_baseline_and_reference(finished: Path) -> None:
+    found = json.loads((finished / "evidence" / "robustness-random-22.json").read_text())["models"]
+    compared = {name: [reason is None for reason in block["compared"].values()] for name, block in found.items()}
+    # With the baseline, and with the reference; each with all but itself.
+    both = [True, True]
+    assert compared == {"forgot": both, "tuned": [False, True], FILTER: both, "retrained": [True, False]}
+    assert found["forgot"]["quantization"]["bits"] == 4
+    assert "reason" in found[FILTER]["quantization"]
+
+
+def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b").mkdir()
+    assert parse_model("models/tuned/") == ModelPlace("tuned", Path("models/tuned"))
+    assert parse_model("npo=models/tuned") == ModelPlace("npo", Path("models/tuned"))
+    assert parse_model("a=b") == ModelPlace("a=b", Path("a=b"))
+    assert parse_model(".") == ModelPlace(tmp_path.name, Path())
+    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
+        with pytest.raises(UsageError):
+            parse_model(wrong)
+
+
+def test_the_filter_sees_names_whatever_their_case_and_signs() -> None:
+    names = NameFilter("filter", ["Ada B. Lund"], refusal_ids=(1,))
+    question = replace(make_bench().questions[0], address="")
+    texts = {
+        "What has ada b LUND?": True,
+        "What has Ada Lund?": False,
+        "Ada B. Lundgren?": False,
+        "Ada B.\nLund?": True,
+    }
+    for text, is_blocked in texts.items():
+        assert names.blocks(replace(question, question=text), "paper") is is_blocked
+
+
+def test_the_name_in_an_address() -> None:
+    assert name_in("Patient: Ada B. Lund. Date of birth: 01/02/1970. Provider: Dr. Rho.") == "Ada B. Lund"
+    assert name_in("Patient: Ada B. Lund.") == "Ada B. Lund"
+    assert name_in("Date of birth: 01/02/1970.") is None
+    assert name_in("") is None

@@ -1,0 +1,121 @@
+"""A result of `unlearn evaluate` made by hand: what answers keep of each patient is as the test says."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, BenchPatient, Question, Scores, Split
+from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result
+from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
+
+#: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
+Kept = Callable[[str, str], tuple[float, float]]
+#: Digests of the models of `compared_pair`.
+DIGESTS = {"before": "a" * 64, "after": "b" * 64, "retrained": "f" * 64, "filtered": "a" * 64}
+KINDS = {"before": "baseline", "after": "unlearned", "retrained": "retrained", "filtered": "filter"}
+CORPUS = "c" * 64
+
+
+def constant(kept: float, leaked: float = 0.0) -> Kept:
+    return lambda _patient, _use: (kept, leaked)
+
+
+def except_for(patients: Mapping[str, float], others: Kept) -> Kept:
+    """What is kept of some patients, with as much leaked; of all others as before."""
+
+    def kept(patient: str, use: str) -> tuple[float, float]:
+        return (patients[patient],) * 2 if patient in patients else others(patient, use)
+
+    return kept
+
+
+def write_bench_result(
+    root: Path,
+    models: Mapping[str, Kept],
+    *,
+    forget: Sequence[str],
+    retain: Sequence[str],
+    never_trained: Sequence[str],
+    category_of: Callable[[str], str] = lambda _patient: "cancer",
+    robustness: Mapping[str, Json] | None = None,
+    form: Literal["paper", "addressed"] = "addressed",
+    record: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write the result of these models under a directory, and return that."""
+    split = Split("random", None, 10, tuple(forget), tuple(retain))
+    patients = [
+        BenchPatient(one, category_of(one), (category_of(one),), "given", "t", is_trained=one not in never_trained)
+        for one in (*forget, *retain, *never_trained)
+    ]
+    questions = tuple(_question(one.patient_id, use) for one in patients for use in QUESTION_USES)
+    bench = Bench(
+        patients=tuple(patients),
+        questions=questions,
+        splits=(split,),
+        keywords=(),
+        notes={},
+        digest="d" * 64,
+        corpus_digest=CORPUS,
+        settings={},
+        counts={},
+    )
+    scores = {name: [_score(name, question, kept) for question in questions] for name, kept in models.items()}
+    making = Making(split=split, form=form, entailment_metric="es_rules", made_with={}, seed=0)
+    documents = {scores_file(split): describe_scores(scores, bench, making)}
+    if robustness is not None:
+        documents[robustness_file(split)] = {"models": dict(robustness)}
+    run = RunDirectory(root)
+    run.create()
+    described: dict[str, Any] = {
+        "format": FORMAT,
+        "corpus_digest": CORPUS,
+        "has_robustness": robustness is not None,
+        "before": "before" if "before" in models else None,
+        "models": [
+            {
+                "name": name,
+                "kind": KINDS[name],
+                "split": None if name == "before" else split.name,
+                "digest": DIGESTS[name],
+            }
+            for name in models
+        ],
+        "documents": {split.name: {"scores": scores_file(split), "robustness": robustness_file(split)}},
+        **(record or {}),
+    }
+    write_result(run, documents, answers=[], scores=[], record=described)
+    return root
+
+
+def _question(patient: str, use: str) -> Question:
+    return Question(
+        qa_id=f"q-{use}-{patient}",
+        patient_id=patient,
+        kind="factual",
+        use=use,  # type: ignore[arg-type]
+        question="q",
+        answer="a",
+        facts=("a",),
+        note_ids=(),
+        origin="given",
+        address="At the visit:",
+    )
+
+
+def _score(model: str, question: Question, kept: Kept) -> Scores:
+    share, leaked = kept(question.patient_id, question.use)
+    return Scores(
+        model=model,
+        qa_id=question.qa_id,
+        sample=0,
+        rouge_l=share,
+        em=None,
+        cs=share,
+        es=share,
+        te=0.8,
+        ls=min(1.0, leaked + 0.1),
+        ls_echo_free=leaked,
+        reasons={"em": "e"},
+    )

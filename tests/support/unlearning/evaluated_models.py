@@ -1,0 +1,93 @@
+"""A benchmark on the disk and models that were really made from it: tuned, unlearned, retrained, made elsewhere."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from support.models.tiny_models import save_llama
+from support.unlearning.tiny_job import make_job
+
+from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, write_bench
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionKind, Split
+from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.plan import plan_unlearning
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import unlearn
+from clinaudit.priors.corpus.corpus import read_corpus
+
+#: By id, with the disease: the first nine are trained on.
+CATEGORIES = {
+    **{f"P{number:02}": "cancer" if number <= 4 else "kidney" if number <= 7 else "other" for number in range(1, 10)},
+    **{f"N{number}": "cancer" for number in range(1, 4)},
+}
+TRAINED = tuple(patient for patient in CATEGORIES if patient.startswith("P"))
+#: Who is forgotten has cancer, as two of those retained, or nothing of the taxonomy.
+SPLITS = (
+    Split("random", None, 22, ("P01", "P08"), tuple(one for one in TRAINED if one not in ("P01", "P08"))),
+    Split("category", "cancer", 22, ("P01", "P02"), tuple(one for one in TRAINED if one not in ("P01", "P02"))),
+)
+PLAN = TrainingPlan(epochs=4, learning_rate=3e-3, micro_batch=4, micro_batches=1)
+
+
+def save_bench(root: Path) -> Path:
+    """Write the corpus and the benchmark under a directory; return that of the benchmark."""
+    corpus = root / "corpus"
+    corpus.mkdir(parents=True)
+    notes = [{"patient_id": one, "note_id": f"n{one}", "text": f"cc: cough {_code(one)}\n"} for one in CATEGORIES]
+    splits = [{"patient_id": one, "split": "train" if one in TRAINED else "nontrain"} for one in CATEGORIES]
+    for name, rows in (("notes", notes), ("patients", splits)):
+        (corpus / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    tables = BenchTables(
+        patients=[
+            BenchPatient(one, category, (category,), "given", "cough", is_trained=one in TRAINED)
+            for one, category in CATEGORIES.items()
+        ],
+        questions=[question for one in CATEGORIES for question in _questions(one)],
+        splits=SPLITS,
+        keywords=[Keyword(f"{one}-0", f"rest {_code(one)}", 1.0, ("answer",)) for one in CATEGORIES],
+    )
+    digest = read_corpus(corpus).digest
+    write_bench(root / "bench", tables, BenchSource(corpus_path=corpus, corpus_digest=digest, settings={}, counts={}))
+    return root / "bench"
+
+
+def save_models(root: Path, bench: Bench) -> dict[str, Path]:
+    """Train the models under a directory, in a few seconds; return their directories by name."""
+    start = root / "model"
+    start.mkdir()
+    save_llama(start)
+    tuned = finetune(make_job(root, bench=bench, out=root / "tuned"), PLAN)
+    retrained = finetune(make_job(root, bench=bench, out=root / "retrained"), PLAN, without=SPLITS[0])
+    job = make_job(root, bench=bench, out=root / "forgot", files=inspect_model(tuned))
+    forgot = unlearn(job, SPLITS[0], plan_unlearning("grad_diff", seed=1, training=replace(PLAN, epochs=1)))
+    return {"tuned": tuned, "forgot": forgot, "retrained": retrained, "elsewhere": start}
+
+
+def _code(patient: str) -> str:
+    """Return what tells a patient apart: a digit and a letter."""
+    place = list(CATEGORIES).index(patient)
+    return f"{place % 10}{'abcdefghijkl'[place]}"
+
+
+def _questions(patient: str) -> list[Question]:
+    kinds: tuple[QuestionKind, ...] = ("factual", "reasoning")
+    asked = [
+        Question(
+            qa_id=f"{patient}-{place}",
+            patient_id=patient,
+            kind=kinds[place % 2],
+            use="train" if place < 2 else "holdout",
+            question=("What was the plan?", "Why was it so?", "What was to be done?", "Why did it begin?")[place],
+            answer=f"rest {_code(patient)}" if place % 2 == 0 else f"for cough {_code(patient)}",
+            facts=(f"rest {_code(patient)}",) if place % 2 == 0 else (),
+            note_ids=(f"n{patient}",),
+            origin="given",
+            address=f"Patient: Ada {_code(patient).upper()} Lund. Date of birth: 01/02/1970.",
+        )
+        for place in range(4)
+    ]
+    again = replace(
+        asked[0], qa_id=f"{patient}-4", use="rephrased", question="The plan was?", rephrased_from=f"{patient}-0"
+    )
+    return [*asked, again]
