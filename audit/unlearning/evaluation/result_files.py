@@ -17,7 +17,7 @@ from clinaudit.audit.unlearning.metrics.score_document import Json
 
 RECORD_FILE: Final = "evaluate.json"
 #: Of `evaluate.json`; another number is another shape.
-FORMAT: Final = 1
+FORMAT: Final = 2
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
 _METRICS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
 #: `flags`: `metric: reason` of each metric that is null.
