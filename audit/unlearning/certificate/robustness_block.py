@@ -100,7 +100,7 @@ def _trials(block: Block) -> dict[tuple[str, str], _Trial]:
     found: dict[tuple[str, str], _Trial] = {}
     for metric in WEIGHED:
         # Test -> where its figures stand of forgotten and of never-trained patients, and of the difference.
-        paths = {
+        paths: dict[str, list[tuple[str, ...]]] = {
             SAMPLED: [("sampling", of, metric, asked) for of in ("forget", _FLOOR, _ABOVE)],
             ROUNDED: [
                 ("quantization", "forget", "after", metric),
