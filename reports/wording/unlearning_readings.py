@@ -19,7 +19,7 @@ from clinaudit.reports.schema.unlearning import (
     Withstood,
 )
 from clinaudit.reports.wording.names import join_words
-from clinaudit.reports.wording.numbers import counted, number_text
+from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.unlearning import (
     TRIALS,
     System,
@@ -256,10 +256,10 @@ def _withheld(models: Sequence[ReadModel]) -> str:
     less = sum(withheld < _HALF * gain for gain, withheld in whole)
     if not less:
         return ""
+    where = f"In {less} of {len(whole)} models that forgot some and did not break down, " if len(whole) > 1 else ""
     return (
-        f"In {less} of {counted(len(whole), 'model')} that forgot some and did not break down, AFE of withheld"
-        " questions rises less than half as much as that of questions trained on: the questions are forgotten rather"
-        " than the notes."
+        f"{where}AFE of withheld questions rises less than half as much as that of questions trained on: the questions"
+        " are forgotten rather than the notes."
     )
 
 
