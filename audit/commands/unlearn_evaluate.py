@@ -65,8 +65,8 @@ def evaluate(
     to forget; of others --split says it. One tuned on everybody is the baseline that the others are compared with; one
     tuned without the patients of a split is the split's retrained reference.
 
-    RESULT is as private as the benchmark. A stopped evaluation goes on with the same command, and one more MODEL may be
-    given then.
+    RESULT gets report.html with tables/*.csv, and the documents behind them under evidence/. It is as private as the
+    benchmark. A stopped evaluation goes on with the same command, and one more MODEL may be given then.
 
     \b
     Example:

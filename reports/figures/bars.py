@@ -13,8 +13,9 @@ from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
 #: Solid: what is certain. Pale: a range. Chance: a 95% interval. The limit is the policy's; zero is a scale's own.
+#: Hatched: of questions that were withheld. Before: what the same bar was before unlearning.
 MarkKind = Literal[
-    "solid", "pale", "chance", "limit", "zero",
+    "solid", "pale", "chance", "limit", "zero", "hatched", "before",
     "revealing-single", "revealing-shared", "templated-single", "templated-shared",
 ]  # fmt: skip
 #: Whose bar it is: `trained` or `never` seen; `plain` where that is not the question.

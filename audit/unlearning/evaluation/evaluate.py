@@ -1,7 +1,7 @@
 """Models against a benchmark, from their directories to the documents of their scores: the door of this room.
 
-Read this first. Owns the order: what is given, who takes part, the documents. A stopped evaluation goes on with the
-same command and gives the same bytes; a model more may be given then (docs/unlearning-evaluation.md).
+Read this first. Owns the order: what is given, who takes part, the documents, the page. A stopped evaluation goes on
+with the same command and gives the same bytes; a model more may be given then (docs/unlearning-evaluation.md).
 """
 
 import json
@@ -18,11 +18,18 @@ from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
 from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
+from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.evaluation.participants import Desk, Participant, take_part
 from clinaudit.audit.unlearning.evaluation.pieces import Pieces
 from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
 from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result
+from clinaudit.audit.unlearning.evaluation.result_files import (
+    FORMAT,
+    PAGE_FILE,
+    robustness_file,
+    scores_file,
+    write_result,
+)
 from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
 from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
 from clinaudit.audit.unlearning.methods.job import describe_machine
@@ -31,6 +38,8 @@ from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_
 from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
+from clinaudit.reports.exports.unlearning import unlearning_files
+from clinaudit.reports.pages.unlearning import render_unlearning
 
 _SETTINGS: Final = "evaluation.json"
 _PIECES: Final = "pieces"
@@ -94,17 +103,20 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 progress=progress,
             )
             taking_part = take_part(given.models, desk, before=given.before, filtered=request.has_prompt_filter)
-            progress.say("writing the documents")
+            progress.say("writing the documents and the page")
             evaluation = _describe(given, desk, taking_part)
             documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
             if request.has_robustness:
                 documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
+            record = {**settings, **_describe_result(given, desk, taking_part)}
+            content = page_content(record, evaluation.scores, evaluation.robustness, given.bench)
             write_result(
                 run,
                 documents,
                 answers=[answer for one in taking_part for answer in one.answers],
                 scores=[score for one in taking_part for score in one.scores],
-                record={**settings, **_describe_result(given, desk, taking_part)},
+                record=record,
+                shown={PAGE_FILE: render_unlearning(content), **unlearning_files(content)},
             )
     return evaluation
 
@@ -236,6 +248,7 @@ def _describe_result(given: _Given, desk: Desk, taking_part: Sequence[Participan
                 "learning_rate": one.model.learning_rate,
                 "chose_rate": one.model.chose_rate,
                 "trained_form": one.model.form,
+                "training": one.model.training,
             }
             for one in taking_part
         ],

@@ -49,6 +49,8 @@ class GivenModel:
     #: Whether its learning rate was chosen by patients who are set aside for it.
     chose_rate: bool = False
     learning_rate: float | None = None
+    #: How it was trained, as its record says; None where nobody knows.
+    training: Mapping[str, Any] | None = None
 
 
 def parse_model(value: str) -> ModelPlace:
@@ -157,6 +159,7 @@ def _described(place: ModelPlace, files: ModelFiles, record: Mapping[str, Any], 
         made_from=settings["model_digest"],
         chose_rate=bool(plan["rates"]) if is_unlearned else False,
         learning_rate=record["learning_rate"],
+        training=plan["training"],
     )
 
 

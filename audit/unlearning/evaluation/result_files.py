@@ -1,7 +1,7 @@
-"""The files of an evaluation: a document of scores a split, the tables of answers and scores, and the record.
+"""The files of an evaluation: a document of scores a split, the tables of answers and scores, the page, the record.
 
-Owns their names and columns. All that tells of a patient lies under `evidence/`; the record `evaluate.json` names
-models and splits, and no id. Computes nothing.
+Owns their names and columns. All that tells of a patient lies under `evidence/`; the page, its tables and the record
+`evaluate.json` name models and splits, and no id. Computes nothing.
 """
 
 import json
@@ -10,12 +10,14 @@ from dataclasses import asdict
 from typing import Final
 
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
 from clinaudit.audit.unlearning.benchmark.records import Answer, Scores, Split
 from clinaudit.audit.unlearning.metrics.score_document import Json
+from clinaudit.reports.exports.unlearning import FOLDER as TABLES
 
 RECORD_FILE: Final = "evaluate.json"
+PAGE_FILE: Final = "report.html"
 #: Of `evaluate.json`; another number is another shape.
 FORMAT: Final = 2
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
@@ -47,12 +49,15 @@ def write_result(
     answers: Sequence[Answer],
     scores: Sequence[Scores],
     record: Json,
+    shown: Mapping[str, str] | None = None,
 ) -> None:
     """Write all files of an evaluation, `evaluate.json` last: without it there is no result.
 
-    `documents` are those of the splits by their files' names under `evidence/`. The caller holds the lock.
+    `documents` are those of the splits by their files' names under `evidence/`; `shown` are the page and its tables by
+    their names under the root. The caller holds the lock.
     """
-    (run.root / RECORD_FILE).unlink(missing_ok=True)
+    for earlier in [run.root / RECORD_FILE, run.root / PAGE_FILE, *run.root.glob(f"{TABLES}/*.csv")]:
+        earlier.unlink(missing_ok=True)
     for earlier in [*run.evidence.glob("scores-*.json"), *run.evidence.glob("robustness-*.json")]:
         if earlier.name not in documents:
             earlier.unlink()
@@ -61,6 +66,9 @@ def write_result(
     write_table(run.evidence / "answers.parquet", _ANSWERS, [asdict(answer) for answer in answers])
     rows = [{**asdict(one), "flags": [f"{key}: {why}" for key, why in one.reasons.items()]} for one in scores]
     write_table(run.evidence / "scores.parquet", _SCORES, rows)
+    for name, text in (shown or {}).items():
+        make_private_directory((run.root / name).parent)
+        write_atomically(run.root / name, text)
     write_atomically(run.root / RECORD_FILE, _text(record))
 
 

@@ -10,17 +10,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from support.pages import Page
 from support.unlearning.evaluated_models import SPLITS, TRAINED, save_bench, save_models
-from support.unlearning.tiny_job import make_bench
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
-from clinaudit.audit.unlearning.benchmark.questions.addresses import name_in
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
-from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL, NameFilter
+from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL
 from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
 from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS
@@ -144,11 +143,41 @@ def test_what_stands_in_the_result(finished: Path) -> None:
     }
 
 
+def test_the_page_and_its_tables_show_the_documents_figures(finished: Path) -> None:
+    document = json.loads((finished / "evidence" / "scores-random-22.json").read_text(encoding="utf-8"))
+    tables = finished / "tables"
+    assert {path.name for path in tables.iterdir()} == {
+        "scores.csv",
+        "table2_leakage.csv",
+        "robustness.csv",
+        "detectability.csv",
+        "table1_table4_corpus.csv",
+        "table5_splits.csv",
+        "table6_training.csv",
+    }
+    shown = pl.read_csv(tables / "scores.csv", infer_schema_length=None)
+    place = {"model": "forgot", "patients_are": "same", "kind": "factual", "use": "train", "metric": "mu"}
+    (row,) = shown.filter(**place).to_dicts()
+    figure = document["models"]["forgot"]["same_category"]["mu"]["same"]["factual"]["train"]
+    assert row["value"] == pytest.approx(figure["value"])
+    assert [row["value_ci_low"], row["value_ci_high"]] == pytest.approx(figure["interval"])
+    page = Page((finished / "report.html").read_text(encoding="utf-8")).words
+    assert "PHI: exact figures of few patients" in page
+    # The filter shows no probabilities, and nobody has its weights.
+    assert "exact memorization" in page
+    assert "something stands before the model" in page
+    # How they were trained is as in their own records.
+    trained = {one["model"]: one for one in pl.read_csv(tables / "table6_training.csv").to_dicts()}
+    assert (trained["tuned"]["epochs"], trained["forgot"]["epochs"]) == (4, 1)
+
+
 def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
-    assert [path.name for path in sorted(finished.iterdir())] == ["evaluate.json", "evidence"]
-    record = (finished / "evaluate.json").read_text(encoding="utf-8")
-    assert not any(patient in record for patient in TRAINED)
-    said = json.loads(record)
+    outside = {"evaluate.json", "evidence", "report.html", "tables"}
+    assert {path.name for path in finished.iterdir()} == outside
+    for path in (finished / "evaluate.json", finished / "report.html", *(finished / "tables").iterdir()):
+        text = path.read_text(encoding="utf-8")
+        assert not any(patient in text for patient in TRAINED)
+    said = json.loads((finished / "evaluate.json").read_text(encoding="utf-8"))
     assert said["before"] == "tuned"
     assert [(one["name"], one["kind"], one["split"], one["method"]) for one in said["models"]] == [
         ("forgot", "unlearned", "random:22", "grad_diff"),
@@ -192,6 +221,7 @@ def test_killed_between_the_last_files_there_is_no_result(
         with pytest.raises(_Killed):
             _evaluate(_everything(made, result))
     assert not (result / "evaluate.json").exists()
+    assert not (result / "report.html").exists()
     _evaluate(_everything(made, result))
     assert _bytes(result) == _bytes(finished)
 
@@ -221,6 +251,7 @@ def test_a_model_more_is_asked_and_nothing_twice(
     first = _evaluate(_request(made, result, "forgot", "tuned"))["random:22"]["models"]
     assert loaded == []
     assert not (result / "evidence" / "robustness-random-22.json").exists()
+    assert not (result / "tables" / "robustness.csv").exists()
     # One more, in another order, and one under another name.
     models = (
         ModelPlace("retrained", made["retrained"]),
@@ -357,23 +388,3 @@ def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
         with pytest.raises(UsageError):
             parse_model(wrong)
-
-
-def test_the_filter_sees_names_whatever_their_case_and_signs() -> None:
-    names = NameFilter("filter", ["Ada B. Lund"], refusal_ids=(1,))
-    question = replace(make_bench().questions[0], address="")
-    texts = {
-        "What has ada b LUND?": True,
-        "What has Ada Lund?": False,
-        "Ada B. Lundgren?": False,
-        "Ada B.\nLund?": True,
-    }
-    for text, is_blocked in texts.items():
-        assert names.blocks(replace(question, question=text), "paper") is is_blocked
-
-
-def test_the_name_in_an_address() -> None:
-    assert name_in("Patient: Ada B. Lund. Date of birth: 01/02/1970. Provider: Dr. Rho.") == "Ada B. Lund"
-    assert name_in("Patient: Ada B. Lund.") == "Ada B. Lund"
-    assert name_in("Date of birth: 01/02/1970.") is None
-    assert name_in("") is None

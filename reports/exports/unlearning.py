@@ -1,0 +1,165 @@
+"""The numbers of an unlearning evaluation as CSV files (PHI): `tables/*.csv` beside its page.
+
+Owns which files there are and what stands in which row. Numbers are exact and unrounded; a number that is not there is
+an empty cell with its reason beside it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.unlearning import KINDS, Sampling, UnlearningEvaluation, Withstood
+from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
+
+FOLDER: Final = "tables"
+
+
+def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
+    """Return the text of each file by its name, `tables/scores.csv`; a table without a row is left out."""
+    tables = [
+        CsvTable("scores", list(_scores(evaluation))),
+        CsvTable("table2_leakage", list(_leakage(evaluation))),
+        CsvTable("robustness", list(_trials(evaluation))),
+        CsvTable("detectability", list(_detections(evaluation))),
+        CsvTable("table1_table4_corpus", list(_categories(evaluation))),
+        CsvTable("table5_splits", [split.model_dump(mode="json") for split in evaluation.bench.splits]),
+        CsvTable("table6_training", list(_training(evaluation))),
+        CsvTable("table8_table12_verdicts", list(_verdicts(evaluation))),
+        CsvTable("table9_verdicts_by_category", list(_by_category(evaluation))),
+        CsvTable("table10_table13_agreement", list(_agreement(evaluation))),
+        CsvTable(
+            "table11_human", [{"judge": name, **own.model_dump()} for name, own in evaluation.bench.human.items()]
+        ),
+    ]
+    return {f"{FOLDER}/{table.name}.csv": csv_text(table) for table in filled(tables)}
+
+
+def _scores(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    """Yield every mean: MU and AFE with their parts, and what Figures 2 to 4 draw."""
+    described = {model.name: model for model in evaluation.models}
+    for split, models in evaluation.figures.items():
+        for name, figures in models.items():
+            own = described[name]
+            for group, kinds in figures.answers.items():
+                for kind, uses in kinds.items():
+                    for use, answers in uses.items():
+                        place: dict[str, Value] = {
+                            "split": split,
+                            "model": name,
+                            "model_kind": own.kind,
+                            "method": own.method,
+                            "patients_are": group,
+                            "kind": kind,
+                            "use": use,
+                            "patients": answers.patients,
+                            "answers": answers.answers,
+                        }
+                        for metric, estimate in answers.metrics.items():
+                            yield {**place, "metric": metric, **_figure(estimate)}
+
+
+def _leakage(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    """Yield LS and DS of forgotten patients, questions trained on, with the methods' lowest and highest."""
+    for split in evaluation.splits:
+        for kind in KINDS:
+            marks = leakage_marks(evaluation, split.name, kind)
+            for system in list_systems(evaluation):
+                answers = find_answers(evaluation, split.name, system, "forget", kind)
+                if answers is not None:
+                    yield {
+                        "level": split.level,
+                        "percent": split.percent,
+                        "kind": kind,
+                        "system": system.label,
+                        "model": system.models[split.name],
+                        **_figure(answers.metrics["ls"], "ls"),
+                        **_figure(answers.metrics["ds"], "ds"),
+                        "ls_mark": marks.get(system.label, ""),
+                    }
+
+
+def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for place, withstood in _withstood(evaluation):
+        yield from _leaks(place, withstood.sampling)
+        for name, trial in withstood.trials.items():
+            if trial.reason is not None:
+                yield {**place, "trial": name, "reason": trial.reason}
+            shown = {
+                "before": trial.before,
+                "after": trial.after,
+                "recovery": trial.recovery,
+                "recovery_beyond_reference": trial.beyond_reference,
+            }
+            for what, by_metric in shown.items():
+                for metric, estimate in by_metric.items():
+                    yield {**place, "trial": name, "figure": what, "metric": metric, **_figure(estimate)}
+
+
+def _leaks(place: Row, sampling: Sampling | None) -> Iterator[Row]:
+    if sampling is None:
+        return
+    groups = {"forget": sampling.forget, "never_trained": sampling.never_trained, "above_never_trained": sampling.above}
+    for what, by_metric in groups.items():
+        for metric, at in by_metric.items():
+            for k, estimate in at.items():
+                yield {**place, "trial": f"leak@{k}", "figure": what, "metric": metric, **_figure(estimate)}
+
+
+def _detections(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for place, withstood in _withstood(evaluation):
+        if withstood.detection is not None:
+            told = {True: "yes", False: "not shown", None: ""}[withstood.detection.told_apart]
+            for trait, estimate in withstood.detection.auroc.items():
+                yield {**place, "told_apart": told, "trait": trait, **_figure(estimate)}
+
+
+def _withstood(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], Withstood]]:
+    for split, models in evaluation.figures.items():
+        for name, figures in models.items():
+            if figures.withstood is not None:
+                yield {"split": split, "model": name}, figures.withstood
+
+
+def _categories(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for row in evaluation.bench.categories:
+        lengths: Mapping[str, Value] = {
+            f"{kind}_{what}_words": by_kind.get(kind)
+            for kind in KINDS
+            for what, by_kind in (("question", row.question_words), ("answer", row.answer_words))
+        }
+        yield {**row.model_dump(exclude={"question_words", "answer_words"}), **lengths}
+
+
+def _training(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for model in evaluation.models:
+        own: dict[str, Value] = {"model": model.name, "kind": model.kind, "method": model.method, "split": model.split}
+        chosen = "yes" if model.chose_rate else "no"
+        yield {**own, **model.training, "learning_rate": model.learning_rate, "chose_rate": chosen}
+
+
+def _verdicts(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for figures in evaluation.bench.panel:
+        for judge, verdicts in {**figures.verdicts, "panel": figures.panel}.items():
+            for verdict, items in verdicts.items():
+                yield {"task": figures.task, "judge": judge, "verdict": verdict, "items": items}
+
+
+def _by_category(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for figures in evaluation.bench.panel:
+        for category, verdicts in figures.by_category.items():
+            for verdict, items in verdicts.items():
+                yield {"category": category, "verdict": verdict, "items": items}
+
+
+def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for figures in evaluation.bench.panel:
+        pairs: dict[str, float | None] = {**figures.pairs, "mean": figures.agreement, "fleiss_kappa": figures.kappa}
+        for pair, value in pairs.items():
+            yield {"task": figures.task, "items": figures.items, "pair": pair, "value": value}
+
+
+def _figure(estimate: PublishedEstimate, name: str = "value") -> dict[str, Value]:
+    cells = estimate_cells(name, estimate, interval=True)
+    shown = {column: cells[column] for column in (name, f"{name}_ci_low", f"{name}_ci_high")}
+    return {**shown, "reason" if name == "value" else f"{name}_reason": estimate.reason}

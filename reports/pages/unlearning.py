@@ -1,0 +1,72 @@
+"""`report.html` of an unlearning evaluation (PHI): what was forgotten, what broke, what others lost (AMNESIA in kind).
+
+Owns the order of the parts. Holds no id and no text of a patient, but exact figures of few: it says PHI on every
+screen. No script, no outside resource.
+"""
+
+from clinaudit.reports.figures.unlearning import sizes_figure
+from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.tables.unlearning import (
+    disease_table,
+    efficacy_table,
+    first_table,
+    leakage_table,
+    utility_table,
+)
+from clinaudit.reports.tables.unlearning_bench import (
+    corpus_table,
+    lengths_table,
+    panel_tables,
+    splits_table,
+    training_table,
+)
+from clinaudit.reports.tables.unlearning_trials import TRIED_METRICS, detection_table, trials_table
+from clinaudit.reports.wording.escaped_text import harmless_document
+from clinaudit.reports.wording.unlearning import levels_of, split_title
+from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_models, reading_sentences
+
+
+def render_unlearning(evaluation: UnlearningEvaluation) -> str:
+    """Return the HTML of what `clinaudit unlearn evaluate` found."""
+    evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
+    models = read_models(evaluation)
+    levels = list(enumerate(levels_of(evaluation).items()))
+    tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
+    return render_html(
+        "unlearning.html.j2",
+        style=("report.css", "sections.css", "unlearning.css"),
+        context={
+            "evaluation": evaluation,
+            "headline": headline(models),
+            "readings": reading_sentences(models) if len(models) > 1 else [],
+            "costs": cost_sentences(evaluation, models),
+            "first": first_table(models),
+            "sizes": [sizes_figure(evaluation, level, splits, place=place) for place, (level, splits) in levels],
+            "leakage": [leakage_table(evaluation, level, splits) for _, (level, splits) in levels],
+            "trade_off": [trade_off_traces(evaluation, use) for use in ("train", "holdout")],
+            "diseases": disease_traces(evaluation),
+            "disease_tables": [disease_table(evaluation, split) for split in evaluation.splits],
+            "parts": [
+                (split_title(split), [utility_table(evaluation, split), efficacy_table(evaluation, split)])
+                for split in evaluation.splits
+            ],
+            "trials": [
+                (
+                    split_title(split),
+                    [
+                        *(trials_table(evaluation, split, metric) for metric in TRIED_METRICS),
+                        detection_table(evaluation, split),
+                    ],
+                )
+                for split in evaluation.splits
+                if any(figures.withstood for figures in tried[split.name])
+            ],
+            "corpus": corpus_table(evaluation.bench),
+            "lengths": lengths_table(evaluation.bench),
+            "splits": splits_table(evaluation.bench),
+            "training": training_table(evaluation),
+            "panel": panel_tables(evaluation.bench),
+        },
+    )

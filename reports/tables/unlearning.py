@@ -1,0 +1,193 @@
+"""Tables of an unlearning evaluation: what to look at first, leakage (AMNESIA, Table 2), MU and AFE with their parts.
+
+Owns what stands in which column. Figures are exact, of groups; one that is not there is a dash, and its reason stands
+below the table.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from clinaudit.reports.schema.unlearning import (
+    KINDS,
+    USES,
+    AnswerGroup,
+    EvaluatedSplit,
+    QuestionKind,
+    UnlearningEvaluation,
+)
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.numbers import number_text, percent_text
+from clinaudit.reports.wording.unlearning import (
+    METRICS,
+    NONE,
+    FigureCells,
+    Mark,
+    System,
+    find_answers,
+    find_before,
+    kinds_asked,
+    leakage_marks,
+    list_systems,
+    split_title,
+)
+from clinaudit.reports.wording.unlearning import USES as USE_WORDS
+from clinaudit.reports.wording.unlearning_readings import READING_WORDS, Change, ReadModel
+
+_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
+    "afe": ("afe", "rouge_l", "em", "cs", "es"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedCell:
+    """One cell of a marked table."""
+
+    text: str
+    mark: Mark = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTable:
+    """A table whose lowest and highest cells are marked; each row is its name and its cells."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[MarkedCell, ...]], ...]
+    note: str = ""
+
+
+def first_table(models: Sequence[ReadModel]) -> Table:
+    """Return what to look at first: a row a model that was to forget, averaged over factual and reasoning questions."""
+    rows = tuple(
+        (
+            model.system.label,
+            split_title(model.split),
+            READING_WORDS[model.reading],
+            _changed(model.afe),
+            NONE if model.afe.target is None else number_text(model.afe.target),
+            _changed(model.afe_withheld),
+            _share(model.degenerate.after),
+            _changed(model.mu),
+            _changed(model.same),
+            _changed(model.others),
+        )
+        for model in models
+    )
+    columns = (
+        "Model", "Forgets", "Reads as", "AFE", "AFE if never seen", "AFE, withheld", "Broken answers",
+        "MU", "MU, same disease", "MU, others",
+    )  # fmt: skip
+    note = (
+        "Before → after, averaged over factual and reasoning questions. AFE: how little is left of forgotten patients;"
+        " MU: how good answers on retained ones are; 1 is best for both. Broken answers: on forgotten patients, empty"
+        " or one token over and over. Intervals stand in the tables below."
+    )
+    return Table("What to look at first", columns, rows, note)
+
+
+def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence[EvaluatedSplit]) -> MarkedTable:
+    """Return LS and DS of forgotten patients by size of the split (Table 2), the methods' lowest and highest marked."""
+    cells, kinds = FigureCells(), kinds_asked(evaluation)
+    places = [(split.name, kind) for split in splits for kind in kinds]
+    marks = {place: leakage_marks(evaluation, *place) for place in places}
+    rows = []
+    for system in list_systems(evaluation):
+        if any(split.name in system.models for split in splits):
+            own = tuple(
+                MarkedCell(_leakage(evaluation, cells, system, *place), marks[place].get(system.label, ""))
+                for place in places
+            )
+            rows.append((system.label, own))
+    floor = tuple(MarkedCell(_floor(evaluation, cells, *place)) for place in places)
+    rows.append(("LS of patients never trained on, before", floor))
+    columns = ("Model", *(f"{split.percent}%, {kind}" for split in splits for kind in kinds))
+    note = cells.note(
+        "LS (DS) of questions trained on. LS: weight of the patient’s keywords that stand in the answer; compare it"
+        " with that of patients never trained on, not with 0. DS: answers of one token over and over. Bold: lowest LS"
+        " of the methods; underlined: highest."
+    )
+    return MarkedTable(f"{level}: leakage of forgotten patients", columns, tuple(rows), note)
+
+
+def _leakage(
+    evaluation: UnlearningEvaluation, cells: FigureCells, system: System, split: str, kind: QuestionKind
+) -> str:
+    if split not in system.models:
+        return ""
+    answers = find_answers(evaluation, split, system, "forget", kind)
+    if answers is None:
+        return cells.text(None)
+    leaked, degraded = (cells.text(answers.metrics[name], interval=False, share=True) for name in ("ls", "ds"))
+    return f"{leaked} ({degraded})"
+
+
+def _floor(evaluation: UnlearningEvaluation, cells: FigureCells, split: str, kind: QuestionKind) -> str:
+    answers = find_answers(evaluation, split, find_before(evaluation), "never_trained", kind)
+    return cells.text(None if answers is None else answers.metrics["ls"], interval=False, share=True)
+
+
+def utility_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
+    """Return MU of retained patients with its parts."""
+    return _parts_table(evaluation, split, "retain", "mu", "MU of retained patients, and what it is made of")
+
+
+def efficacy_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
+    """Return AFE of forgotten patients with its parts, as they are: AFE is the harmonic mean of 1 less each."""
+    return _parts_table(
+        evaluation, split, "forget", "afe", "AFE of forgotten patients, and what it is made of: 1 less each of these"
+    )
+
+
+def _parts_table(
+    evaluation: UnlearningEvaluation, split: EvaluatedSplit, group: AnswerGroup, mean: str, title: str
+) -> Table:
+    cells, parts = FigureCells(), _PARTS[mean]
+    rows: list[tuple[str, ...]] = []
+    for system in list_systems(evaluation):
+        for kind in KINDS:
+            for use in USES:
+                answers = find_answers(evaluation, split.name, system, group, kind, use)
+                if answers is None:
+                    continue
+                # Where there are no token ids, that of words stands in.
+                read = {"te": "te_words" if answers.metrics["te"].value is None else "te"}
+                shown = (cells.text(answers.metrics.get(read.get(part, part))) for part in parts[1:])
+                rows.append(
+                    (
+                        f"{system.label}, {kind}, {USE_WORDS[use]}",
+                        f"{answers.patients:,}",
+                        cells.mean(answers, mean),
+                        *shown,
+                    )
+                )
+    columns = ("Model and questions", "Patients", *(METRICS[part] for part in parts))
+    return Table(f"{split_title(split)}: {title}", columns, tuple(rows), cells.note())
+
+
+def disease_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
+    """Return MU of retained patients by whether a forgotten one has their disease (Figure 4), questions trained on."""
+    cells = FigureCells()
+    rows: list[tuple[str, ...]] = []
+    for system in list_systems(evaluation):
+        for kind in KINDS:
+            found = [find_answers(evaluation, split.name, system, side, kind) for side in ("same", "others")]
+            if any(found):
+                shown = (
+                    text
+                    for answers in found
+                    for text in (NONE if answers is None else f"{answers.patients:,}", cells.mean(answers, "mu"))
+                )
+                rows.append((f"{system.label}, {kind}", *shown))
+    columns = ("Model and questions", "With the disease", "Their MU", "Others", "MU of others")
+    return Table(f"{split_title(split)}: retained patients by disease", columns, tuple(rows), cells.note())
+
+
+def _changed(change: Change) -> str:
+    before, after = (NONE if value is None else number_text(value) for value in (change.before, change.after))
+    return f"{before} → {after}"
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else percent_text(value)

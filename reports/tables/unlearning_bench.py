@@ -1,0 +1,172 @@
+"""Tables of the benchmark behind an unlearning evaluation: who, what is asked, how it was trained on, who checked it.
+
+In kind those of AMNESIA, Tables 1, 4 to 6 and 8 to 13. Owns what stands in which column. Lengths are in
+words, where the paper has tokens.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from clinaudit.reports.schema.unlearning import KINDS, BenchCounts, PanelFigures, UnlearningEvaluation
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.numbers import number_text, percent_text
+from clinaudit.reports.wording.unlearning import METHODS, NONE, split_title
+
+_TASKS: Final = {"title": "titles and their categories", "question": "questions and their answers"}
+_TRAINING: Final[Mapping[str, str]] = {
+    "epochs": "Epochs",
+    "learning_rate": "Highest rate",
+    "warmup": "Warm-up",
+    "weight_decay": "Weight decay",
+    "gradient_norm": "Gradient norm",
+    "micro_batch": "Texts a micro-batch",
+    "micro_batches": "Micro-batches a step",
+    "max_tokens": "Tokens a text",
+    "form": "Questions asked",
+}
+
+
+def corpus_table(bench: BenchCounts) -> Table:
+    """Return patients, questions and length of notes by disease (Table 1)."""
+    rows = [
+        (
+            row.category,
+            f"{row.patients:,} ({percent_text(row.share)})",
+            f"{row.questions:,}",
+            f"{row.note_words_min:,}",
+            _length(row.note_words_mean),
+            f"{row.note_words_max:,}",
+        )
+        for row in bench.categories
+    ]
+    rows.append(("Total", f"{bench.patients:,}", f"{bench.questions:,}", "", "", ""))
+    columns = ("Disease", "Patients", "Questions", "Shortest note", "Mean", "Longest")
+    note = (
+        f"Lengths in words. {bench.patients_trained_on:,} of the patients were trained on; {bench.holdout_questions:,}"
+        f" of the questions are withheld from training, and {bench.rephrased_questions:,} rephrased ones come on top."
+    )
+    return Table("Patients and questions by disease", columns, tuple(rows), note)
+
+
+def lengths_table(bench: BenchCounts) -> Table:
+    """Return mean lengths of questions and answers by disease (Table 4)."""
+    rows = tuple(
+        (
+            row.category,
+            *(_length(lengths[kind]) for kind in KINDS for lengths in (row.question_words, row.answer_words)),
+        )
+        for row in bench.categories
+    )
+    heads = (f"{kind.capitalize()} {what}" for kind in KINDS for what in ("question", "answer"))
+    return Table("Mean length of questions and answers, in words", ("Disease", *heads), rows)
+
+
+def splits_table(bench: BenchCounts) -> Table:
+    """Return how many are forgotten and retained (Table 5)."""
+    rows = tuple(
+        (
+            split_title(split),
+            f"{split.forget_patients:,}",
+            f"{split.forget_questions:,}",
+            f"{split.retain_patients:,}",
+            f"{split.retain_questions:,}",
+        )
+        for split in bench.splits
+    )
+    columns = ("Forgets", "Patients forgotten", "Questions on them", "Patients retained", "Questions on these")
+    return Table(
+        "Who is forgotten, and who is retained", columns, rows, "Questions trained on, without those withheld."
+    )
+
+
+def training_table(evaluation: UnlearningEvaluation) -> Table:
+    """Return how each model was trained (Table 6)."""
+    rows = tuple(
+        (
+            model.name,
+            METHODS.get(model.method or "", model.kind),
+            model.split or NONE,
+            *(model.training.get(name, NONE) for name in _TRAINING if name != "learning_rate"),
+            NONE
+            if model.learning_rate is None
+            else f"{model.learning_rate:g}{' (chosen)' if model.chose_rate else ''}",
+        )
+        for model in evaluation.models
+    )
+    heads = (title for name, title in _TRAINING.items() if name != "learning_rate")
+    note = "Chosen: of several rates, by retained patients who were set aside for it and whom no mean counts."
+    has_chosen = any(model.chose_rate for model in evaluation.models)
+    columns = ("Model", "Made by", "Forgets", *heads, _TRAINING["learning_rate"])
+    return Table("How the models were trained", columns, rows, note if has_chosen else "")
+
+
+def panel_tables(bench: BenchCounts) -> list[Table]:
+    """Return what the judges said, how far they agree, and how they stand beside a person (Tables 8 to 13)."""
+    tables = []
+    for figures in bench.panel:
+        tables.append(_verdicts_table(figures))
+        if figures.by_category:
+            tables.append(_categories_table(figures))
+        tables.append(_agreement_table(figures))
+    if bench.human:
+        tables.append(_human_table(bench))
+    return tables
+
+
+def _verdicts_table(figures: PanelFigures) -> Table:
+    known = list(dict.fromkeys(verdict for own in (*figures.verdicts.values(), figures.panel) for verdict in own))
+    rows = tuple(
+        (
+            verdict.capitalize(),
+            *(_part(own.get(verdict), figures.items) for own in (*figures.verdicts.values(), figures.panel)),
+        )
+        for verdict in known
+    )
+    title = f"The judges’ verdicts on {figures.items:,} {_TASKS[figures.task]}"
+    return Table(title, ("Verdict", *figures.verdicts, "Majority"), rows)
+
+
+def _categories_table(figures: PanelFigures) -> Table:
+    known = list(dict.fromkeys(verdict for own in figures.by_category.values() for verdict in own))
+    rows = tuple(
+        (category, *(f"{own.get(verdict, 0):,}" for verdict in known)) for category, own in figures.by_category.items()
+    )
+    columns = ("Disease", *(verdict.capitalize() for verdict in known))
+    return Table("The majority’s verdict by disease", columns, rows)
+
+
+def _agreement_table(figures: PanelFigures) -> Table:
+    rows = [(pair, percent_text(share)) for pair, share in figures.pairs.items()]
+    rows.append(("Mean of the pairs", NONE if figures.agreement is None else percent_text(figures.agreement)))
+    rows.append(("Fleiss’ κ", NONE if figures.kappa is None else f"{figures.kappa:.3f}"))
+    title = f"Agreement of the judges on {_TASKS[figures.task]}"
+    return Table(title, ("Pair", "Same verdict"), tuple(rows), f"{figures.reading[:1].upper()}{figures.reading[1:]}.")
+
+
+def _human_table(bench: BenchCounts) -> Table:
+    rows = tuple(
+        (
+            judge,
+            f"{own.both_supported:,}",
+            f"{own.human_only:,}",
+            f"{own.judge_only:,}",
+            f"{own.neither:,}",
+            f"{own.left_out:,}",
+            NONE if own.agreement is None else percent_text(own.agreement),
+            NONE if own.kappa is None else number_text(own.kappa),
+        )
+        for judge, own in bench.human.items()
+    )
+    columns = (
+        "Judge", "Both: supported", "Person alone", "Judge alone", "Neither", "Left out", "Agreement", "Cohen’s κ",
+    )  # fmt: skip
+    note = "Left out: verdicts that are neither supported nor unsupported."
+    return Table("The judges beside a person who saw none of their verdicts", columns, rows, note)
+
+
+def _part(count: int | None, whole: int) -> str:
+    return NONE if count is None or not whole else f"{count:,} ({percent_text(count / whole)})"
+
+
+def _length(words: float | None) -> str:
+    return NONE if words is None else f"{words:,.1f}"

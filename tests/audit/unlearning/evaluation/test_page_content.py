@@ -1,0 +1,170 @@
+"""The documents of an evaluation as the records of its page: each figure where it belongs, none with its reason."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.hand_made_bench import QUESTIONS, hand_made_bench
+from support.unlearning.robustness_documents import figure
+
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement
+from clinaudit.audit.unlearning.benchmark.panel.human_sheet import Confusion
+from clinaudit.audit.unlearning.benchmark.records import Scores
+from clinaudit.audit.unlearning.evaluation.page_content import page_content
+from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
+from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+
+NO_KEYWORD = "the question has no keyword"
+#: What each question's answer keeps, by model.
+KEPT = {"tuned": {"q1": 0.9, "q2": 0.8, "q3": 0.7, "q4": 0.6, "q5": 0.2}, "forgot": {"q1": 0.1, "q3": 0.5}}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return hand_made_bench(tmp_path_factory.mktemp("bench"))
+
+
+def document(bench: Bench, *, split: str = "random:25", set_aside: tuple[str, ...] = ()) -> dict[str, Any]:
+    scores = {
+        model: [_score(model, one.qa_id, kept.get(one.qa_id, 0.0)) for one in QUESTIONS] for model, kept in KEPT.items()
+    }
+    making = Making(
+        split=bench.split(split),
+        form="addressed",
+        entailment_metric="es_rules",
+        made_with={},
+        seed=0,
+        set_aside=set_aside,
+    )
+    return describe_scores(scores, bench, making)
+
+
+def _score(model: str, qa_id: str, kept: float) -> Scores:
+    reasons = {} if qa_id == "q1" else {"ls": NO_KEYWORD, "ls_echo_free": NO_KEYWORD}
+    leaked = kept if qa_id == "q1" else None
+    return Scores(model, qa_id, 0, kept, kept, kept, kept, 0.5, leaked, leaked, reasons)
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    model: dict[str, Any] = {"learning_rate": 2e-5, "chose_rate": False, "training": {"epochs": 3, "warmup": 0.03}}
+    return {
+        "clinaudit_version": "0",
+        "libraries": {},
+        "device": "cpu",
+        "seed": 0,
+        "form": "addressed",
+        "made_with": {"cs": "encoder", "es_rules": "rules"},
+        "before": "tuned",
+        "models": [
+            {"name": "tuned", "kind": "baseline", "split": None, "method": None, **model},
+            {"name": "forgot", "kind": "unlearned", "split": "random:25", "method": "rmu", **model},
+        ],
+        **fields,
+    }
+
+
+def content(bench: Bench, robustness: Mapping[str, Any] | None = None) -> UnlearningEvaluation:
+    tried = {} if robustness is None else {"random:25": {"models": robustness}}
+    return page_content(record(), {"random:25": document(bench)}, tried, bench)
+
+
+def test_each_figure_stands_with_its_group_kind_and_use(bench: Bench) -> None:
+    found = content(bench).figures["random:25"]["forgot"].answers
+    # P1 is forgotten: q1 factual, q2 reasoning. P2 has the disease, P3 has another. P4 was never trained on.
+    assert found["forget"]["factual"]["train"].metrics["rouge_l"].value == pytest.approx(0.1)
+    assert found["same"]["factual"]["train"].metrics["es"].value == pytest.approx(0.5)
+    assert set(found["others"]["factual"]) == {"holdout"}
+    assert found["never_trained"]["factual"]["train"].metrics["em"].value == 0.0
+    own = found["forget"]["factual"]["train"]
+    # AFE is the harmonic mean of 0.9 four times; of one patient its interval is wide.
+    assert own.metrics["afe"].value == pytest.approx(0.9)
+    assert own.metrics["afe"].confidence_low is not None
+    assert own.metrics["afe"].confidence_low < 0.5
+    assert own.parts["afe"] == ["rouge_l", "em", "cs", "es"]
+    assert (own.patients, own.answers, own.without_keywords) == (1, 1, 0)
+
+
+def test_what_is_none_keeps_its_reason_and_is_never_0(bench: Bench) -> None:
+    reasoning = content(bench).figures["random:25"]["forgot"].answers["forget"]["reasoning"]["train"]
+    assert reasoning.metrics["ls"].value is None
+    assert reasoning.metrics["ls"].reason == NO_KEYWORD
+    assert reasoning.metrics["mu"].value == 0.0
+
+
+def test_no_id_and_no_text_goes_along(bench: Bench) -> None:
+    text = content(bench).model_dump_json()
+    for own in QUESTIONS:
+        assert not [said for said in (own.question, own.answer) if said in text]
+        assert not [name for name in (own.qa_id, own.patient_id) if f'"{name}"' in text]
+
+
+def test_splits_stand_in_the_order_of_level_and_size(bench: Bench) -> None:
+    random, cancer = bench.splits
+    more = (replace(cancer, percent=5), replace(random, percent=5), replace(random, level="request", percent=4))
+    wide = replace(bench, splits=(*bench.splits, *more))
+    names = ["cancer:25", "random:25", "request:4", "cancer:5", "random:5"]
+    scores = {name: document(wide, split=name, set_aside=("P3",) if name == "random:5" else ()) for name in names}
+    found = page_content(record(), scores, {}, wide).splits
+    assert [split.name for split in found] == ["random:5", "random:25", "request:4", "cancer:5", "cancer:25"]
+    assert [split.set_aside for split in found] == [1, 0, 0, 0, 0]
+    assert [split.level for split in found[-3:]] == ["Request", "Cancer", "Cancer"]
+    assert (found[0].forget_patients, found[0].forget_questions, found[0].retain_patients) == (1, 2, 2)
+
+
+def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(bench: Bench) -> None:
+    means = {"rouge_l": figure(0.3), "es_rules": figure(0.2)}
+    trial = {"before": means, "after": means, "change": means, "recovery": {"rouge_l": figure(0.7)}}
+    leaks = {"counts": {}, "rouge_l": {"1": figure(0.1), "8": figure(None, reason="no question")}}
+    tried = {
+        "forgot": {
+            "sampling": {"samples": 8, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
+            "quantization": {"bits": 4, "forget": trial, "retain": trial},
+            "relearning": {"steps": 20, "questions_1": {"reason": "it diverged"}, "retained_notes": trial},
+            "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"form": "paper", **trial}},
+            "detectability": {"told_apart": None, "traits": {"te": {"auroc": figure(0.4), "p_value": 0.3}}},
+        },
+        "tuned": {"quantization": {"reason": "a filter stands before it"}},
+    }
+    found = content(bench, tried).figures["random:25"]
+    forgot, tuned = found["forgot"].withstood, found["tuned"].withstood
+    assert forgot is not None
+    assert tuned is not None
+    assert forgot.sampling is not None
+    assert forgot.sampling.forget["rouge_l"]["8"].reason == "no question"
+    reasons = {name: one.reason for name, one in forgot.trials.items()}
+    assert reasons == {
+        "quantization": None, "questions_1": "it diverged", "retained_notes": None, "rephrased": "none",
+        "other_form": None,
+    }  # fmt: skip
+    assert forgot.trials["quantization"].after["es"].value == 0.2
+    assert forgot.trials["quantization"].recovery["rouge_l"].value == 0.7
+    assert forgot.detection is not None
+    assert (forgot.detection.told_apart, forgot.detection.auroc["te"].value) == (None, 0.4)
+    assert {name: one.reason for name, one in tuned.trials.items()} == {"quantization": "a filter stands before it"}
+    assert content(bench).figures["random:25"]["forgot"].withstood is None
+
+
+def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench, tmp_path: Path) -> None:
+    agreement = PanelAgreement(
+        "title", 2, {"a": {"supported": 2}}, {"supported": 1, "disagree": 1}, {("a", "b"): 0.5}, 0.5, None, "half agree"
+    )
+    matrix = Confusion(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
+    panel = {
+        "title": {**asdict(agreement), "pairs": {"a and b": 0.5}, "panel_by_category": {"cancer": {"supported": 1}}},
+        "human": {
+            "yes": 4,
+            "no": 1,
+            "judges": {"a": {**asdict(matrix), "agreement": matrix.agreement, "kappa": matrix.kappa}},
+        },
+    }
+    found = content(replace(bench, counts={"panel": panel})).bench
+    assert [one.task for one in found.panel] == ["title"]
+    assert found.panel[0].by_category == {"Cancer": {"supported": 1}}
+    assert found.human["a"].agreement == pytest.approx(0.8)
+    assert [(row.category, row.patients, row.note_words_min) for row in found.categories] == [
+        ("Cancer", 3, 4), ("Kidney Disease", 1, 6),
+    ]  # fmt: skip
+    assert (found.patients, found.patients_trained_on, found.questions, found.holdout_questions) == (4, 3, 5, 1)

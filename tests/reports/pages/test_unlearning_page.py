@@ -1,0 +1,233 @@
+"""The page of an unlearning evaluation: what is not there is a dash with its reason, marks where the numbers are."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+import pytest
+from support.hostile_text import PAYLOADS
+from support.pages import Page
+from support.unlearning.filled_evaluation import NO_EM, SPLITS, bare_evaluation, bench_counts, filled_evaluation, none
+
+from clinaudit.reports.exports.unlearning import unlearning_files
+from clinaudit.reports.figures.unlearning import sizes_figure
+from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.tables.unlearning import disease_table, efficacy_table, first_table, leakage_table
+from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
+from clinaudit.reports.tables.unlearning_trials import detection_table, trials_table
+from clinaudit.reports.wording.unlearning import levels_of
+from clinaudit.reports.wording.unlearning_readings import read_models
+
+
+@pytest.fixture(scope="module")
+def filled() -> UnlearningEvaluation:
+    return filled_evaluation()
+
+
+@pytest.fixture(scope="module")
+def page(filled: UnlearningEvaluation) -> Page:
+    return Page(render_unlearning(filled))
+
+
+def test_the_page_says_first_what_was_found_and_always_that_it_is_phi(page: Page) -> None:
+    first = page.words.index("Of 16 unlearned models")
+    assert first < page.words.index("This is no certificate") < page.words.index("What to look at first")
+    assert "PHI: exact figures of few patients, do not pass on" in page.words
+    assert "No certificate and no verdict." in page.words
+
+
+def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page) -> None:
+    for own in (page, Page(render_unlearning(bare_evaluation()))):
+        assert not {"script", "img", "iframe", "form", "link"} & {tag for tag, _ in own.tags}
+        assert len(own.ids) == len(set(own.ids))
+        steps = [after - before for before, after in zip(own.headings, own.headings[1:], strict=False)]
+        assert max(steps) <= 1
+
+
+def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
+    payload = " ".join(PAYLOADS)
+    names = {model.name: f"{payload}{model.name}" for model in filled.models}
+    hostile = filled.model_copy(
+        update={
+            "before": names["tuned"],
+            "models": [
+                model.model_copy(update={"name": names[model.name], "kind": "foreign"}) for model in filled.models
+            ],
+            "figures": {
+                split: {names[name]: own for name, own in models.items()} for split, models in filled.figures.items()
+            },
+            "made_with": dict.fromkeys(("cs", "es"), payload),
+        }
+    )
+    own = Page(render_unlearning(hostile))
+    assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
+    assert not [name for _, attrs in own.tags for name in attrs if name.startswith("on")]
+
+
+def test_one_model_with_nothing_to_compare_makes_a_page_that_says_so() -> None:
+    own = Page(render_unlearning(bare_evaluation()))
+    assert "Nothing was asked that stands for the model before unlearning" in own.words
+    assert "the answers came without token ids; no such answers." in own.words
+    assert "Does it last" not in own.words
+    assert "No panel of judges checked" in own.words
+
+
+def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: UnlearningEvaluation) -> None:
+    level, splits = next(iter(levels_of(filled).items()))
+    grid = leakage_table(filled, level, splits)
+    assert grid.columns == ("Model", "5%, factual", "5%, reasoning", "10%, factual", "10%, reasoning")
+    rows = {name: [(cell.text, cell.mark) for cell in cells] for name, cells in grid.rows}
+    # LS is 0.15 (1 - AFE): of RMU at 5% 0.1335, of KL-Min 0.009; the filter's is lower, and no method's.
+    assert rows["RMU"][0] == ("13% (0%)", "highest")
+    assert rows["KL-Min"][0] == ("0.9% (64%)", "lowest")
+    assert rows["GradDiff"][:3] == [
+        ("12% (2%)", ""), ("12% (2%)", ""), ("0.8% (90%)", ""),
+    ]  # fmt: skip
+    assert {mark for name in ("Before unlearning", "Filter of names") for _, mark in rows[name]} == {""}
+    assert rows["LS of patients never trained on, before"] == [("2%", "")] * 4
+    text = render_unlearning(filled)
+    assert re.search(r'<td class="lowest">0\.9% \(64%\)<span class="vh">, lowest</span></td>', text)
+
+
+def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: UnlearningEvaluation) -> None:
+    (split,) = bare_evaluation().splits
+    grid = leakage_table(bare_evaluation(), "Random patients", [split])
+    assert grid.rows[0][1][0].text == "– (–)"
+    assert "the question has no keyword" in grid.note
+    table = efficacy_table(filled, filled.splits[0])
+    (filtered,) = (row for row in table.rows if row[0] == "Filter of names, factual, trained on")
+    # AFE without exact memorization says so; exact memorization itself is none.
+    assert filtered[2].endswith("*")
+    assert filtered[table.columns.index("EM")] == "–"
+    assert "without exact memorization" in table.note
+    figures = bare_evaluation().figures["random:5"]["elsewhere"]
+    forgotten = figures.answers["forget"]["factual"]["train"]
+    gone = forgotten.model_copy(update={"metrics": {name: none(NO_EM) for name in forgotten.metrics}})
+    answers = {"forget": {"factual": {"train": gone}}}
+    bare = bare_evaluation().model_copy(
+        update={"figures": {"random:5": {"elsewhere": figures.model_copy(update={"answers": answers})}}}
+    )
+    (cells,) = (row.cells for row in sizes_figure(bare, "Random patients", [split], place=0).rows if row.cells)
+    assert [cell.bars for cell in cells] == [(), ()]
+    assert [cell.reading for cell in cells] == ["not measured", f"not measured: {NO_EM}"]
+    assert trade_off_traces(bare, "train").panels == ()
+
+
+def test_bars_are_as_long_as_the_numbers_withheld_ones_hatched_the_model_before_dashed(
+    filled: UnlearningEvaluation,
+) -> None:
+    figure = sizes_figure(filled, "Cancer", levels_of(filled)["Cancer"], place=1)
+    assert figure.columns == ("Model", "MU, factual", "MU, reasoning", "AFE, factual", "AFE, reasoning")
+    assert [row.name for row in figure.rows if not row.cells] == [
+        "5%: 3 patients forgotten",
+        "10%: 6 patients forgotten",
+    ]
+    # The model before has lines, and no row.
+    assert "Before unlearning" not in {row.name for row in figure.rows}
+    row = next(row for row in figure.rows if row.name == "SimNPO")
+    trained, withheld = row.cells[2].bars
+    assert [(mark.kind, mark.start, mark.width) for mark in trained.marks] == [
+        ("solid", 0.0, 40.0), ("chance", 36.0, 8.0), ("before", 10.0, 0.0),
+    ]  # fmt: skip
+    assert (withheld.marks[0].kind, withheld.marks[0].width) == ("hatched", 70.0)
+    assert (trained.text, withheld.text) == ("0.40", "0.70")
+
+
+def test_traces_go_through_their_figures_the_larger_split_less_faint(filled: UnlearningEvaluation) -> None:
+    traces = trade_off_traces(filled, "train")
+    assert [panel.title for panel in traces.panels][:2] == [
+        "Random patients, factual questions trained on", "Random patients, reasoning questions trained on",
+    ]  # fmt: skip
+    assert [entry.name for entry in traces.key][:3] == ["Before unlearning", "GradDiff", "KL-Min"]
+    svg = traces.panels[2].svg
+    lines = dict(re.findall(r'<polyline class="(\S+) line" points="([^"]+)"', svg))
+    # 30 to 260 pixels across, six left free at both ends, 8 to 178 down. SimNPO: MU 0.90, 0.89 and AFE 0.40, 0.60.
+    corners = [list(map(float, corner.split(","))) for corner in lines["trace-3"].split()]
+    places = [(36 + 0.9 * 218, 8 + 0.6 * 170), (36 + 0.89 * 218, 8 + 0.4 * 170)]
+    assert [across for across, _ in corners] == pytest.approx([across for across, _ in places], abs=0.06)
+    assert [down for _, down in corners] == pytest.approx([down for _, down in places], abs=0.06)
+    assert re.findall(r'class="trace-3 mark"[^>]*opacity="([^"]+)"', svg) == ["0.35", "1"]
+
+
+def test_of_a_disease_those_who_have_it_and_others_are_drawn_apart(filled: UnlearningEvaluation) -> None:
+    traces = disease_traces(filled)
+    # Of random patients there is no disease to be apart from.
+    assert [panel.title for panel in traces.panels] == ["Cancer"]
+    svg = traces.panels[0].svg
+    same, others = re.findall(r'<polyline class="trace-3 line" points="([^"]+)"[^>]*?( stroke-dasharray="4 3")?/>', svg)
+    assert (same[1], others[1]) == ("", ' stroke-dasharray="4 3"')
+    # Averaged over factual and reasoning: 0.78 and 0.35 of those with the disease.
+    heights = [float(corner.split(",")[1]) for corner in same[0].split()]
+    assert heights == [pytest.approx(8 + 0.22 * 170, abs=0.06), pytest.approx(8 + 0.65 * 170, abs=0.06)]
+    random = filled.model_copy(update={"splits": [split for split in filled.splits if not split.is_disease]})
+    assert [panel.title for panel in disease_traces(random).panels] == ["Random patients"]
+    row = next(row for row in disease_table(filled, filled.splits[3]).rows if row[0] == "SimNPO, factual")
+    assert row[1:] == ("3", "0.37 (0.33 to 0.41)", "3", "0.89 (0.85 to 0.93)")
+
+
+def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> None:
+    table = trials_table(filled, filled.splits[0], "rouge_l")
+    assert table.columns[:5] == ("Model", "leak@1", "leak@8", "leak@32", "leak@32 above never trained on")
+    row = dict(zip(table.columns, next(row for row in table.rows if row[0] == "SimNPO"), strict=True))
+    assert row["4-bit weights"] == "0.88 → 0.89 (70%)"
+    assert row["Five questions learned again"] == "–"
+    assert "the training diverged" in table.note
+    told = detection_table(filled, filled.splits[0])
+    assert [(one[0], one[1]) for one in told.rows][2:] == [("RMU", "yes"), ("SimNPO", "not shown")]
+
+
+def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluation) -> None:
+    assert corpus_table(filled.bench).rows[0] == ("Cancer", "50 (62%)", "400", "55", "695.4", "3,920")
+    assert splits_table(filled.bench).rows[1] == ("Random patients, 10%", "6", "36", "54", "324")
+    verdicts, by_disease, agreement, human = panel_tables(filled.bench)
+    assert verdicts.rows[0] == ("Supported", "819 (91%)", "827 (92%)", "827 (92%)", "826 (92%)")
+    # No judge says so: the three did not agree.
+    assert verdicts.rows[3] == ("Disagree", "–", "–", "–", "2 (0.2%)")
+    assert by_disease.rows[1] == ("Kidney Disease", "542", "0")
+    assert agreement.rows[-1] == ("Fleiss’ κ", "0.726")
+    assert human.rows == (("panel", "814", "54", "12", "17", "3", "93%", "0.31"),)
+    assert panel_tables(bench_counts(has_panel=False)) == []
+    trained = training_table(filled)
+    assert trained.rows[1][:4] == ("sim_npo-random-5", "SimNPO", "random:5", "3")
+    assert trained.rows[1][-1] == "2e-05 (chosen)"
+
+
+def test_what_to_look_at_first_is_before_and_after(filled: UnlearningEvaluation) -> None:
+    table = first_table(read_models(filled))
+    (row,) = (row for row in table.rows if row[:2] == ("SimNPO", "Cancer, 10%"))
+    assert row[2:] == (
+        "forgot, others lost", "0.12 → 0.62", "0.82", "0.42 → 0.92", "0%", "0.89 → 0.87", "0.89 → 0.35", "0.89 → 0.87",
+    )  # fmt: skip
+
+
+def _rows(files: dict[str, str], name: str) -> Iterator[dict[str, str]]:
+    return iter(csv.DictReader(io.StringIO(files[f"tables/{name}.csv"])))
+
+
+def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(filled: UnlearningEvaluation) -> None:
+    files = unlearning_files(filled)
+    wanted = {"model": "sim_npo-cancer-10", "patients_are": "same", "kind": "factual", "use": "train", "metric": "mu"}
+    (row,) = (row for row in _rows(files, "scores") if wanted.items() <= row.items())
+    assert (row["value"], row["value_ci_low"], row["value_ci_high"], row["reason"]) == ("0.37", "0.33", "0.41", "")
+    counted = sum(
+        len(answers.metrics)
+        for split in SPLITS
+        for model in filled.figures[split].values()
+        for kinds in model.answers.values()
+        for uses in kinds.values()
+        for answers in uses.values()
+    )
+    assert sum(1 for _ in _rows(files, "scores")) == counted
+    marks = {(row["system"], row["ls_mark"]) for row in _rows(files, "table2_leakage") if row["percent"] == "5"}
+    assert {system for system, mark in marks if mark} == {"KL-Min", "RMU", "GradDiff"}
+    failed = [row for row in _rows(files, "robustness") if row["trial"] == "questions_5"]
+    assert {(row["value"], row["reason"][:21]) for row in failed} == {("", "the training diverged")}
+    few = [row for row in _rows(files, "detectability") if row["trait"] == "te"]
+    assert {(row["value"], row["reason"][:7]) for row in few} == {("", "fewer t")}
+    bare = unlearning_files(bare_evaluation())
+    assert "tables/robustness.csv" not in bare
+    (leak,) = _rows(bare, "table2_leakage")
+    assert (leak["ls"], leak["ls_reason"]) == ("", "the question has no keyword")
