@@ -186,7 +186,8 @@ def disease_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Ta
 
 def _changed(change: Change) -> str:
     before, after = (NONE if value is None else number_text(value) for value in (change.before, change.after))
-    return f"{before} → {after}"
+    # In one piece: a line never ends at the arrow.
+    return f"{before}\u00a0→\u00a0{after}"
 
 
 def _share(value: float | None) -> str:

@@ -78,4 +78,4 @@ def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
     before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))
     recovery = trial.recovery.get(metric)
     back = "" if recovery is None or recovery.value is None else f" ({percent_text(recovery.value)})"
-    return f"{before} → {after}{back}"
+    return f"{before}\u00a0→\u00a0{after}{back}"

@@ -271,8 +271,11 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ReadModel])
             back = (estimate.value or 0.0 for metric, estimate in trial.recovery.items() if metric in _RECOVERED)
             if any(share >= _HALF for share in back):
                 found.setdefault(name, []).append(model)
-    said = [f"{TRIALS[name]}: {_names(own)}" for name, own in found.items()]
-    return f"Half or more of what was lost comes back when tried – {'; '.join(said)}." if said else ""
+    by_models: dict[str, list[str]] = {}
+    for name, own in found.items():
+        by_models.setdefault(_names(own), []).append(TRIALS[name])
+    said = [f"{names} by {join_words(trials)}" for names, trials in by_models.items()]
+    return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
 
 
 def _told(evaluation: UnlearningEvaluation, models: Sequence[ReadModel]) -> str:

@@ -31,7 +31,7 @@ from clinaudit.reports.schema.unlearning import (
     Withstood,
 )
 
-_LEVELS: Final = {"random": "Random patients", "request": "Request"}
+_LEVELS: Final = {"random": "Random", "request": "Request"}
 #: Entailment is called by what it was measured with; the page says that once.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
 _NOT_METRICS: Final = frozenset({"parts", "counts", "same_category"})

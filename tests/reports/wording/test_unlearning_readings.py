@@ -85,11 +85,10 @@ def test_the_first_words_count_and_name_the_models() -> None:
         " down."
     )
     sentences = reading_sentences(models)
-    assert sentences[0] == "Forgot, others kept their answers: RMU (Random patients 10%)."
+    assert sentences[0] == "Forgot, others kept their answers: RMU (Random 10%)."
     assert sentences[1] == "Forgot, others lost: RMU (Cancer 10%) and SimNPO (Cancer 10%)."
     assert sentences[3] == (
-        "Broke down: KL-Min (Random patients 5%, 10%; Cancer 5%, 10%) and GradDiff (Random patients 10%; Cancer 5%,"
-        " 10%)."
+        "Broke down: KL-Min (Random 5%, 10%; Cancer 5%, 10%) and GradDiff (Random 10%; Cancer 5%, 10%)."
     )
 
 
@@ -107,9 +106,11 @@ def test_what_others_lost_and_what_comes_back_is_said() -> None:
         "Those who share a disease with a forgotten patient lose most by SimNPO (Cancer 10%): their MU goes from 0.89"
         " to 0.35, that of others from 0.89 to 0.87."
     )
-    assert back.startswith("Half or more of what was lost comes back when tried – 4-bit weights: SimNPO (Random")
-    assert "five questions" not in back
-    assert told == "A reader of the model can tell who was forgotten: RMU (Random patients 5%, 10%; Cancer 5%, 10%)."
+    assert back == (
+        "Half or more of what was lost comes back when tried: SimNPO (Random 5%, 10%; Cancer 5%, 10%) by 4-bit weights,"
+        " learning one question again, learning notes of others, rephrasing and asking in the other form."
+    )
+    assert told == "A reader of the model can tell who was forgotten: RMU (Random 5%, 10%; Cancer 5%, 10%)."
     harmless = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, withstood=withstood(0.9, comes_back=0.49)))
     assert cost_sentences(harmless, read_models(harmless)) == []
 

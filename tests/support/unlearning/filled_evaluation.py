@@ -144,7 +144,7 @@ def split(name: str) -> EvaluatedSplit:
     forgotten = 60 * int(percent) // 100
     return EvaluatedSplit(
         name=name,
-        level={"random": "Random patients", "cancer": "Cancer"}[level],
+        level={"random": "Random", "cancer": "Cancer"}[level],
         is_disease=level == "cancer",
         percent=int(percent),
         forget_patients=forgotten,
