@@ -39,7 +39,7 @@ def page(filled: UnlearningEvaluation) -> Page:
 def test_the_page_says_first_what_was_found_and_always_that_it_is_phi(page: Page) -> None:
     first = page.words.index("Of 16 unlearned models")
     assert first < page.words.index("This is no certificate") < page.words.index("What to look at first")
-    assert "PHI: exact figures of few patients, do not pass on" in page.words
+    assert "Contains PHI: exact figures of few patients; stays inside the institution" in page.words
     assert "No certificate and no verdict." in page.words
 
 
