@@ -17,6 +17,7 @@ from clinaudit.audit.publication.published_files import read_exact
 from clinaudit.errors import BadInputError
 from clinaudit.reports.exact.comparison import Comparison, Forgetting
 from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison, PublishedForgetting
+from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.suppression.coarse_comparison import coarsen_hits
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
@@ -51,6 +52,7 @@ def compare_runs(
     pairs = {tier: {arm: coarsen_hits(counts) for arm, counts in arms.items()} for tier, arms in hits.items()}
     comparison = PublishedComparison(
         figures="published",
+        date=read_identity(pair.b.record).date,
         differences=list(pair.differences),
         warnings=list(pair.warnings),
         memorization=compare_published_memorization(pair.a.published, pair.b.published, pairs),

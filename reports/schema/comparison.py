@@ -17,6 +17,8 @@ FiguresRead = Literal["published", "exact"]
 #: Of one named patient, and of all. The worst first.
 ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
 FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
+#: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
+COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
 
 
 class Difference(Record):
@@ -124,6 +126,8 @@ class PublishedComparison(Record):
     figures: FiguresRead
     #: One sentence: what changed, as far as these figures show it.
     conclusion: str = ""
+    #: Of run B's audit, as the site gave it (ISO 8601); None where it gave none.
+    date: str | None = None
     differences: list[Difference]
     warnings: list[str]
     #: By tier and arm.

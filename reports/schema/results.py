@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field
+from pydantic_core import to_json as to_json_bytes
 
 from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import PublishedCorpus
@@ -131,13 +132,13 @@ def view_rendering(results: AnyResults, rendering: str | None) -> AnyResults:
 
 
 def round_floats(value: Any) -> Any:
-    """Round floats to `DECIMALS`, and give 0.0 for -0.0; NaN and infinity are a programming error."""
+    """Round floats to `DECIMALS`, give 0.0 for -0.0, and sort keys; NaN and infinity are a programming error."""
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError("a published figure is not finite")
         return round(value, DECIMALS) + 0.0
     if isinstance(value, dict):
-        return {key: round_floats(item) for key, item in value.items()}
+        return {key: round_floats(value[key]) for key in sorted(value)}
     if isinstance(value, list):
         return [round_floats(item) for item in value]
     return value
@@ -155,13 +156,14 @@ def from_json(text: str) -> PublishedResults:
 
 def document_text(results: Record) -> str:
     """Return the JSON text of a results record, published or exact."""
-    document = round_floats(results.model_dump(mode="json", exclude_none=False))
+    document = results.model_dump(mode="json", exclude_none=False)
     for part in (document, *document["renderings"].values()):
         disclosure = part["disclosure"]
         part["disclosure"] = {**disclosure["by_diagnosis"], "mean": disclosure["mean"]}
     if document["training"] is None:
         del document["training"]
-    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    # A tenth of the time of the standard library's, which indents in Python: an exact document has 100,000 values.
+    return to_json_bytes(round_floats(document), indent=1).decode("utf-8") + "\n"
 
 
 def read_document(text: str) -> dict[str, Any]:

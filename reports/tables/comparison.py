@@ -163,9 +163,9 @@ def forgetting_table(forgetting: PublishedForgetting) -> Table:
         *((VERDICTS[verdict][0], count_text(number)) for verdict, number in forgetting.patients.items()),
     ]
     if forgetting.before is not None:
-        rows.append(("Above the level of the never seen already in A", _above_text(forgetting.before)))
+        rows.append(("Above the level of the never seen already in A", above_text(forgetting.before)))
     if forgetting.controls is not None:
-        rows.append(("Never seen, and above the level by chance or by shared text", _above_text(forgetting.controls)))
+        rows.append(("Never seen, and above the level by chance or by shared text", above_text(forgetting.controls)))
     share = estimate_text(forgetting.controls_above_level, share=True, interval=True)
     rows.append(("Share of the never seen who would not pass either", share))
     if forgetting.beside:
@@ -186,6 +186,7 @@ def cost_table(forgetting: PublishedForgetting) -> Table:
     )
 
 
-def _above_text(counts: LevelCounts) -> str:
+def above_text(counts: LevelCounts) -> str:
+    """Return how many are above the level, of how many."""
     total = CountRange(low=counts.above.low + counts.within.low, high=counts.above.high + counts.within.high)
     return f"{count_text(counts.above)} of {count_text(total)}"

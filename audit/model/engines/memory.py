@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.choices import EngineName
-from clinaudit.audit.model.engines.options import EngineOptions, count_gpus
+from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions, count_gpus
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.safetensors_header import FLOAT_BYTES
 from clinaudit.errors import BadInputError
@@ -21,7 +21,7 @@ _MIN_KV_CACHE_BYTES: Final = 256 << 20
 _VLLM_CONTEXTS: Final = 2
 #: For activations, and what the libraries take.
 _MARGIN: Final = 1.1
-_GIB: Final = 1 << 30
+GIB: Final = 1 << 30
 _FLOAT32_BYTES: Final = 4
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
@@ -33,6 +33,14 @@ class FreeMemory:
     size: int
     #: `memory`, or `memory on 2 GPUs`.
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What a model would need, and what is free: less."""
+
+    needed: int
+    free: FreeMemory
 
 
 def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: int, options: EngineOptions) -> None:
@@ -78,10 +86,29 @@ def _require_room(
     kind = "in their own type" if on_gpu else "as float32"
     raise BadInputError(
         f"the model in {model.directory} does not fit into {free.what}: it needs about "
-        f"{(weights + cache) * _MARGIN / _GIB:.1f} GiB ({weights / _GIB:.1f} of weights {kind}, {cache / _GIB:.1f} of "
-        f"cache for {rows} prompts of up to {context_length} tokens, and a margin), and {free.size / _GIB:.1f} GiB are "
+        f"{(weights + cache) * _MARGIN / GIB:.1f} GiB ({weights / GIB:.1f} of weights {kind}, {cache / GIB:.1f} of "
+        f"cache for {rows} prompts of up to {context_length} tokens, and a margin), and {free.size / GIB:.1f} GiB are "
         f"free; {advice}"
     )
+
+
+def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_length: int) -> Shortage | None:
+    """Return what a model lacks whose numbers are all float32; None where it fits, or memory cannot be told.
+
+    `copies` of the weights are held at once, and the cache of `rows` requests of so many tokens. It is loaded in main
+    memory, and then put on a GPU where there is one.
+    """
+    weights = weight_bytes(model, as_float32=True)
+    cache = rows * kv_cache_row_bytes(model, context_length, as_float32=True)
+    whole = copies * weights + cache
+    places = [(free_main_memory(), whole)]
+    if count_gpus():
+        places = [(free_main_memory(), weights), (free_memory(DEFAULT_OPTIONS), whole)]
+    for free, size in places:
+        needed = int(size * _MARGIN)
+        if free is not None and needed > free.size:
+            return Shortage(needed, free)
+    return None
 
 
 def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
@@ -108,6 +135,8 @@ def free_memory(options: EngineOptions) -> FreeMemory:
 
     devices = options.tensor_parallel or 1
     share = options.gpu_memory or 1.0
+    # What an earlier model of this process left behind is free.
+    torch.cuda.empty_cache()
     sizes = [torch.cuda.mem_get_info(device) for device in range(devices)]
     # Weights are spread evenly: the smallest decides.
     least = min(min(free, int(total * share)) for free, total in sizes)

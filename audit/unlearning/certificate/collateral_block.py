@@ -12,12 +12,13 @@ from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, Sco
 from clinaudit.audit.unlearning.certificate.compared_answers import AFE, by_patient, part_means, utility_change
 from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
+from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 
 SAME: Final = "same"
 OTHERS: Final = "others"
 #: A patient's change in the mean of the parts that have a reference, and what it is called; the last is of all above.
-BINS: Final = ((-0.1, "much worse"), (-0.02, "worse"), (0.02, "about the same"))
-BETTER: Final = "better"
+BINS: Final = tuple(zip((-0.1, -0.02, 0.02), COLLATERAL_CHANGES, strict=False))
+BETTER: Final = COLLATERAL_CHANGES[-1]
 _OWN_WORDS: Final = ("train", "holdout")
 
 
@@ -40,7 +41,6 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Coll
         before, after = _pair(result, patients)
         estimates = [exact_estimate(one) for one in utility_change(before, after, seed=result.seed)]
         changes = [_bin(change) for change in _changes(before, after)]
-        names = (*(name for _, name in BINS), BETTER)
         groups.append(
             CollateralGroup(
                 group=group,
@@ -48,7 +48,7 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Coll
                 before=estimates[0],
                 after=estimates[1],
                 change=estimates[2],
-                bins={name: changes.count(name) for name in names},
+                bins={name: changes.count(name) for name in COLLATERAL_CHANGES},
             )
         )
     return groups

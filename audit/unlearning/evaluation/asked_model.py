@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST_ANSWER_TOKENS: Final = 200
 #: Questions that are answered at once, and texts that are read at once: of these, the whole vocabulary is held for each
 #: token.
-_ANSWERED_AT_ONCE: Final = 32
+ANSWERED_AT_ONCE: Final = 32
 _READ_AT_ONCE: Final = 4
 Advance = Callable[[int], None]
 Value = TypeVar("Value")
@@ -243,7 +243,7 @@ class AskedModel:
         # Together only what has the same room: no row is decoded beyond the context for another's sake.
         ordered = sorted(asked, key=lambda one: (-one.room, -len(one.prompt_ids)))
         for room, alike in groupby(ordered, key=lambda one: one.room):
-            for batch in _batches(list(alike), _ANSWERED_AT_ONCE):
+            for batch in _batches(list(alike), ANSWERED_AT_ONCE):
                 for one, token_ids in zip(batch, self._generate(batch, room=room, seed=seed), strict=True):
                     text, _ = self.tokenizer.decode_with_spans(token_ids)
                     key = one.qa_id, one.sample

@@ -16,6 +16,7 @@ from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
+from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.evaluation.participants import Desk, Participant, take_part
@@ -41,6 +42,7 @@ from clinaudit.reports.exports.unlearning import unlearning_files
 from clinaudit.reports.pages.unlearning import render_unlearning
 
 _SETTINGS: Final = "evaluation.json"
+_PIECES: Final = "pieces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +70,19 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     """Evaluate models, and write and return the documents of their scores.
 
     Raises `UsageError` where models, splits and options do not go together or the directory was begun otherwise,
-    `BadInputError` for what cannot be read, and `IntegrityError` for what has changed since it was written.
+    `BadInputError` for what cannot be read or does not fit into memory, and `IntegrityError` for what has changed since
+    it was written.
     """
     if request.has_robustness:
         request.robustness.require_sound()
     given = _read_given(request)
+    run = RunDirectory(request.out)
+    if not (run.work / _PIECES).is_dir():
+        # Later each is looked at when it is loaded: what is finished needs no memory.
+        for model in given.models:
+            require_memory(model.files, is_tried=request.has_robustness)
     embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
     _tell_what_does_not_fit(given, request, progress)
-    run = RunDirectory(request.out)
     with run.removed_on_failure():
         _require_own_place(run)
         run.create()
@@ -91,7 +98,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 embedder=embedder,
                 entailment=entailment,
                 robustness=request.robustness if request.has_robustness else None,
-                pieces=Pieces(run.work / "pieces"),
+                pieces=Pieces(run.work / _PIECES),
                 work=run.work,
                 progress=progress,
             )

@@ -95,7 +95,13 @@ def _ask(
 ) -> tuple[list[Participant], _Compared]:
     """Return a model's participants, itself first, and what others are compared with where it is that."""
     stages = ModelStages(
-        model, desk.bench.questions, desk.form, pieces=desk.pieces, progress=desk.progress, title=title
+        model,
+        desk.bench.questions,
+        desk.form,
+        pieces=desk.pieces,
+        progress=desk.progress,
+        title=title,
+        is_tried=desk.robustness is not None,
     )
     answers = stages.answers()
     asked = _Compared(stages.owner, answers)

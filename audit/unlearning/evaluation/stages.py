@@ -12,6 +12,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, AskedModel
+from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.pieces import Pieces
 
@@ -32,20 +33,23 @@ class ModelStages:
         pieces: Pieces,
         progress: Progress,
         title: str,
+        is_tried: bool,
     ) -> None:
-        """`title` says in fixed words which model it is."""
+        """`title` says in fixed words which model it is; `is_tried`, whether it will be trained for a moment."""
         self._model = model
         self._questions = questions
         self._form = form
         self._pieces = pieces
         self._progress = progress
         self.title = title
+        self._is_tried = is_tried
         #: Whose pieces they are: what a model answers depends on its files, not on its name.
         self.owner = model.files.digest[:16]
 
     @cached_property
     def asked(self) -> AskedModel:
-        """The loaded model."""
+        """The loaded model; raises `BadInputError` where there is not enough memory for it."""
+        require_memory(self._model.files, is_tried=self._is_tried)
         return AskedModel.load(self._model.name, self._model.files)
 
     @cached_property

@@ -152,3 +152,13 @@ def test_a_run_that_was_changed_is_not_compared(planted: Planted, capsys) -> Non
 def test_a_comparison_is_never_written_into_a_run(planted: Planted, capsys) -> None:
     assert command(["compare", str(planted.a), str(planted.b), "--out", str(planted.b / "evidence")]) == 2
     assert command(["verify", str(planted.b)]) == 0
+
+
+def test_the_date_of_the_audit_after_is_the_one_that_the_site_gave(planted: Planted, capsys) -> None:
+    for run, date in ((planted.a, "2026-01-31"), (planted.b, "2026-07-03")):
+        path = run / "run.json"
+        record = {**json.loads(path.read_text(encoding="utf-8")), "identity": {"date": date}}
+        path.write_text(json.dumps(record), encoding="utf-8")
+        write_manifest(RunDirectory(run))
+    assert command(["compare", str(planted.a), str(planted.b), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["date"] == "2026-07-03"

@@ -15,7 +15,9 @@ from clinaudit.errors import StorageError, UsageError
 from clinaudit.priors.importers.destination import left_behind, made_whole
 
 _STUCK = """
-import sys, time
+import signal, sys, time
+# A test run under nohup hands down that SIGHUP is ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from pathlib import Path
 from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.priors.importers.destination import made_whole

@@ -28,7 +28,7 @@ needs_vllm = pytest.mark.skipif(
 
 #: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
 RUN_VLLM = """
-import dataclasses, json, sys
+import dataclasses, json, sys, torch
 from pathlib import Path
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
@@ -37,9 +37,7 @@ from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import ClinauditError
 
 job = json.load(sys.stdin)
-if job["torch_first"]:
-    import torch
-    torch.ones(300, 300) @ torch.ones(300, 300)
+torch.ones(300, 300) @ torch.ones(300, 300)
 results = []
 for turn in job["turns"]:
     try:
@@ -330,9 +328,9 @@ def whatever_the_batch(requests):
     return [turn(requests, batch_size=size, abandon=True) for size in (64, 1)]
 
 
-def run_vllm(model, *turns, torch_first=False):
+def run_vllm(model, *turns):
     """Return what `RUN_VLLM` printed, having checked that it printed nothing else."""
-    job = {"model": str(model.directory), "turns": turns, "torch_first": torch_first}
+    job = {"model": str(model.directory), "turns": turns}
     done = subprocess.run(
         [sys.executable, "-c", RUN_VLLM], input=json.dumps(job), capture_output=True, text=True, check=False
     )
@@ -343,24 +341,20 @@ def run_vllm(model, *turns, torch_first=False):
 
 
 @pytest.fixture(scope="module")
-def from_vllm(model, requests, partly_guarded):
-    """All requests in one batch, all one by one, some that no id stops, all partly guarded: a start is slow."""
-    turns = [*whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True), turn(partly_guarded)]
-    return run_vllm(model, *turns)
+def from_vllm(model, requests, partly_guarded, tmp_path_factory):
+    """All requests in one batch, all one by one, some that no id stops, all partly guarded; and a model that is unfit.
 
-
-@pytest.fixture(scope="module")
-def from_vllm_after_torch(model, requests, tmp_path_factory):
-    """All requests in one batch and one by one, and a model whose head size vLLM's CPU kernels do not hold."""
+    In one process: a start is slow. Torch is imported first, which is the harder order: an audit imports vLLM first.
+    """
     unfit = make_model(tmp_path_factory.mktemp("unfit") / "model", heads=4)
-    return run_vllm(model, *whatever_the_batch(requests), turn([], model=unfit), torch_first=True)
+    turns = [*whatever_the_batch(requests), turn(requests[::4], ignore_stop_ids=True), turn(partly_guarded)]
+    return run_vllm(model, *turns, turn([], model=unfit))
 
 
 @pytest.mark.slow
 @needs_vllm
-@pytest.mark.parametrize("process", ["from_vllm", "from_vllm_after_torch"])
-def test_vllm_equals_transformers_whatever_the_batch(request, model, requests, outputs, process):
-    for result in request.getfixturevalue(process)[:2]:
+def test_vllm_equals_transformers_whatever_the_batch(model, requests, outputs, from_vllm):
+    for result in from_vllm[:2]:
         decoded = {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
         assert decoded == outputs
         assert result["empty"] == []
@@ -379,9 +373,9 @@ def test_vllm_leaves_alone_what_is_not_guarded(partly_guarded, outputs, from_vll
 
 @pytest.mark.slow
 @needs_vllm
-def test_a_model_that_vllm_cannot_load(from_vllm_after_torch):
+def test_a_model_that_vllm_cannot_load(from_vllm):
     """A head size its CPU kernels do not hold shows only at the first token, and must still be a load error."""
-    result = from_vllm_after_torch[2]
+    result = from_vllm[4]
     assert result["status"] == 3
     assert result["error"].startswith("error[BAD_INPUT]: vLLM cannot load the model")
     assert "--engine transformers" in result["error"]

@@ -1,0 +1,137 @@
+"""A model that does not fit into memory is refused before it is loaded, by hand-computed bytes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from support.unlearning.evaluated_models import save_bench
+
+from clinaudit.audit.commands.main import run as command
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.model.engines import memory
+from clinaudit.audit.model.engines.memory import FreeMemory, Shortage, float32_shortage
+from clinaudit.audit.model.files import ModelFiles, inspect_model
+from clinaudit.audit.model.safetensors_header import TensorHeader
+from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
+from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
+from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
+from clinaudit.audit.unlearning.evaluation.pieces import Pieces
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages
+from clinaudit.errors import BadInputError
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@pytest.fixture
+def eight_billion() -> ModelFiles:
+    """Eight billion weights of half precision; 128 KiB of cache a token in float32."""
+    return ModelFiles(
+        directory=Path("eight"),
+        config=Path("eight/config.json"),
+        safetensors=(),
+        tokenizer=(),
+        digest="",
+        context_length=8192,
+        vocab_size=100,
+        weight_bytes=16_000_000_000,
+        tensors=(TensorHeader("BF16", 16_000_000_000),),
+        quantization=None,
+        stop_token_ids=frozenset(),
+        has_chat_template=False,
+        kv_bytes_per_token=131072,
+        ignored=(),
+    )
+
+
+def have(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Let a machine without GPUs have so much free memory, in bytes."""
+    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
+    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size, "memory"))
+
+
+def save_headers(directory: Path) -> None:
+    """Write what is read of a model before it is loaded."""
+    directory.mkdir()
+    config = {"model_type": "llama", "max_position_embeddings": 64, "vocab_size": 8}
+    (directory / "config.json").write_text(json.dumps(config))
+    (directory / "tokenizer.json").write_text("{}")
+    save_file({"weight": np.zeros((100, 10), dtype=np.float16)}, directory / "model.safetensors")
+
+
+def test_trained_for_a_moment_a_model_takes_its_weights_five_times(
+    eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 32 answers of 200 tokens of 128 KiB; a tenth more of all.
+    cache = 32 * 200 * 131072
+    asked, tried = ((copies * 32_000_000_000 + cache) * 11 // 10 for copies in (1, 5))
+    have(monkeypatch, asked + MIB)
+    require_memory(eight_billion, is_tried=False)
+    with pytest.raises(BadInputError) as caught:
+        require_memory(eight_billion, is_tried=True)
+    assert "the model in eight does not fit into memory" in caught.value.message
+    assert f"needs about {tried / GIB:.1f} GiB" in caught.value.message
+    assert "164.8 GiB, where it is trained for a moment, too (5 times its weights)" in caught.value.message
+    assert caught.value.message.endswith(
+        "; leave the trials out with --no-robustness, or use a machine with more memory"
+    )
+    have(monkeypatch, tried + MIB)
+    require_memory(eight_billion, is_tried=True)
+    have(monkeypatch, asked - MIB)
+    for is_tried in (False, True):
+        with pytest.raises(BadInputError, match=r"GiB are free; use a machine with more memory$"):
+            require_memory(eight_billion, is_tried=is_tried)
+
+
+def test_before_a_gpu_stands_the_memory_that_loads(eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: 1)
+    monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(80 * GIB, "memory on 1 GPU"))
+    sizes = {20: Shortage(35_200_000_000, FreeMemory(20 * GIB, "memory")), 40: None}
+    for main, short in sizes.items():
+        monkeypatch.setattr(memory, "free_main_memory", lambda main=main: FreeMemory(main * GIB, "memory"))
+        assert float32_shortage(eight_billion, copies=1, rows=0, context_length=0) == short
+    short = float32_shortage(eight_billion, copies=5, rows=0, context_length=0)
+    assert short is not None
+    assert (short.needed, short.free.what) == (176_000_000_000, "memory on 1 GPU")
+
+
+def test_where_memory_cannot_be_told_nothing_is_refused(
+    eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have(monkeypatch, 0)
+    monkeypatch.setattr(memory, "free_main_memory", lambda: None)
+    require_memory(eight_billion, is_tried=True)
+
+
+def test_the_command_ends_with_status_3_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = save_bench(tmp_path)
+    save_headers(tmp_path / "model")
+    loaded: list[str] = []
+    monkeypatch.setattr(AskedModel, "load", lambda name, _files: loaded.append(name))
+    have(monkeypatch, 1000)
+    out = tmp_path / "result"
+    arguments = ["unlearn", "evaluate", str(tmp_path / "model"), "--bench", str(bench), "--split", "random:22"]
+    assert command([*arguments, "--out", str(out), "--quiet"]) == 3
+    error = capsys.readouterr().err
+    assert error.startswith("error[BAD_INPUT]: the model in ")
+    assert "does not fit into memory" in error
+    assert len(error.splitlines()) == 1
+    assert not out.exists()
+    # One that is gone on with looks when it loads.
+    model = GivenModel(name="model", kind="foreign", files=inspect_model(tmp_path / "model"), split=None)
+    stages = ModelStages(
+        model,
+        (),
+        "addressed",
+        pieces=Pieces(tmp_path / "pieces"),
+        progress=Progress(quiet=True),
+        title="model 1 of 1",
+        is_tried=True,
+    )
+    with pytest.raises(BadInputError, match="does not fit into memory"):
+        _ = stages.asked
+    assert loaded == []
