@@ -176,7 +176,8 @@ def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> No
     table = trials_table(filled, filled.splits[0], "rouge_l")
     assert table.columns[:5] == ("Model", "leak@1", "leak@8", "leak@32", "leak@32 above never trained on")
     row = dict(zip(table.columns, next(row for row in table.rows if row[0] == "SimNPO"), strict=True))
-    assert row["4-bit weights"] == arrow("0.88", "0.89 (70%)")
+    assert row["4-bit weights"] == arrow("0.88", "0.89 (70%, +0.78)")
+    assert row["Rephrasing"] == arrow("0.88", "0.89 (70%)")
     assert row["Learning five questions again"] == "–"
     assert "the training diverged" in table.note
     told = detection_table(filled, filled.splits[0])
