@@ -90,6 +90,7 @@ def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
                 "after": trial.after,
                 "recovery": trial.recovery,
                 "recovery_beyond_reference": trial.beyond_reference,
+                "above_never_trained": trial.above,
             }
             for what, by_metric in shown.items():
                 for metric, estimate in by_metric.items():

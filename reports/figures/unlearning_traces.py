@@ -221,7 +221,7 @@ def _draw(drawn: Sequence[str], ticks: Sequence[tuple[float, str]], *, across: s
         parts.append(_text(_x(share), _HEIGHT - _BOTTOM + 13, words, "middle"))
     parts.append(_text((_LEFT + _WIDTH) / 2, _HEIGHT - 4, across, "middle"))
     parts.append(
-        f'<text class="tick" transform="translate(9 {_y(0.5):g}) rotate(-90)" text-anchor="middle"'
+        f'<text class="tick" transform="translate(10 {_y(0.75):g}) rotate(-90)" text-anchor="middle"'
         f' font-size="9">{html.escape(up)}</text>'
     )
     aria = html.escape(label, quote=True)

@@ -82,6 +82,8 @@ class Trial(Record):
     #: Share of what had been lost against the baseline that is back; less what the retrained reference gains.
     recovery: dict[str, PublishedEstimate] = Field(default_factory=dict)
     beyond_reference: dict[str, PublishedEstimate] = Field(default_factory=dict)
+    #: After, less what never-trained patients give when they are tried likewise; empty where these were not.
+    above: dict[str, PublishedEstimate] = Field(default_factory=dict)
     reason: str | None = None
 
 

@@ -21,6 +21,8 @@ from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import (
     METRICS,
     NONE,
+    WITHOUT_EM,
+    WITHOUT_EM_NOTE,
     FigureCells,
     Mark,
     System,
@@ -64,7 +66,7 @@ def first_table(models: Sequence[ReadModel]) -> Table:
         (
             model.system.label,
             split_title(model.split),
-            READING_WORDS[model.reading],
+            ": ".join(part for part in (READING_WORDS[model.reading], model.reason) if part),
             _changed(model.afe),
             NONE if model.afe.target is None else number_text(model.afe.target),
             _changed(model.afe_withheld),
@@ -84,6 +86,8 @@ def first_table(models: Sequence[ReadModel]) -> Table:
         " MU: how good answers on retained ones are; 1 is best for both. Broken answers: on forgotten patients, empty"
         " or one token over and over. Intervals stand in the tables below."
     )
+    if any(change.is_without_em for model in models for change in (model.afe, model.afe_withheld, model.mu)):
+        note += f" {WITHOUT_EM_NOTE}"
     return Table("What to look at first", columns, rows, note)
 
 
@@ -186,7 +190,8 @@ def disease_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Ta
 
 def _changed(change: Change) -> str:
     before, after = (NONE if value is None else number_text(value) for value in (change.before, change.after))
-    return f"{before} → {after}"
+    # In one piece: a line never ends at the arrow.
+    return f"{before}\u00a0→\u00a0{after}{WITHOUT_EM if change.is_without_em else ''}"
 
 
 def _share(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, Trial, UnlearningEvaluation, Withstood
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.numbers import percent_text
+from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METRICS, NONE, TRAITS, TRIALS, FigureCells, list_systems, split_title
 
 #: What the tables are of; the document has more.
@@ -36,7 +36,8 @@ def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric
     columns = ("Model", *heads, *(words[:1].upper() + words[1:] for words in TRIALS.values()))
     note = cells.note(
         f"{METRICS[metric]} of what is answered on forgotten patients. leak@k: the largest expected among k sampled"
-        " answers. Of a trial: before → after, and in brackets the share of what was lost that is back."
+        " answers. Of a trial: before → after; in brackets the share of what was lost that is back, and, with its sign,"
+        " how much more that is than of patients never trained on who were tried likewise."
     )
     return Table(f"{split_title(split)}: {METRICS[metric]} when forgetting is tried", columns, tuple(rows), note)
 
@@ -76,6 +77,8 @@ def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
     if trial is None or trial.reason is not None:
         return cells.none("not tried" if trial is None else trial.reason)
     before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))
-    recovery = trial.recovery.get(metric)
-    back = "" if recovery is None or recovery.value is None else f" ({percent_text(recovery.value)})"
-    return f"{before} → {after}{back}"
+    recovery, above = trial.recovery.get(metric), trial.above.get(metric)
+    said = [] if recovery is None or recovery.value is None else [percent_text(recovery.value)]
+    said += [] if above is None or above.value is None else [number_text(above.value, signed=True)]
+    back = f" ({', '.join(said)})" if said else ""
+    return f"{before}\u00a0→\u00a0{after}{back}"

@@ -42,11 +42,11 @@ METRICS: Final[Mapping[str, str]] = {
 }
 TRIALS: Final[Mapping[TrialName, str]] = {
     "quantization": "4-bit weights",
-    "questions_1": "one question learned again",
-    "questions_5": "five questions learned again",
-    "retained_notes": "notes of others learned again",
-    "rephrased": "rephrased",
-    "other_form": "asked in the other form",
+    "questions_1": "learning one question again",
+    "questions_5": "learning five questions again",
+    "retained_notes": "learning notes of others",
+    "rephrased": "rephrasing",
+    "other_form": "asking in the other form",
 }
 TRAITS: Final[Mapping[str, str]] = {
     "answer_loss": "loss on answers",
@@ -177,7 +177,7 @@ def mean_over_kinds(
 
 
 def split_title(split: EvaluatedSplit) -> str:
-    """Return "Random patients, 10%"."""
+    """Return "Random, 10%"."""
     return f"{split.level}, {split.percent}%"
 
 

@@ -1,7 +1,7 @@
 """What the page of an unlearning evaluation says first: which models forgot, which broke down, what others lost.
 
 Owns the rules by which a figure is called so (docs/unlearning-evaluation.md, "The page"). They read the figures alone
-and not their intervals: no verdict, which is the certificate's. Averages are over factual and reasoning questions
+and hardly their intervals: no verdict, which is the certificate's. Averages are over factual and reasoning questions
 alike, as in AMNESIA, Figure 4.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.unlearning import (
     AnswerGroup,
     EvaluatedSplit,
@@ -64,6 +65,7 @@ _KEPT_UTILITY: Final = 0.9
 _HALF: Final = 0.5
 #: Differences of AFE and MU that are worth a sentence [choice].
 _NOTED: Final = 0.05
+_AFE_WITHOUT_EM: Final = "afe_without_em"
 _RECOVERED: Final = ("rouge_l", "ls_echo_free")
 
 
@@ -74,6 +76,8 @@ class Change:
     before: float | None
     after: float | None
     target: float | None = None
+    #: Of a harmonic mean: whether exact memorization is no part of it.
+    is_without_em: bool = False
 
     @property
     def gain(self) -> float | None:
@@ -88,6 +92,8 @@ class ReadModel:
     system: System
     split: EvaluatedSplit
     reading: Reading
+    #: Why it cannot be told.
+    reason: str | None
     afe: Change
     afe_withheld: Change
     mu: Change
@@ -116,10 +122,12 @@ def _read(evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: Syste
     is_broken = any(_is_degenerate(one) for one in (degenerate, averages.degenerate("retain"))) or _is_below(
         mu, _BROKEN_UTILITY
     )
+    reading, reason = _reading(afe, mu, same, is_broken=is_broken)
     return ReadModel(
         system,
         split,
-        _reading(afe, mu, same, is_broken=is_broken),
+        reading,
+        reason,
         afe,
         averages.change("afe", "forget", "holdout"),
         mu,
@@ -129,16 +137,18 @@ def _read(evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: Syste
     )
 
 
-def _reading(afe: Change, mu: Change, same: Change, *, is_broken: bool) -> Reading:
+def _reading(afe: Change, mu: Change, same: Change, *, is_broken: bool) -> tuple[Reading, str | None]:
     if is_broken:
-        return "broken"
-    if afe.before is None or afe.after is None or afe.target is None or afe.target - afe.before < _NOTED:
-        return "open"
+        return "broken", None
+    if afe.before is None or afe.after is None or afe.target is None:
+        return "open", "nobody was asked who knew them, or who never saw them"
+    if afe.target - afe.before < _NOTED:
+        return "open", "the model before knew hardly more of them than one that never saw them"
     if afe.after - afe.before < _HALF * (afe.target - afe.before):
-        return "knows"
+        return "knows", None
     if mu.gain is None:
-        return "open"
-    return "forgot_at_cost" if _is_below(mu, _KEPT_UTILITY) or _is_below(same, _KEPT_UTILITY) else "forgot"
+        return "open", "MU of retained patients is not known"
+    return ("forgot_at_cost" if _is_below(mu, _KEPT_UTILITY) or _is_below(same, _KEPT_UTILITY) else "forgot"), None
 
 
 def _is_degenerate(share: Change) -> bool:
@@ -165,22 +175,27 @@ class _Averages:
         model before unlearning was never trained on.
         """
         retrained = next((one for one in list_systems(self._evaluation) if one.kind == "retrained"), None)
-        for metric in ("afe", "afe_without_em"):
+        for metric in ("afe", _AFE_WITHOUT_EM):
             known = self._average(self._before, metric, "forget"), self._average(self._system, metric, "forget")
             target = self._average(retrained, metric, "forget")
             if target is None:
                 target = self._average(self._before, metric, "never_trained")
             if None not in (*known, target):
-                return Change(*known, target)
+                return Change(*known, target, is_without_em=metric == _AFE_WITHOUT_EM)
         return self.change("afe", "forget")
 
     def change(self, metric: str, group: AnswerGroup, use: QuestionUse = "train") -> Change:
         """Return a harmonic mean before and after, without exact memorization where one of both lacks that."""
         found = [
-            Change(self._average(self._before, name, group, use), self._average(self._system, name, group, use))
+            Change(
+                self._average(self._before, name, group, use),
+                self._average(self._system, name, group, use),
+                is_without_em=name != metric,
+            )
             for name in (metric, f"{metric}_without_em")
         ]
-        return next((one for one in found if one.gain is not None), found[1])
+        known = [one for one in found if one.gain is not None] or [one for one in found if one.after is not None]
+        return (known or found)[0]
 
     def degenerate(self, group: AnswerGroup) -> Change:
         """Return the share of the answers that are empty, or one token over and over."""
@@ -268,11 +283,18 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ReadModel])
     for model in models:
         withstood = _withstood(evaluation, model)
         for name, trial in ({} if withstood is None else withstood.trials).items():
-            back = (estimate.value or 0.0 for metric, estimate in trial.recovery.items() if metric in _RECOVERED)
-            if any(share >= _HALF for share in back):
+            if any(_is_back(trial.recovery.get(metric)) for metric in _RECOVERED):
                 found.setdefault(name, []).append(model)
-    said = [f"{TRIALS[name]}: {_names(own)}" for name, own in found.items()]
-    return f"Half or more of what was lost comes back when tried – {'; '.join(said)}." if said else ""
+    by_models: dict[str, list[str]] = {}
+    for name, own in found.items():
+        by_models.setdefault(_names(own), []).append(TRIALS[name])
+    said = [f"{names} by {join_words(trials)}" for names, trials in by_models.items()]
+    return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
+
+
+def _is_back(recovery: PublishedEstimate | None) -> bool:
+    # Of few patients a recovery is anything: it is named where chance alone does not make it.
+    return recovery is not None and (recovery.value or 0.0) >= _HALF and (recovery.confidence_low or 0.0) > 0
 
 
 def _told(evaluation: UnlearningEvaluation, models: Sequence[ReadModel]) -> str:

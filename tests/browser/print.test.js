@@ -36,7 +36,7 @@ for (const name of [...EVERY_REPORT, ...EVERY_SUMMARY, ...EVERY_COMPARISON, ...E
           part?.insertAdjacentHTML("beforeend", mark);
         });
       });
-      const curves = [...document.querySelectorAll("main svg")];
+      const curves = [...document.querySelectorAll("main svg[role=img]")];
       curves.forEach((svg, index) => {
         const { x, y, width, height } = svg.viewBox.baseVal;
         // In the drawing's own coordinates: printed, they tell where each corner came to stand.

@@ -1,5 +1,5 @@
 """Writes the pages that the browser tests open: reports, summaries, comparisons, the index, the viewer, the review of
-samples and the benchmark of filters on planted results, and the pages of a small real audit.
+samples, the benchmark of filters and an unlearning evaluation on planted results, and the pages of a small real audit.
 
 python tests/browser/render_pages.py FOLDER
 """
@@ -17,6 +17,7 @@ from support.pii.planted_samples import planted_samples
 from support.results.filled_published import VARIANTS, content, published
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
+from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.pii.review.page import REVIEW_PAGE, write_review_page
@@ -25,6 +26,7 @@ from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.report_content import ExactParts, ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 
@@ -114,6 +116,12 @@ def write_benches(folder: Path) -> None:
         (folder / f"{name}.html").write_text(render_pii_bench(bench), encoding="utf-8")
 
 
+def write_evaluations(folder: Path) -> None:
+    """Write the page of an unlearning evaluation: with everything, and of one model alone."""
+    for name, evaluation in {"unlearning": filled_evaluation(), "unlearning-bare": bare_evaluation()}.items():
+        (folder / f"{name}.html").write_text(render_unlearning(evaluation), encoding="utf-8")
+
+
 def write_pages(folder: Path) -> None:
     """Write every page to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,6 +134,7 @@ def write_pages(folder: Path) -> None:
     write_indexes(folder)
     write_review(folder)
     write_benches(folder)
+    write_evaluations(folder)
     write_comparisons(folder)
     write_demo_pages(folder)
 

@@ -31,7 +31,7 @@ from clinaudit.reports.schema.unlearning import (
     Withstood,
 )
 
-_LEVELS: Final = {"random": "Random patients", "request": "Request"}
+_LEVELS: Final = {"random": "Random", "request": "Request"}
 #: Entailment is called by what it was measured with; the page says that once.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
 _NOT_METRICS: Final = frozenset({"parts", "counts", "same_category"})
@@ -150,7 +150,8 @@ def _withstood(block: Held) -> Withstood:
 def _of_trial(part: Held, key: str) -> Held | None:
     """Return the document of one trial; that of its whole part where none of it could be tried."""
     found: Held | None = part.get(key, part if "reason" in part else None)
-    return found
+    # Of 4-bit weights the floor stands beside the forgotten patients, not below them.
+    return found if found is None else {"above_never_trained": part.get("above_never_trained", {}), **found}
 
 
 def _sampling(held: Held) -> Sampling:
@@ -169,6 +170,7 @@ def _trial(held: Held) -> Trial:
         after=_estimates(held["after"]),
         recovery=_estimates(held.get("recovery", {})),
         beyond_reference=_estimates(held.get("recovery_beyond_reference", {})),
+        above=_estimates(held["above_never_trained"]),
     )
 
 

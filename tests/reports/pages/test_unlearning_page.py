@@ -22,6 +22,10 @@ from clinaudit.reports.wording.unlearning import levels_of
 from clinaudit.reports.wording.unlearning_readings import read_models
 
 
+def arrow(before: str, after: str) -> str:
+    return f"{before}\u00a0→\u00a0{after}"
+
+
 @pytest.fixture(scope="module")
 def filled() -> UnlearningEvaluation:
     return filled_evaluation()
@@ -35,7 +39,7 @@ def page(filled: UnlearningEvaluation) -> Page:
 def test_the_page_says_first_what_was_found_and_always_that_it_is_phi(page: Page) -> None:
     first = page.words.index("Of 16 unlearned models")
     assert first < page.words.index("This is no certificate") < page.words.index("What to look at first")
-    assert "PHI: exact figures of few patients, do not pass on" in page.words
+    assert "Contains PHI: exact figures of few patients; stays inside the institution" in page.words
     assert "No certificate and no verdict." in page.words
 
 
@@ -94,7 +98,7 @@ def test_the_grid_marks_the_methods_lowest_and_highest_and_no_reference(filled: 
 
 def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: UnlearningEvaluation) -> None:
     (split,) = bare_evaluation().splits
-    grid = leakage_table(bare_evaluation(), "Random patients", [split])
+    grid = leakage_table(bare_evaluation(), "Random", [split])
     assert grid.rows[0][1][0].text == "– (–)"
     assert "the question has no keyword" in grid.note
     table = efficacy_table(filled, filled.splits[0])
@@ -110,7 +114,7 @@ def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: Unl
     bare = bare_evaluation().model_copy(
         update={"figures": {"random:5": {"elsewhere": figures.model_copy(update={"answers": answers})}}}
     )
-    (cells,) = (row.cells for row in sizes_figure(bare, "Random patients", [split], place=0).rows if row.cells)
+    (cells,) = (row.cells for row in sizes_figure(bare, "Random", [split], place=0).rows if row.cells)
     assert [cell.bars for cell in cells] == [(), ()]
     assert [cell.reading for cell in cells] == ["not measured", f"not measured: {NO_EM}"]
     assert trade_off_traces(bare, "train").panels == ()
@@ -139,7 +143,7 @@ def test_bars_are_as_long_as_the_numbers_withheld_ones_hatched_the_model_before_
 def test_traces_go_through_their_figures_the_larger_split_less_faint(filled: UnlearningEvaluation) -> None:
     traces = trade_off_traces(filled, "train")
     assert [panel.title for panel in traces.panels][:2] == [
-        "Random patients, factual questions trained on", "Random patients, reasoning questions trained on",
+        "Random, factual questions trained on", "Random, reasoning questions trained on",
     ]  # fmt: skip
     assert [entry.name for entry in traces.key][:3] == ["Before unlearning", "GradDiff", "KL-Min"]
     svg = traces.panels[2].svg
@@ -163,7 +167,7 @@ def test_of_a_disease_those_who_have_it_and_others_are_drawn_apart(filled: Unlea
     heights = [float(corner.split(",")[1]) for corner in same[0].split()]
     assert heights == [pytest.approx(8 + 0.22 * 170, abs=0.06), pytest.approx(8 + 0.65 * 170, abs=0.06)]
     random = filled.model_copy(update={"splits": [split for split in filled.splits if not split.is_disease]})
-    assert [panel.title for panel in disease_traces(random).panels] == ["Random patients"]
+    assert [panel.title for panel in disease_traces(random).panels] == ["Random"]
     row = next(row for row in disease_table(filled, filled.splits[3]).rows if row[0] == "SimNPO, factual")
     assert row[1:] == ("3", "0.37 (0.33 to 0.41)", "3", "0.89 (0.85 to 0.93)")
 
@@ -172,8 +176,9 @@ def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> No
     table = trials_table(filled, filled.splits[0], "rouge_l")
     assert table.columns[:5] == ("Model", "leak@1", "leak@8", "leak@32", "leak@32 above never trained on")
     row = dict(zip(table.columns, next(row for row in table.rows if row[0] == "SimNPO"), strict=True))
-    assert row["4-bit weights"] == "0.88 → 0.89 (70%)"
-    assert row["Five questions learned again"] == "–"
+    assert row["4-bit weights"] == arrow("0.88", "0.89 (70%, +0.78)")
+    assert row["Rephrasing"] == arrow("0.88", "0.89 (70%)")
+    assert row["Learning five questions again"] == "–"
     assert "the training diverged" in table.note
     told = detection_table(filled, filled.splits[0])
     assert [(one[0], one[1]) for one in told.rows][2:] == [("RMU", "yes"), ("SimNPO", "not shown")]
@@ -181,7 +186,7 @@ def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> No
 
 def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluation) -> None:
     assert corpus_table(filled.bench).rows[0] == ("Cancer", "50 (62%)", "400", "55", "695.4", "3,920")
-    assert splits_table(filled.bench).rows[1] == ("Random patients, 10%", "6", "36", "54", "324")
+    assert splits_table(filled.bench).rows[1] == ("Random, 10%", "6", "36", "54", "324")
     verdicts, by_disease, agreement, human = panel_tables(filled.bench)
     assert verdicts.rows[0] == ("Supported", "819 (91%)", "827 (92%)", "827 (92%)", "826 (92%)")
     # No judge says so: the three did not agree.
@@ -198,9 +203,8 @@ def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluat
 def test_what_to_look_at_first_is_before_and_after(filled: UnlearningEvaluation) -> None:
     table = first_table(read_models(filled))
     (row,) = (row for row in table.rows if row[:2] == ("SimNPO", "Cancer, 10%"))
-    assert row[2:] == (
-        "forgot, others lost", "0.12 → 0.62", "0.82", "0.42 → 0.92", "0%", "0.89 → 0.87", "0.89 → 0.35", "0.89 → 0.87",
-    )  # fmt: skip
+    utility = (arrow("0.89", "0.87"), arrow("0.89", "0.35"), arrow("0.89", "0.87"))
+    assert row[2:] == ("forgot, others lost", arrow("0.12", "0.62"), "0.82", arrow("0.42", "0.92"), "0%", *utility)
 
 
 def _rows(files: dict[str, str], name: str) -> Iterator[dict[str, str]]:

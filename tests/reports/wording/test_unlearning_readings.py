@@ -62,11 +62,17 @@ def test_a_retrained_model_says_how_high_afe_would_be() -> None:
 
 def test_without_a_model_before_or_anything_that_was_known_nothing_is_claimed() -> None:
     forgot = model_figures(0.9, 0.9, 0.9, 0.0)
-    assert [one.reading for one in read_models(evaluation(forgot, before=None))] == ["open"]
     # A model before that knew no more of these patients than of others.
     ignorant = {"tuned": model_figures(0.9, 0.9, 0.8, 0.0)}
-    assert [one.reading for one in read_models(evaluation(forgot, others=ignorant))] == ["open"]
-    assert [one.reading for one in read_models(bare_evaluation())] == ["open"]
+    found = [evaluation(forgot, before=None), evaluation(forgot, others=ignorant), bare_evaluation()]
+    read = [one for each in found for one in read_models(each)]
+    assert [one.reading for one in read] == ["open"] * 3
+    nobody = "nobody was asked who knew them, or who never saw them"
+    hardly = "the model before knew hardly more of them than one that never saw them"
+    assert [one.reason for one in read] == [nobody, hardly, nobody]
+    # What it says itself is told all the same, exact memorization included where it is known.
+    assert (read[0].afe.after, read[0].afe.is_without_em) == (pytest.approx(0.92), False)
+    assert (read[2].afe.after, read[2].afe.is_without_em) == (pytest.approx(0.49), True)
     assert headline(read_models(bare_evaluation())) == "Whether elsewhere forgot anybody cannot be told."
     assert headline([]) == "No unlearned model was asked: nothing can be said of forgetting."
 
@@ -85,11 +91,10 @@ def test_the_first_words_count_and_name_the_models() -> None:
         " down."
     )
     sentences = reading_sentences(models)
-    assert sentences[0] == "Forgot, others kept their answers: RMU (Random patients 10%)."
+    assert sentences[0] == "Forgot, others kept their answers: RMU (Random 10%)."
     assert sentences[1] == "Forgot, others lost: RMU (Cancer 10%) and SimNPO (Cancer 10%)."
     assert sentences[3] == (
-        "Broke down: KL-Min (Random patients 5%, 10%; Cancer 5%, 10%) and GradDiff (Random patients 10%; Cancer 5%,"
-        " 10%)."
+        "Broke down: KL-Min (Random 5%, 10%; Cancer 5%, 10%) and GradDiff (Random 10%; Cancer 5%, 10%)."
     )
 
 
@@ -107,9 +112,20 @@ def test_what_others_lost_and_what_comes_back_is_said() -> None:
         "Those who share a disease with a forgotten patient lose most by SimNPO (Cancer 10%): their MU goes from 0.89"
         " to 0.35, that of others from 0.89 to 0.87."
     )
-    assert back.startswith("Half or more of what was lost comes back when tried – 4-bit weights: SimNPO (Random")
-    assert "five questions" not in back
-    assert told == "A reader of the model can tell who was forgotten: RMU (Random patients 5%, 10%; Cancer 5%, 10%)."
+    assert back == (
+        "Half or more of what was lost comes back when tried: SimNPO (Random 5%, 10%; Cancer 5%, 10%) by 4-bit weights,"
+        " learning one question again, learning notes of others, rephrasing and asking in the other form."
+    )
+    assert told == "A reader of the model can tell who was forgotten: RMU (Random 5%, 10%; Cancer 5%, 10%)."
+    # Half of little is anything, and is not named.
+    unsure = withstood(0.9, comes_back=0.7)
+    wide = {
+        name: one.model_copy(update={"confidence_low": -0.3})
+        for name, one in unsure.trials["rephrased"].recovery.items()
+    }
+    trials = {"rephrased": unsure.trials["rephrased"].model_copy(update={"recovery": wide})}
+    few = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, withstood=unsure.model_copy(update={"trials": trials})))
+    assert cost_sentences(few, read_models(few)) == []
     harmless = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, withstood=withstood(0.9, comes_back=0.49)))
     assert cost_sentences(harmless, read_models(harmless)) == []
 

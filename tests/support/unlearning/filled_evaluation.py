@@ -126,10 +126,12 @@ def withstood(left: float, *, comes_back: float, told_apart: bool | None = False
         beyond_reference={metric: figure(comes_back - 0.05) for metric in metrics},
     )
     leaks = {metric: {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)} for metric in metrics}
+    weighed = trial.model_copy(update={"above": {metric: figure(left - 0.1) for metric in metrics}})
     return Withstood(
         sampling=Sampling(forget=leaks, never_trained=leaks, above=leaks),
         trials={
             **dict.fromkeys(TRIALS, trial),
+            "quantization": weighed,
             "questions_5": Trial(reason="the training diverged: the loss is no finite number any more"),
         },
         detection=Detection(
@@ -144,7 +146,7 @@ def split(name: str) -> EvaluatedSplit:
     forgotten = 60 * int(percent) // 100
     return EvaluatedSplit(
         name=name,
-        level={"random": "Random patients", "cancer": "Cancer"}[level],
+        level={"random": "Random", "cancer": "Cancer"}[level],
         is_disease=level == "cancer",
         percent=int(percent),
         forget_patients=forgotten,

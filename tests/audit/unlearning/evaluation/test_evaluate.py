@@ -162,7 +162,7 @@ def test_the_page_and_its_tables_show_the_documents_figures(finished: Path) -> N
     assert row["value"] == pytest.approx(figure["value"])
     assert [row["value_ci_low"], row["value_ci_high"]] == pytest.approx(figure["interval"])
     page = Page((finished / "report.html").read_text(encoding="utf-8")).words
-    assert "PHI: exact figures of few patients" in page
+    assert "Contains PHI: exact figures of few patients" in page
     # The filter shows no probabilities, and nobody has its weights.
     assert "exact memorization" in page
     assert "something stands before the model" in page

@@ -121,9 +121,14 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
     tried = {
         "forgot": {
             "sampling": {"samples": 8, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
-            "quantization": {"bits": 4, "forget": trial, "retain": trial},
+            "quantization": {
+                "bits": 4,
+                "forget": trial,
+                "retain": trial,
+                "above_never_trained": {"rouge_l": figure(0.2)},
+            },
             "relearning": {"steps": 20, "questions_1": {"reason": "it diverged"}, "retained_notes": trial},
-            "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"form": "paper", **trial}},
+            "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"above_never_trained": means, **trial}},
             "detectability": {"told_apart": None, "traits": {"te": {"auroc": figure(0.4), "p_value": 0.3}}},
         },
         "tuned": {"quantization": {"reason": "a filter stands before it"}},
@@ -141,6 +146,8 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
     }  # fmt: skip
     assert forgot.trials["quantization"].after["es"].value == 0.2
     assert forgot.trials["quantization"].recovery["rouge_l"].value == 0.7
+    assert [forgot.trials[name].above["rouge_l"].value for name in ("quantization", "other_form")] == [0.2, 0.3]
+    assert forgot.trials["retained_notes"].above == {}
     assert forgot.detection is not None
     assert (forgot.detection.told_apart, forgot.detection.auroc["te"].value) == (None, 0.4)
     assert {name: one.reason for name, one in tuned.trials.items()} == {"quantization": "a filter stands before it"}
