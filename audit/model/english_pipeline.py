@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.run.presidio_package import import_presidio
+from clinaudit.audit.model.presidio_package import import_presidio
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:

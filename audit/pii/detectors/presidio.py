@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.model.english_pipeline import blank_english
+from clinaudit.audit.model.presidio_package import import_presidio
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.run.presidio_package import import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine

@@ -20,8 +20,6 @@ _BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[
 _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
 #: A line end that may stand within a word; where it does not, the words that it parts are read as one that nobody has.
 _BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
-
-
 #: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
 _GLUED: Final = re.compile(
     r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
@@ -90,31 +88,28 @@ def _other_readings(plain: PlainText) -> Iterator[PlainText]:
 
 def _apart(plain: PlainText) -> PlainText:
     """Return a text with a blank between a label and the number glued to it, and for underscores in words."""
-    kept: list[int] = []
-    characters: list[str] = []
-    place = 0
-    for found in _GLUED.finditer(plain.text):
-        # The blank stands for the last character before it: no span begins or ends with one.
-        end = found.end() if plain.text[found.end() - 1] != "_" else found.end() - 1
-        kept += [*range(place, end), end - 1]
-        characters += [*plain.text[place:end], " "]
-        place = found.end()
-    kept += range(place, len(plain.text))
-    characters.append(plain.text[place:])
-    return PlainText(
-        "".join(characters), tuple(plain.starts[one] for one in kept), tuple(plain.ends[one] for one in kept)
-    )
+    # The blank stands for the last character before it: no span begins or ends with one.
+    ends = ((found.end() - found[0].endswith("_"), found.end()) for found in _GLUED.finditer(plain.text))
+    return _with_blanks(plain, ((start, end, start - 1) for start, end in ends))
 
 
 def _run_on(plain: PlainText) -> PlainText:
     """Return a text with a blank for each line end within a sentence."""
+    return _with_blanks(plain, ((*found.span(), found.start()) for found in _LINE_END.finditer(plain.text)))
+
+
+def _with_blanks(plain: PlainText, blanks: Iterable[tuple[int, int, int]]) -> PlainText:
+    """Return a text with a blank in the place of some stretches, which may be empty.
+
+    Each is its start, its end, and the character that the blank stands for in the original.
+    """
     kept: list[int] = []
     characters: list[str] = []
     place = 0
-    for found in _LINE_END.finditer(plain.text):
-        kept += range(place, found.start() + 1)
-        characters += [*plain.text[place : found.start()], " "]
-        place = found.end()
+    for start, end, stands_for in blanks:
+        kept += [*range(place, start), stands_for]
+        characters += [*plain.text[place:start], " "]
+        place = end
     kept += range(place, len(plain.text))
     characters.append(plain.text[place:])
     return PlainText(

@@ -65,14 +65,14 @@ _SIGN: Final = re.compile(rf"[:#=]|{_NUMBER_WORD}", re.IGNORECASE)
 _GROUP: Final = re.compile(r"[A-Za-z0-9]{1,20}(?![^\W_])")
 #: After a blank a group is figures, with a letter or two at most: "A1c 7.2" is none.
 _GROUP_AFTER_BLANK: Final = re.compile(r"(?:[A-Z]{1,2}(?=\d\d))?\d{1,9}[A-Z]?(?![^\W_])|[A-Z](?=[ ]?(?:[.,;)\n]|$))")
+#: A group after a blank, of a number that began with letters and figures: "1EG4 TE5 MK73".
+_MIXED_AFTER_BLANK: Final = re.compile(r"(?=[A-Z]{0,5}\d)(?=\d{0,5}[A-Z])[A-Z0-9]{2,6}(?![^\W_])")
 #: A full stop before a blank ends a sentence.
 _MARK: Final = re.compile(r"[ ]?[-–—]+[ ]?|[/.·_]+(?! )|[ ]{1,2}")
 _DATE: Final = re.compile(
     r"(?:\d{1,2}([/.-])\d{1,2}\1(?:18|19|20)\d\d|(?:18|19|20)\d\d([/.-])\d{1,2}\2\d{1,2}|\d{1,2}/(?:19|20)\d\d)(?![\w/-])"
 )
 _SHORT_DATE: Final = re.compile(r"\d{1,2}([/.-])\d{1,2}\1\d\d(?![\w/-])")
-#: The same of a number that began with letters and figures: "1EG4 TE5 MK73".
-_MIXED_AFTER_BLANK: Final = re.compile(r"(?=[A-Z]{0,5}\d)(?=\d{0,5}[A-Z])[A-Z0-9]{2,6}(?![^\W_])")
 #: A number that counts, a decimal or a pressure: no group after a blank.
 _AMOUNT: Final = re.compile(
     r"\d+(?:\.\d+)?[\s-]?(?:mg|mcg|[µμ]g|g|ml|dl|l|units?|iu|meq|mmol|tabs?|tablets?|pills?|doses?|%|cm|mm|kg|lbs?|pounds?"

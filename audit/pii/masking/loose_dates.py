@@ -36,8 +36,6 @@ _DAY_ENDS: Final = (
     r"(?=\s?(?:[.,;:)\n]|$)|\s(?:and|at|for|to|with|but|when|she|he|they|we|i|in|because|after|before|from|by|without|of\s(?:this"
     r"|last|next|the|that)\smonth|of\s(?:the\s)?month)\b)"
 )
-
-
 _AFTER_TIME: Final = words(rf"(?<![\w/]){_TIME_WORD}{_AFTER_WORD}$")
 _AFTER_WEEKDAY: Final = words(rf"(?<![\w/]){_WEEKDAY}\s(?:the\s)?$")
 _BEFORE_CHARS: Final = 30
@@ -61,7 +59,9 @@ def _is_day_and_month(match: "re.Match[str]") -> bool:
 
 def _is_whole_day(match: "re.Match[str]") -> bool:
     first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
-    return _is_day(2000 if year < 100 else year, first, second) or _is_day(2000 if year < 100 else year, second, first)
+    # Of two figures alone the century is not known: in 2000 every day of a calendar is there.
+    full_year = 2000 if year < 100 else year
+    return _is_day(full_year, first, second) or _is_day(full_year, second, first)
 
 
 def _is_day(year: int, month: int, day: int) -> bool:

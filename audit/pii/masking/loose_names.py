@@ -24,70 +24,6 @@ _DOES: Final = (
     r"(?:is|was|has|had|presents|presented|reports|reported|denies|denied|states|stated|came|comes|returns|returned|lives"
     r"|works|says|said|called|takes|feels|complains|will|does|did)\b"
 )
-#: Letters with full stops that are no initials.
-_NO_INITIALS: Final = frozenset(
-    {
-        *(
-            "AM",
-            "BID",
-            "BP",
-            "CC",
-            "CHF",
-            "COPD",
-            "CT",
-            "CVA",
-            "DOB",
-            "DVT",
-            "ECG",
-            "ED",
-            "EG",
-            "EKG",
-            "ER",
-            "HDL",
-            "HGB",
-        ),
-        *(
-            "HIV",
-            "HPI",
-            "HR",
-            "ICU",
-            "IE",
-            "IM",
-            "IV",
-            "LDL",
-            "LP",
-            "MD",
-            "MRI",
-            "MRN",
-            "NP",
-            "NPO",
-            "OR",
-            "OT",
-            "PA",
-            "PE",
-        ),
-        *(
-            "PM",
-            "PMH",
-            "PO",
-            "PRN",
-            "PT",
-            "QID",
-            "RN",
-            "ROS",
-            "RR",
-            "SOB",
-            "SSN",
-            "TB",
-            "TIA",
-            "TID",
-            "UK",
-            "US",
-            "UTI",
-            "WBC",
-        ),
-    }
-)
 
 
 def _is_given_name(match: "re.Match[str]") -> bool:
@@ -116,7 +52,7 @@ def _is_turned_name(match: "re.Match[str]") -> bool:
 
 def _are_initials(match: "re.Match[str]") -> bool:
     letters = re.sub(r"[^A-Z]", "", match["value"])
-    return letters not in _NO_INITIALS and ("." in match["value"] or not is_allowed(letters))
+    return letters not in read_words("no_initials") and ("." in match["value"] or not is_allowed(letters))
 
 
 def loose_names() -> RuleTable:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from clinaudit.audit.model.presidio_package import import_presidio
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Source
-from clinaudit.audit.run.presidio_package import import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import Pattern, PatternRecognizer
