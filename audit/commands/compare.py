@@ -51,7 +51,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     type=PATH,
     metavar="RESULT",
     help="What `clinaudit unlearn evaluate` (or `unlearn score`) wrote of RUN_B's model: its answers on the patients "
-    "of --forgotten, whether forgetting survives being tried, and what it cost others.",
+    "of --forgotten, the robustness tests, and what it cost others.",
 )
 @click.option(
     "--bench-model",

@@ -35,7 +35,7 @@ from clinaudit.errors import UsageError
 @click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")
 @click.option("--corpus", type=PATH, metavar="CORPUS", help="Where the benchmark's corpus lies now, if it was moved.")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples and intervals.")
-@click.option("--no-robustness", is_flag=True, help="Do not try what forgetting withstands; far quicker.")
+@click.option("--no-robustness", is_flag=True, help="Leave the robustness tests out; far quicker.")
 @click.option(
     "--samples",
     type=click.IntRange(1, 10_000),
@@ -85,7 +85,7 @@ def evaluate(
     tried = {"--samples": samples, "--relearning-steps": relearning_steps, "--relearning-rate": relearning_rate}
     given = next((name for name, value in tried.items() if value is not None), None)
     if no_robustness and given is not None:
-        raise UsageError(f"--no-robustness tries nothing; leave {given} out")
+        raise UsageError(f"--no-robustness runs no robustness test; leave {given} out")
     robustness = RobustnessOptions.of(samples=samples, steps=relearning_steps, learning_rate=relearning_rate)
     request = EvaluationRequest(models=places, has_robustness=not no_robustness, robustness=robustness, **options)
     take_libraries_offline()

@@ -1,1 +1,1 @@
-"""From models and questions to answers and scores, and whether forgetting survives being tried (AMNESIA, section 6)."""
+"""From models and questions to answers and scores, and how robust the forgetting is (AMNESIA, section 6)."""

@@ -1,4 +1,4 @@
-"""One model that is asked the questions of a benchmark: greedily, by sampling, or with the answer held before it.
+"""One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
 Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning-evaluation.md). The note is
 not in the prompt, and no repetition guard cuts an answer: it would hide a collapse. Knows nothing of scores, of files
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 #: Longest answer, as open-unlearning has it at commit d3d7cf9 [choice]: AMNESIA names none.
 MOST_ANSWER_TOKENS: Final = 200
-#: Questions that are answered at once, and texts that are read at once: of these, the whole vocabulary is held for each
-#: token.
+#: Questions of one batch of decoding, and texts of one forward pass, which holds the whole vocabulary for each token.
 ANSWERED_AT_ONCE: Final = 32
 _READ_AT_ONCE: Final = 4
 Advance = Callable[[int], None]

@@ -1,4 +1,4 @@
-"""Whether a model can be asked, and trained for a moment, in this machine's memory. Loads no weights.
+"""Whether a model can be asked, and its relearning be tried, in this machine's memory. Loads no weights.
 
 Owns how often the weights are held at once. What memory there is, and what a model takes of it, is told by
 `clinaudit.audit.model.engines.memory`.
@@ -11,23 +11,23 @@ from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS
 from clinaudit.errors import BadInputError
 
-#: Of the weights while a model is trained for a moment: themselves, those to be put back, their gradients, and both of
-#: AdamW's means (docs/unlearning-robustness.md, "Relearning"). 4-bit weights take less.
+#: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
+#: (docs/unlearning-robustness.md, "Relearning"). 4-bit weights take less.
 _HELD_IN_TRAINING: Final = 5
 
 
-def require_memory(files: ModelFiles, *, is_tried: bool) -> None:
+def require_memory(files: ModelFiles, *, has_robustness: bool) -> None:
     """Raise `BadInputError`, with numbers, where the model does not fit.
 
-    `is_tried`: it is also tried what its forgetting withstands. The prompts' part of the cache is not counted: a little
+    `has_robustness`: the robustness tests are run as well. The prompts' part of the cache is not counted: a little
     more may be needed.
     """
-    short = _shortage(files, is_tried=is_tried)
+    short = _shortage(files, has_robustness=has_robustness)
     if short is None:
         return
-    how = f", where it is trained for a moment, too ({_HELD_IN_TRAINING} times its weights)" if is_tried else ""
+    how = f" (relearning holds its weights {_HELD_IN_TRAINING} times)" if has_robustness else ""
     advice = "use a machine with more memory"
-    if is_tried and _shortage(files, is_tried=False) is None:
+    if has_robustness and _shortage(files, has_robustness=False) is None:
         advice = "leave the trials out with --no-robustness, or use a machine with more memory"
     raise BadInputError(
         f"the model in {files.directory} does not fit into {short.free.what}: evaluated as float32 it needs about "
@@ -35,10 +35,10 @@ def require_memory(files: ModelFiles, *, is_tried: bool) -> None:
     )
 
 
-def _shortage(files: ModelFiles, *, is_tried: bool) -> Shortage | None:
+def _shortage(files: ModelFiles, *, has_robustness: bool) -> Shortage | None:
     return float32_shortage(
         files,
-        copies=_HELD_IN_TRAINING if is_tried else 1,
+        copies=_HELD_IN_TRAINING if has_robustness else 1,
         rows=ANSWERED_AT_ONCE,
         context_length=min(files.context_length, MOST_ANSWER_TOKENS),
     )

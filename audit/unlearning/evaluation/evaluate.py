@@ -19,7 +19,7 @@ from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
 from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
-from clinaudit.audit.unlearning.evaluation.participants import Desk, Participant, take_part
+from clinaudit.audit.unlearning.evaluation.participants import Participant, Setup, take_part
 from clinaudit.audit.unlearning.evaluation.pieces import Pieces
 from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
 from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
@@ -50,7 +50,7 @@ class Evaluation:
     """What an evaluation says, by the splits' names."""
 
     scores: Mapping[str, Json]
-    #: Empty where nothing was tried.
+    #: Empty with `--no-robustness`.
     robustness: Mapping[str, Json]
 
 
@@ -80,9 +80,9 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     if not (run.work / _PIECES).is_dir():
         # Later each is looked at when it is loaded: what is finished needs no memory.
         for model in given.models:
-            require_memory(model.files, is_tried=request.has_robustness)
+            require_memory(model.files, has_robustness=request.has_robustness)
     embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
-    _tell_what_does_not_fit(given, request, progress)
+    _warn_of_mismatches(given, request, progress)
     with run.removed_on_failure():
         _require_own_place(run)
         run.create()
@@ -90,7 +90,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             made_with = {"cs": embedder.name, entailment.metric: entailment.name}
             settings = _settings(request, given.bench, made_with)
             settle_settings(run.work / _SETTINGS, settings, what="this evaluation")
-            desk = Desk(
+            setup = Setup(
                 bench=given.bench,
                 splits=given.splits,
                 form=request.form,
@@ -102,13 +102,13 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
                 work=run.work,
                 progress=progress,
             )
-            taking_part = take_part(given.models, desk, before=given.before, filtered=request.has_prompt_filter)
+            taking_part = take_part(given.models, setup, before=given.before, filtered=request.has_prompt_filter)
             progress.say("writing the documents and the page")
-            evaluation = _describe(given, desk, taking_part)
+            evaluation = _describe(given, setup, taking_part)
             documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
             if request.has_robustness:
                 documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
-            record = {**settings, **_describe_result(given, desk, taking_part)}
+            record = {**settings, **_describe_result(given, setup, taking_part)}
             content = page_content(record, evaluation.scores, evaluation.robustness, given.bench)
             write_result(
                 run,
@@ -143,7 +143,7 @@ def _read_given(request: EvaluationRequest) -> _Given:
     return _Given(bench=bench, models=models, splits=splits, before=before, set_aside=set_aside)
 
 
-def _tell_what_does_not_fit(given: _Given, request: EvaluationRequest, progress: Progress) -> None:
+def _warn_of_mismatches(given: _Given, request: EvaluationRequest, progress: Progress) -> None:
     for model in given.models:
         name = printable(model.name)
         if model.form not in (None, request.form):
@@ -180,45 +180,45 @@ def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, 
     return dict(json.loads(json.dumps(settings)))
 
 
-def _describe(given: _Given, desk: Desk, taking_part: Sequence[Participant]) -> Evaluation:
+def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -> Evaluation:
     scores: dict[str, Json] = {}
     robustness: dict[str, Json] = {}
     for split in given.splits:
         own = [one for one in taking_part if one.split in (None, split)]
         making = Making(
             split=split,
-            form=desk.form,
-            entailment_metric=desk.entailment.metric,
-            made_with={"cs": desk.embedder.name, "es": desk.entailment.name},
-            seed=desk.seed,
+            form=setup.form,
+            entailment_metric=setup.entailment.metric,
+            made_with={"cs": setup.embedder.name, "es": setup.entailment.name},
+            seed=setup.seed,
             # Of all models alike: their figures are compared.
             set_aside=given.set_aside.get(split.name, ()),
         )
         scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making)
-        if desk.robustness is not None:
+        if setup.robustness is not None:
             robustness[split.name] = {
                 "format": FORMAT,
                 "bench": given.bench.digest,
                 "split": split.name,
-                "models": _describe_robustness(given, desk, split, own),
+                "models": _describe_robustness(given, setup, split, own),
             }
     return Evaluation(scores=scores, robustness=robustness)
 
 
-def _describe_robustness(given: _Given, desk: Desk, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
+def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
     plan = BlockPlan(
         bench=given.bench,
         split=split,
-        form=desk.form,
-        seed=desk.seed,
-        options=desk.robustness or RobustnessOptions(),
-        entailment_metric=desk.entailment.metric,
+        form=setup.form,
+        seed=setup.seed,
+        options=setup.robustness or RobustnessOptions(),
+        entailment_metric=setup.entailment.metric,
     )
     set_aside = set(given.set_aside.get(split.name, ()))
     counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
     findings = {
         one.name: Findings(
-            pieces=one.withstood[split.name], scores=[score for score in one.scores if score.qa_id in counted]
+            pieces=one.robustness[split.name], scores=[score for score in one.scores if score.qa_id in counted]
         )
         for one in own
     }
@@ -234,7 +234,7 @@ def _describe_robustness(given: _Given, desk: Desk, split: Split, own: Sequence[
     }
 
 
-def _describe_result(given: _Given, desk: Desk, taking_part: Sequence[Participant]) -> Json:
+def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -> Json:
     return {
         "before": None if given.before is None else given.before.name,
         "models": [
@@ -255,7 +255,7 @@ def _describe_result(given: _Given, desk: Desk, taking_part: Sequence[Participan
         "documents": {
             split.name: {
                 "scores": scores_file(split),
-                "robustness": None if desk.robustness is None else robustness_file(split),
+                "robustness": None if setup.robustness is None else robustness_file(split),
             }
             for split in given.splits
         },

@@ -1,4 +1,4 @@
-"""Who takes part in an evaluation, each from its answers to what its forgetting withstands, piece by piece.
+"""Who takes part in an evaluation: the answers, scores and robustness tests of each, piece by piece.
 
 Owns what a piece depends on, and that a network is loaded once and only where a piece is missing: a filter is tried
 together with the model behind it. Knows no formula and no document.
@@ -42,12 +42,12 @@ class Participant:
     split: Split | None
     answers: Sequence[Answer]
     scores: Sequence[Scores]
-    #: Split's name -> test -> what it found; empty where nothing was tried.
-    withstood: Mapping[str, Mapping[str, Piece]]
+    #: Split's name -> robustness test -> what it found; empty with `--no-robustness`.
+    robustness: Mapping[str, Mapping[str, Piece]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Setup:
     """What every participant is asked and scored with."""
 
     bench: Bench
@@ -56,7 +56,7 @@ class Desk:
     seed: int
     embedder: Embedder
     entailment: Entailment
-    #: None: nothing is tried.
+    #: None: no robustness test is run.
     robustness: RobustnessOptions | None
     pieces: Pieces
     #: An existing private directory.
@@ -73,7 +73,7 @@ class _Compared:
 
 
 def take_part(
-    models: Sequence[GivenModel], desk: Desk, *, before: GivenModel | None, filtered: bool
+    models: Sequence[GivenModel], setup: Setup, *, before: GivenModel | None, filtered: bool
 ) -> list[Participant]:
     """Return all participants, in the order of the models; behind `before` its filters where they are asked for.
 
@@ -84,39 +84,39 @@ def take_part(
     for model in sorted(models, key=lambda one: one is not before):
         title = f"model {len(found) + 1} of {len(models)}"
         # Whatever holds the network ends with the call: two at once may not fit.
-        participants, asked = _ask(model, desk, compared, filtered=filtered and model is before, title=title)
+        participants, asked = _ask(model, setup, compared, filtered=filtered and model is before, title=title)
         found[model.name] = participants
         compared = asked if model is before else compared
     return [one for model in models for one in found[model.name]]
 
 
 def _ask(
-    model: GivenModel, desk: Desk, compared: _Compared | None, *, filtered: bool, title: str
+    model: GivenModel, setup: Setup, compared: _Compared | None, *, filtered: bool, title: str
 ) -> tuple[list[Participant], _Compared]:
     """Return a model's participants, itself first, and what others are compared with where it is that."""
     stages = ModelStages(
         model,
-        desk.bench.questions,
-        desk.form,
-        pieces=desk.pieces,
-        progress=desk.progress,
+        setup.bench.questions,
+        setup.form,
+        pieces=setup.pieces,
+        progress=setup.progress,
         title=title,
-        is_tried=desk.robustness is not None,
+        has_robustness=setup.robustness is not None,
     )
     answers = stages.answers()
     asked = _Compared(stages.owner, answers)
-    participants = [_Own(desk, stages, compared).participant(model, answers, stages.exact_memorization())]
+    participants = [_ParticipantMaker(setup, stages, compared).participant(model, answers, stages.exact_memorization())]
     if filtered:
-        through = _Own(desk, stages, asked)
-        participants += [through.filter_of(model, answers, split) for split in desk.splits]
+        through = _ParticipantMaker(setup, stages, asked)
+        participants += [through.filter_of(model, answers, split) for split in setup.splits]
     return participants, asked
 
 
-class _Own:
+class _ParticipantMaker:
     """Makes participants of one model, while its network is at hand."""
 
-    def __init__(self, desk: Desk, stages: ModelStages, before: _Compared | None) -> None:
-        self._desk = desk
+    def __init__(self, setup: Setup, stages: ModelStages, before: _Compared | None) -> None:
+        self._setup = setup
         self._stages = stages
         self._before = before
 
@@ -124,7 +124,7 @@ class _Own:
         """Return the model itself."""
         owner = self._stages.owner
         scores = self._scores(owner, answers, em)
-        splits = self._desk.splits if model.split is None else [model.split]
+        splits = self._setup.splits if model.split is None else [model.split]
         return Participant(
             name=model.name,
             kind=model.kind,
@@ -132,16 +132,16 @@ class _Own:
             split=model.split,
             answers=answers,
             scores=scores,
-            withstood=self._withstood(owner, splits, scores, lambda: self._stages.asked),
+            robustness=self._test_robustness(owner, splits, scores, lambda: self._stages.asked),
         )
 
     def filter_of(self, model: GivenModel, answers: Sequence[Answer], split: Split) -> Participant:
         """Return a filter of the split's forgotten patients before the model: its answers follow from the model's."""
-        desk, name = self._desk, filter_name(split)
-        blocked = forgotten_names(desk.bench, split)
+        setup, name = self._setup, filter_name(split)
+        blocked = forgotten_names(setup.bench, split)
         names = NameFilter(name, blocked, refusal_ids=self._stages.tokenizer.encode(REFUSAL))
         owner = f"{self._stages.owner}-filter-{split.name.replace(':', '-')}"
-        come_through = names.filter_answers(answers, desk.bench.questions, desk.form)
+        come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
         # Who asks through a filter sees no probabilities.
         scores = self._scores(owner, come_through, None)
         return Participant(
@@ -151,11 +151,11 @@ class _Own:
             split=split,
             answers=come_through,
             scores=scores,
-            withstood=self._withstood(owner, [split], scores, lambda: FilteredModel(self._stages.asked, names)),
+            robustness=self._test_robustness(owner, [split], scores, lambda: FilteredModel(self._stages.asked, names)),
         )
 
     def _scores(self, owner: str, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
-        before, pieces = self._before, self._desk.pieces
+        before, pieces = self._before, self._setup.pieces
         stage = "scores" if before is None else f"scores-beside-{before.owner}"
         held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
         try:
@@ -167,65 +167,67 @@ class _Own:
         return scores
 
     def _make_scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
-        desk = self._desk
+        setup = self._setup
         # One thread an operation: the last digits of an embedding depend on how many there are.
         with (
-            desk.progress.stage(f"{self._stages.title}, scores", total=len(answers), unit="answers") as advance,
+            setup.progress.stage(f"{self._stages.title}, scores", total=len(answers), unit="answers") as advance,
             deterministic(seed=0),
         ):
             scores = score_answers(
-                desk.bench.questions,
-                desk.bench.keywords,
+                setup.bench.questions,
+                setup.bench.keywords,
                 _counted(answers, advance),
-                embedder=desk.embedder,
-                entailment=desk.entailment,
+                embedder=setup.embedder,
+                entailment=setup.entailment,
                 em=em,
-                form=desk.form,
+                form=setup.form,
             )
             if self._before is None:
                 return scores
-            return compare_with_before(scores, answers, self._before.answers, embedder=desk.embedder)
+            return compare_with_before(scores, answers, self._before.answers, embedder=setup.embedder)
 
-    def _withstood(
+    def _test_robustness(
         self, owner: str, splits: Sequence[Split], scores: Sequence[Scores], answerer: Callable[[], Answerer]
     ) -> dict[str, dict[str, Piece]]:
-        desk = self._desk
-        if desk.robustness is None:
+        setup = self._setup
+        if setup.robustness is None:
             return {}
         found: dict[str, dict[str, Piece]] = {}
         for split in splits:
             own = found[split.name] = {}
             stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
-            if not all(desk.pieces.has(owner, stage) for stage in stages.values()):
-                desk.progress.say(f"{self._stages.title}: trying what forgetting {split.name} withstands")
+            if not all(setup.pieces.has(owner, stage) for stage in stages.values()):
+                setup.progress.say(f"{self._stages.title}: robustness tests on {split.name}")
             for part, test in PARTS.items():
-                own[part] = desk.pieces.get(owner, stages[part], partial(self._try, test, split, scores, answerer))
+                own[part] = setup.pieces.get(
+                    owner, stages[part], partial(self._run_test, test, split, scores, answerer)
+                )
         return found
 
-    def _try(
+    def _run_test(
         self,
         test: Callable[[ModelUnderTest], Piece],
         split: Split,
         scores: Sequence[Scores],
         load: Callable[[], Answerer],
     ) -> Piece:
-        desk, answerer = self._desk, load()
+        setup, answerer = self._setup, load()
         tested = ModelUnderTest(
             answerer=answerer,
             # Behind a filter, nobody has the weights.
             model=answerer if isinstance(answerer, AskedModel) else None,
-            bench=desk.bench,
+            bench=setup.bench,
             split=split,
-            form=desk.form,
-            seed=desk.seed,
+            form=setup.form,
+            seed=setup.seed,
             scores=scores,
-            embedder=desk.embedder,
-            entailment=desk.entailment,
-            options=desk.robustness or RobustnessOptions(),
-            work=desk.work,
-            progress=desk.progress,
+            embedder=setup.embedder,
+            entailment=setup.entailment,
+            options=setup.robustness or RobustnessOptions(),
+            work=setup.work,
+            progress=setup.progress,
         )
-        with deterministic(seed=desk.seed):
+        with deterministic(seed=setup.seed):
             return test(tested)
 
 

@@ -32,6 +32,6 @@ class EvaluationRequest:
     corpus: Path | None = None
     #: Of samples and of the bootstrap.
     seed: int = 0
-    #: Whether it is tried what forgetting withstands.
+    #: Whether the robustness tests are run.
     has_robustness: bool = True
     robustness: RobustnessOptions = field(default_factory=RobustnessOptions)

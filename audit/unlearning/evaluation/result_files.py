@@ -38,7 +38,7 @@ def scores_file(split: Split) -> str:
 
 
 def robustness_file(split: Split) -> str:
-    """Return the name of a split's document of what its models withstand."""
+    """Return the name of a split's document of how robust its models' forgetting is."""
     return f"robustness-{split.name.replace(':', '-')}.json"
 
 

@@ -33,23 +33,23 @@ class ModelStages:
         pieces: Pieces,
         progress: Progress,
         title: str,
-        is_tried: bool,
+        has_robustness: bool,
     ) -> None:
-        """`title` says in fixed words which model it is; `is_tried`, whether it will be trained for a moment."""
+        """`title` says in fixed words which model it is; `has_robustness`, whether relearning will train it."""
         self._model = model
         self._questions = questions
         self._form = form
         self._pieces = pieces
         self._progress = progress
         self.title = title
-        self._is_tried = is_tried
+        self._has_robustness = has_robustness
         #: Whose pieces they are: what a model answers depends on its files, not on its name.
         self.owner = model.files.digest[:16]
 
     @cached_property
     def asked(self) -> AskedModel:
         """The loaded model; raises `BadInputError` where there is not enough memory for it."""
-        require_memory(self._model.files, is_tried=self._is_tried)
+        require_memory(self._model.files, has_robustness=self._has_robustness)
         return AskedModel.load(self._model.name, self._model.files)
 
     @cached_property

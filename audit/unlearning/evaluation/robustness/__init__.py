@@ -1,1 +1,1 @@
-"""Whether forgetting survives being tried: one test a module, and the block that gathers them for one model."""
+"""How robust forgetting is: one test a module, and the block that gathers their results for one model."""

@@ -158,7 +158,7 @@ class _Block:
         }
 
     def relearning(self) -> Json:
-        """The scores after a moment of training, by what was trained on."""
+        """The scores after a few steps of training, by what was trained on."""
         split, plan = self._plan.split, self._plan.options.relearning
         found: Json = {
             "steps": plan.steps,

@@ -63,17 +63,13 @@ class ModelUnderTest:
     embedder: Embedder
     entailment: Entailment
     options: RobustnessOptions
-    #: An existing private directory, for weights that are needed for a moment.
+    #: An existing private directory, for temporary weights.
     work: Path
     progress: Progress
 
-    def questions_of(self, patients: Collection[str], uses: Collection[QuestionUse] = OWN_WORDS) -> list[Question]:
-        """Return the questions of some patients and uses, in the benchmark's order."""
-        return [one for one in self.bench.questions if one.patient_id in patients and one.use in uses]
-
-    def never_trained(self) -> list[str]:
-        """Return the patients that the model was never trained on, in the benchmark's order."""
-        return [one.patient_id for one in self.bench.patients if not one.is_trained]
+    def questions_of(self, patients: Collection[str]) -> list[Question]:
+        """Return the questions of some patients in their own words, in the benchmark's order."""
+        return [one for one in self.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
 
     def ask(self, questions: Sequence[Question], *, title: str, form: QuestionForm | None = None) -> list[Scores]:
         """Return the scores of greedy answers, asked now; exact memorization where the model itself is at hand."""

@@ -72,7 +72,7 @@ def round_weights(tested: ModelUnderTest) -> Piece:
 
 
 def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
-    """Train for a moment, and ask forgotten patients' questions of whom nothing was trained on."""
+    """Train for a few steps, and ask questions on the forgotten patients of whom nothing was trained on."""
     if tested.model is None:
         return {"reason": NO_WEIGHTS}
     if len(tested.split.forget) < 2:
@@ -99,7 +99,7 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
     return {"texts": len(texts), "scores": score_rows(scores)}
 
 
-def ask_otherwise(tested: ModelUnderTest) -> Piece:
+def ask_in_other_form(tested: ModelUnderTest) -> Piece:
     """Ask forgotten and never-trained patients' questions in the other form.
 
     The rephrased ones are among the scores at hand.
@@ -135,7 +135,7 @@ PARTS: Final[Mapping[str, Callable[[ModelUnderTest], Piece]]] = {
     "sampling": sample_answers,
     "quantization": round_weights,
     **{f"relearning-{what.replace('_', '-')}": partial(relearn, what=what) for what in RELEARNED},
-    "paraphrase": ask_otherwise,
+    "paraphrase": ask_in_other_form,
     "detectability": read_traits,
 }
 

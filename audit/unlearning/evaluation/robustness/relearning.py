@@ -41,7 +41,7 @@ NO_TEXTS: Final = "there is no such text to train on"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelearningPlan:
-    """How the model is trained for a moment; the rest is as unlearning's default."""
+    """How the model is fine-tuned for a few steps; the rest is as unlearning's default."""
 
     #: Of AdamW. The rate falls along half a cosine to 0.
     steps: int = 20

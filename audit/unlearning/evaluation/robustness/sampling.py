@@ -5,7 +5,7 @@ was to forget when it is asked again and again. Knows nothing of how answers are
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,7 +67,6 @@ def measure_leaks(
     answers: Sequence[Answer],
     *,
     form: QuestionForm,
-    advance: Callable[[int], None] = lambda _answers: None,
 ) -> list[SampledLeaks]:
     """Return what sampled answers leak, in the order of the questions; every question must have been asked."""
     given: dict[str, list[Answer]] = {}
@@ -88,7 +87,6 @@ def measure_leaks(
         }
         defined = {name: tuple(one for one in own_values if one is not None) for name, own_values in values.items()}
         found.append(SampledLeaks(question.qa_id, {name: some for name, some in defined.items() if some}))
-        advance(len(texts))
     return found
 
 

@@ -61,28 +61,28 @@ def save_headers(directory: Path) -> None:
     save_file({"weight": np.zeros((100, 10), dtype=np.float16)}, directory / "model.safetensors")
 
 
-def test_trained_for_a_moment_a_model_takes_its_weights_five_times(
+def test_relearning_takes_the_weights_of_a_model_five_times(
     eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # 32 answers of 200 tokens of 128 KiB; a tenth more of all.
     cache = 32 * 200 * 131072
     asked, tried = ((copies * 32_000_000_000 + cache) * 11 // 10 for copies in (1, 5))
     have(monkeypatch, asked + MIB)
-    require_memory(eight_billion, is_tried=False)
+    require_memory(eight_billion, has_robustness=False)
     with pytest.raises(BadInputError) as caught:
-        require_memory(eight_billion, is_tried=True)
+        require_memory(eight_billion, has_robustness=True)
     assert "the model in eight does not fit into memory" in caught.value.message
     assert f"needs about {tried / GIB:.1f} GiB" in caught.value.message
-    assert "164.8 GiB, where it is trained for a moment, too (5 times its weights)" in caught.value.message
+    assert "164.8 GiB (relearning holds its weights 5 times)" in caught.value.message
     assert caught.value.message.endswith(
         "; leave the trials out with --no-robustness, or use a machine with more memory"
     )
     have(monkeypatch, tried + MIB)
-    require_memory(eight_billion, is_tried=True)
+    require_memory(eight_billion, has_robustness=True)
     have(monkeypatch, asked - MIB)
-    for is_tried in (False, True):
+    for has_robustness in (False, True):
         with pytest.raises(BadInputError, match=r"GiB are free; use a machine with more memory$"):
-            require_memory(eight_billion, is_tried=is_tried)
+            require_memory(eight_billion, has_robustness=has_robustness)
 
 
 def test_before_a_gpu_stands_the_memory_that_loads(eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_where_memory_cannot_be_told_nothing_is_refused(
 ) -> None:
     have(monkeypatch, 0)
     monkeypatch.setattr(memory, "free_main_memory", lambda: None)
-    require_memory(eight_billion, is_tried=True)
+    require_memory(eight_billion, has_robustness=True)
 
 
 def test_the_command_ends_with_status_3_and_leaves_nothing(
@@ -130,7 +130,7 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(
         pieces=Pieces(tmp_path / "pieces"),
         progress=Progress(quiet=True),
         title="model 1 of 1",
-        is_tried=True,
+        has_robustness=True,
     )
     with pytest.raises(BadInputError, match="does not fit into memory"):
         _ = stages.asked
