@@ -14,9 +14,11 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessBlock,
     RobustnessStatus,
 )
+from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.unlearning import TRAITS
 
 USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased"}
 _STATUSES: Final[dict[RobustnessStatus | None, str]] = {
@@ -24,13 +26,6 @@ _STATUSES: Final[dict[RobustnessStatus | None, str]] = {
     "within": "✓ within",
     "open": "? open",
     None: "shown alone",
-}
-_TRAITS: Final = {
-    "answer_loss": "loss on answers",
-    "answer_entropy": "entropy on answers",
-    "note_loss": "loss on notes",
-    "note_entropy": "entropy on notes",
-    "te": "entropy of what is answered",
 }
 _YES: Final = {True: "yes", False: "not shown", None: "not measured"}
 
@@ -107,7 +102,7 @@ def detectability_table(block: DetectabilityBlock) -> Table:
         ("Trait", "AUROC", "p", "Told apart"),
         tuple(
             (
-                _TRAITS.get(row.trait, row.trait),
+                TRAITS.get(row.trait, row.trait),
                 figure_text(row.auroc),
                 "" if row.p_value is None else f"{row.p_value:.3f}",
                 _YES[row.told_apart],
@@ -119,10 +114,9 @@ def detectability_table(block: DetectabilityBlock) -> Table:
 
 def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
     """Return what it cost retained patients."""
-    bins = list(groups[0].bins) if groups else []
     return Table(
         "Retained patients: model utility (MU), and how answers on each changed",
-        ("Whose", "Patients", "MU before", "MU after", "Change", *bins),
+        ("Whose", "Patients", "MU before", "MU after", "Change", *COLLATERAL_CHANGES),
         tuple(
             (
                 COLLATERAL_GROUPS.get(group.group, group.group),
@@ -130,7 +124,7 @@ def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
                 figure_text(group.before),
                 figure_text(group.after),
                 figure_text(group.change),
-                *(str(group.bins.get(name, 0)) for name in bins),
+                *(str(group.bins.get(name, 0)) for name in COLLATERAL_CHANGES),
             )
             for group in groups
         ),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.comparison import (
+    COLLATERAL_CHANGES,
     ComparedEstimate,
     ComparisonContent,
     ForgettingVerdict,
@@ -175,12 +176,14 @@ def forgetting_table(forgetting: PublishedForgetting) -> Table:
 
 def cost_table(forgetting: PublishedForgetting) -> Table:
     """Return how many retained patients lost by it, by whether they share a named patient's disease."""
-    bins = list(next(iter(forgetting.collateral.values()), {}))
     return Table(
         "Retained patients, by how answers on them changed",
-        ("Whose", *bins),
+        ("Whose", *COLLATERAL_CHANGES),
         tuple(
-            (COLLATERAL_GROUPS.get(group, group), *(count_text(counts.get(name, NOBODY)) for name in bins))
+            (
+                COLLATERAL_GROUPS.get(group, group),
+                *(count_text(counts.get(name, NOBODY)) for name in COLLATERAL_CHANGES),
+            )
             for group, counts in forgetting.collateral.items()
         ),
     )

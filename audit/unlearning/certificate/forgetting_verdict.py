@@ -1,10 +1,9 @@
 """Is it shown that a model has forgotten a patient? The rule of the deletion certificate (docs/comparing-runs.md).
 
 A patient is `forgotten` only where every measure of the run after lies within the level of held-out patients, at every
-tier, and the model has not collapsed. A patient `still leaks` where one measure is above that level. Where
-the model has collapsed, that is said and never counts as forgetting. Wherever something is missing, it is `not shown`:
-no data is never read as forgotten. Knows nothing of files, nor of how a measure was
-computed.
+tier, and the model has not collapsed. A patient `still leaks` where one measure is above that level. Where the model
+has collapsed, that is said and never counts as forgetting. Wherever something is missing, it is `not shown`: no data is
+never read as forgotten. Knows nothing of files, nor of how a measure was computed.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -258,13 +258,12 @@ def _vouched(
 
     It does not vouch where it keeps more of them itself than of those it was never trained on.
     """
-    after, (reference, controls) = (
-        _of(measured.after, groups[0], place),
-        (_of(measured.reference, group, place) for group in groups),
-    )
-    if len(reference) != len(after) or not controls or sum(reference) < sum(after):
+    named, controls = groups
+    after, reference = _of(measured.after, named, place), _of(measured.reference, named, place)
+    floor = _of(measured.reference, controls, place)
+    if len(reference) != len(after) or not floor or sum(reference) < sum(after):
         return False
-    return permutation_p_value(reference, controls, seed=result.seed) > ALPHA
+    return permutation_p_value(reference, floor, seed=result.seed) > ALPHA
 
 
 def _describe(result: BenchResult, use: str, name: str, named: set[str], controls: set[str]) -> QuestionGroup:

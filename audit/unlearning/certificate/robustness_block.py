@@ -1,4 +1,4 @@
-"""Whether forgetting survives being tried, and whether a reader of the model can tell who was forgotten.
+"""The robustness tests in a certificate: what leaks under them, and whether a reader can tell who was forgotten.
 
 Owns which trials are weighed, against which floor, and how many patients would be enough to say that nobody can be
 told apart (docs/comparing-runs.md). The trials are of all whom a split forgets, not of one patient. Knows nothing of
@@ -27,9 +27,9 @@ SAMPLED: Final = "asked again and again"
 ROUNDED: Final = "weights rounded to 4 bits"
 OTHER_FORM: Final = "asked in the other form"
 RELEARNED: Final = {
-    "questions_1": "trained for a moment on one question of another forgotten patient",
-    "questions_5": "trained for a moment on five such questions",
-    "retained_notes": "trained for a moment on notes of retained patients",
+    "questions_1": "fine-tuned for a few steps on one question of another forgotten patient",
+    "questions_5": "fine-tuned for a few steps on five such questions",
+    "retained_notes": "fine-tuned for a few steps on notes of retained patients",
 }
 LEAKS: Final = {
     SAMPLED: "what was to be forgotten comes back where the model is asked again and again",
@@ -41,6 +41,7 @@ NO_FLOOR: Final = "there is nothing to compare it with"
 TOLD_APART: Final = "telling forgotten patients from those never trained on"
 #: So near 0.5 the AUROC must be held that nobody counts as told apart [choice].
 _MARGIN: Final = 0.1
+#: Of the normal distribution, which 95% lie within on both sides.
 _NORMAL: Final = 1.959964
 #: Fields of a trial: never-trained patients, tried likewise, and the difference to them.
 _FLOOR: Final = "never_trained"
@@ -148,7 +149,7 @@ def _vouches(reference: _Trial | None, trial: _Trial) -> bool:
 
 
 def _relearned(block: Block) -> list[RobustnessRow]:
-    """Return what comes back by a moment of training: shown, since nobody trains a model that is only asked."""
+    """Return what a few steps of training bring back: shown, since nobody trains a model that is only asked."""
     nothing = exact_estimate(Estimate(value=None, n=0, reason=NO_FLOOR))
     return [
         RobustnessRow(
