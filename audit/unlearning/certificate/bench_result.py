@@ -82,7 +82,7 @@ class _Documents(BaseModel):
 
 
 class _Record(BaseModel):
-    format: Literal[1]
+    format: Literal[2]
     corpus_digest: str
     has_robustness: bool
     before: str | None

@@ -8,6 +8,7 @@ and goes into evidence alone.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -79,9 +80,10 @@ def read_requests(places: Sequence[NamedComparison]) -> GivenRequests:
     Raises `UsageError` where two requests have one name or one folder, and `BadInputError` naming every folder that
     holds no certificate of this version.
     """
+    # Not `resolve`, which fails on a link that leads to itself.
     for which, found in (
         ("name; name them apart, as NAME=DIR", [place.name for place in places]),
-        ("folder; name each comparison once", [str(place.folder.resolve()) for place in places]),
+        ("folder; name each comparison once", [realpath(place.folder) for place in places]),
     ):
         if len(set(found)) < len(found):
             raise UsageError(f"two requests have the same {which}")

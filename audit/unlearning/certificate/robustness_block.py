@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
 
-from clinaudit.audit.statistics.paired_differences import difference_of_estimates
-from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
-from clinaudit.audit.unlearning.certificate.compared_answers import mean_of
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
@@ -44,8 +42,9 @@ TOLD_APART: Final = "telling forgotten patients from those never trained on"
 #: So near 0.5 the AUROC must be held that nobody counts as told apart [choice].
 _MARGIN: Final = 0.1
 _NORMAL: Final = 1.959964
-#: Questions in their own words.
-_OWN_WORDS: Final = ("train", "holdout")
+#: Fields of a trial: never-trained patients, tried likewise, and the difference to them.
+_FLOOR: Final = "never_trained"
+_ABOVE: Final = "above_never_trained"
 Block = Mapping[str, Any]
 
 
@@ -66,8 +65,7 @@ def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
     if not block:
         return Tried(None, None, set(), [])
     forgotten = {patient for patient, of in result.patients.items() if of.role == "forget"}
-    own = _trials(block, result, result.after)
-    other = {} if not result.reference_robustness else _trials(result.reference_robustness, result, result.reference)
+    own, other = _trials(block), _trials(result.reference_robustness or {})
     rows = [_weigh(place, trial, other.get(place)) for place, trial in own.items()]
     robustness = RobustnessBlock(
         patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]
@@ -94,26 +92,29 @@ class _Trial:
     difference: Estimate
 
 
-def _trials(block: Block, result: BenchResult, answers: Sequence[ScoredAnswer]) -> dict[tuple[str, str], _Trial]:
-    """Return test and measure to what came of it, of one model; `answers` are its own."""
+def _trials(block: Block) -> dict[tuple[str, str], _Trial]:
+    """Return test and measure to what came of it, of one model; empty where nothing was tried."""
+    if not block:
+        return {}
+    asked = str(max(_path(block, "options", "leak_at") or [1]))
     found: dict[tuple[str, str], _Trial] = {}
-    never_trained = [
-        answer
-        for answer in answers
-        if answer.use in _OWN_WORDS and result.patients[answer.patient_id].role == "never_trained"
-    ]
-    asked = max(_path(block, "options", "leak_at") or [1])
     for metric in WEIGHED:
-        value, floor, difference = (
-            _estimate(block, "sampling", group, metric, str(asked))
-            for group in ("forget", "never_trained", "above_never_trained")
-        )
-        found[SAMPLED, metric] = _Trial(value, floor, difference)
-        # Of these trials alone, never-trained patients were not asked: their answers without the trial are the floor.
-        floor = mean_of(never_trained, metric, seed=result.seed)
-        for test, path in ((ROUNDED, ("quantization", "forget")), (OTHER_FORM, ("paraphrase", "other_form"))):
-            value = _estimate(block, *path, "after", metric)
-            found[test, metric] = _Trial(value, floor, difference_of_estimates(value, floor))
+        # Test -> where its figures stand of forgotten and of never-trained patients, and of the difference.
+        paths: dict[str, list[tuple[str, ...]]] = {
+            SAMPLED: [("sampling", of, metric, asked) for of in ("forget", _FLOOR, _ABOVE)],
+            ROUNDED: [
+                ("quantization", "forget", "after", metric),
+                ("quantization", _FLOOR, "after", metric),
+                ("quantization", _ABOVE, metric),
+            ],
+            OTHER_FORM: [
+                ("paraphrase", "other_form", "after", metric),
+                ("paraphrase", "other_form", _FLOOR, "after", metric),
+                ("paraphrase", "other_form", _ABOVE, metric),
+            ],
+        }
+        for test, own in paths.items():
+            found[test, metric] = _Trial(*(_estimate(block, *path) for path in own))
     return found
 
 

@@ -19,7 +19,7 @@ from clinaudit.reports.exports.unlearning import FOLDER as TABLES
 RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
 #: Of `evaluate.json`; another number is another shape.
-FORMAT: Final = 1
+FORMAT: Final = 2
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
 _METRICS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
 #: `flags`: `metric: reason` of each metric that is null.

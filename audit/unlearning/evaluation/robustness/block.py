@@ -28,13 +28,14 @@ from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     ScoresById,
     Trial,
     by_id,
+    describe_above,
     describe_trial,
     scores_of_rows,
 )
 from clinaudit.audit.unlearning.metrics.means import roles_of
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,17 +140,19 @@ class _Block:
         return described
 
     def quantization(self) -> Json:
-        """The scores with 4-bit weights beside those with the model's own, of forgotten and of retained patients."""
+        """The scores with 4-bit weights beside those with the model's own, of forgotten, never-trained and retained."""
         piece = self._own.pieces["quantization"]
         if "reason" in piece:
             return {"reason": piece["reason"]}
         after = by_id(scores_of_rows(piece["scores"]))
+        forgotten = self._of_role("forget", after)
         return {
             "bits": 4,
             "group": GROUP,
             "quantized": piece["quantized"],
             "numbers": piece["numbers"],
-            "forget": self._trial(self._of_role("forget", after), reference=self._reference_trial("quantization")),
+            "forget": self._trial(forgotten, reference=self._reference_trial("quantization")),
+            **self._floor(forgotten, after),
             # What is lost of retained patients says whether the model is still of use at 4 bits.
             "retain": self._trial(self._of_role("retain", after), recovers=False),
         }
@@ -182,6 +185,7 @@ class _Block:
         rephrased = [one for one in self._questions_of("forget") if one.use == "rephrased"]
         trial = pair_rephrased(rephrased, self._scores)
         other = by_id(scores_of_rows(piece["scores"]))
+        otherwise = self._of_role("forget", other)
         return {
             "rephrased": {
                 **self._trial(trial, baseline=self._rephrased_baseline(rephrased)),
@@ -194,7 +198,8 @@ class _Block:
             else {"reason": NO_REPHRASINGS},
             "other_form": {
                 "form": piece["form"],
-                **self._trial(Trial(self._scores, other), reference=self._reference_trial("paraphrase")),
+                **self._trial(otherwise, reference=self._reference_trial("paraphrase")),
+                **self._floor(otherwise, other),
             },
         }
 
@@ -235,6 +240,20 @@ class _Block:
             baseline=knew if recovers else None,
             reference=reference if recovers else None,
         )
+
+    def _floor(self, forgotten: Trial, after: ScoresById) -> Json:
+        """Return what the same trial gets of never-trained patients, and what of forgotten ones is above that."""
+        floor = self._of_role("never_trained", after)
+        return {
+            "never_trained": self._trial(floor, recovers=False),
+            "above_never_trained": describe_above(
+                forgotten,
+                floor,
+                self._questions,
+                entailment_metric=self._plan.entailment_metric,
+                seed=self._plan.seed,
+            ),
+        }
 
     def _of_role(self, role: str, after: ScoresById) -> Trial:
         asked = {qa_id: one for qa_id, one in after.items() if self._roles[self._questions[qa_id].patient_id] == role}

@@ -58,12 +58,13 @@ def sample_answers(tested: ModelUnderTest) -> Piece:
 
 
 def round_weights(tested: ModelUnderTest) -> Piece:
-    """Ask forgotten and retained patients' questions of the model with 4-bit weights."""
+    """Ask forgotten, never-trained and retained patients' questions of the model with 4-bit weights."""
     if tested.model is None:
         return {"reason": NO_WEIGHTS}
     # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
     scored = {one.qa_id for one in tested.scores}
-    everybody = tested.questions_of({*tested.split.forget, *tested.split.retain})
+    floor = floor_patients(tested.bench, tested.split)
+    everybody = tested.questions_of({*tested.split.forget, *tested.split.retain, *floor})
     questions = [one for one in everybody if one.qa_id in scored]
     with quantized(tested.model.network) as counts:
         scores = tested.ask(questions, title="answers with 4-bit weights")
@@ -99,8 +100,11 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
 
 
 def ask_otherwise(tested: ModelUnderTest) -> Piece:
-    """Ask forgotten patients' questions in the other form; the rephrased ones are among the scores at hand."""
-    questions = tested.questions_of(tested.split.forget)
+    """Ask forgotten and never-trained patients' questions in the other form.
+
+    The rephrased ones are among the scores at hand.
+    """
+    questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.bench, tested.split)})
     other = OTHER_FORM[tested.form]
     scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
     return {"form": other, "scores": score_rows(scores)}

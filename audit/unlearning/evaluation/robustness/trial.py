@@ -10,11 +10,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from clinaudit.audit.statistics.paired_differences import difference_of_estimates
 from clinaudit.audit.unlearning.benchmark.records import Question, Scores
 from clinaudit.audit.unlearning.evaluation.robustness.recovery import NOT_SCORED, recovery, recovery_beyond
-from clinaudit.audit.unlearning.metrics.answer_means import Values, change_of_answers, places_of
+from clinaudit.audit.unlearning.metrics.answer_means import Values, change_of_answers, mean_of_answers, places_of
 from clinaudit.audit.unlearning.metrics.means import summarize_group
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
+from clinaudit.reports.exact.estimate import Estimate
 
 #: What an answer keeps of a patient, each from 0 to 1: of these the change is told question by question.
 KEPT_METRICS: Final = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es")
@@ -105,6 +107,28 @@ def describe_trial(
                 }
             )
     return described
+
+
+def describe_above(
+    trial: Trial, floor: Trial, questions: Mapping[str, Question], *, entailment_metric: str, seed: int
+) -> Json:
+    """Return by metric how much more is kept after one trial than after another, of other patients: the floor.
+
+    With Newcombe's interval of a difference between independent means.
+    """
+    names = {"es": entailment_metric}
+    return {
+        names.get(metric, metric): describe_estimate(
+            difference_of_estimates(*(_mean_after(one, metric, questions, seed=seed) for one in (trial, floor)))
+        )
+        for metric in KEPT_METRICS
+    }
+
+
+def _mean_after(trial: Trial, metric: str, questions: Mapping[str, Question], *, seed: int) -> Estimate:
+    asked = [qa_id for qa_id in trial.before if qa_id in trial.after]
+    patients = places_of([questions[qa_id].patient_id for qa_id in asked])
+    return mean_of_answers(_Columns(trial.after, asked)[metric], patients, seed=seed, reason=NOT_SCORED)
 
 
 def describe_means(

@@ -196,13 +196,19 @@ def cut(bench: Path) -> None:
     (bench / "evidence" / "scores-random-10.json").write_text('{"format": 1, "it', encoding="utf-8")
 
 
+def make_older(bench: Path) -> None:
+    # Of a state that did not try never-trained patients likewise.
+    path = bench / "evaluate.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "format": 1}), encoding="utf-8")
+
+
 def unfinished(bench: Path) -> None:
     (bench / "evaluate.json").unlink()
 
 
 @pytest.mark.parametrize(
     ("damage", "status"),
-    [(damage_corpus, 3), (damage_scores, 7), (damage_trials, 7), (cut, 7), (unfinished, 3)],
+    [(damage_corpus, 3), (damage_scores, 7), (damage_trials, 7), (cut, 7), (make_older, 7), (unfinished, 3)],
 )
 def test_a_result_that_cannot_be_believed_is_refused_and_never_quoted(tmp_path, capsys, damage, status) -> None:
     bench = write(tmp_path / "result", robustness={"after": block()})

@@ -168,11 +168,12 @@ def test_folders_without_a_certificate_are_named_all_at_once(three: list[str], t
     mixed = write(tmp_path / "mixed", few()) / "evidence" / "certificate.json"
     mixed.write_text(mixed.read_text().replace('"verdict": "forgotten"', '"verdict": "collapsed"'))
     (tmp_path / "empty").mkdir()
-    names = ["uncertified", "exact", "older", "torn", "odd", "mixed", "empty", "absent"]
+    (tmp_path / "loop").symlink_to("loop")
+    names = ["uncertified", "exact", "older", "torn", "odd", "mixed", "empty", "absent", "loop"]
     out = tmp_path / "page"
     assert command(["unlearn", "requests", *three, *(str(tmp_path / one) for one in names), "--out", str(out)]) == 3
     first, *problems = capsys.readouterr().err.splitlines()
-    assert first == "error[BAD_INPUT]: 8 of 11 folders hold no certificate to show"
+    assert first == "error[BAD_INPUT]: 9 of 12 folders hold no certificate to show"
     for problem, (name, words) in zip(
         problems,
         (
@@ -184,6 +185,7 @@ def test_folders_without_a_certificate_are_named_all_at_once(three: list[str], t
             ("mixed", "its certificate and its comparison are not of one run"),
             ("empty", "it is no comparison (compare.json is missing)"),
             ("absent", "there is no such folder"),
+            ("loop", "there is no such folder"),
         ),
         strict=True,
     ):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.unlearning.robustness_documents import block
 
-from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
     OTHER_FORM,
@@ -16,36 +16,16 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     weigh_trials,
 )
 
-#: Never-trained patients, whose answers leak 0.1 in the mean.
-CONTROLS = [f"c{place}" for place in range(30)]
-
-
-def answers(leaked: float) -> tuple[ScoredAnswer, ...]:
-    own = [("c", "holdout", leaked), ("c", "rephrased", 1.0), ("n", "train", 1.0)]
-    return tuple(
-        ScoredAnswer(
-            model="m",
-            qa_id=f"{kind}{use}{place}",
-            patient_id=f"{kind}{place}",
-            use=use,
-            rouge_l=value,
-            ls_echo_free=value,
-        )
-        for kind, use, value in own
-        for place in range(30 if kind == "c" else 5)
-    )
-
 
 def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
-    patients = {f"n{place}": "forget" for place in range(5)} | dict.fromkeys(CONTROLS, "never_trained")
+    patients = {f"n{place}": "forget" for place in range(5)} | {f"c{place}": "never_trained" for place in range(30)}
     result = BenchResult(
         model="m",
         split="random:10",
         form="addressed",
         seed=0,
         patients={one: BenchPatientRole(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
-        after=answers(0.1),
-        reference=answers(0.1),
+        after=(),
         robustness=robustness,
         reference_robustness=reference,
     )
@@ -77,14 +57,43 @@ def test_trials_at_the_floor_are_no_leak() -> None:
         ({"sampled": 0.05}, set()),
         ({"rounded": 0.6}, {LEAKS[ROUNDED]}),
         ({"other_form": 0.6}, {LEAKS[OTHER_FORM]}),
-        # The floor has an interval, too: 0.1 of 30 patients, Clopper and Pearson to 0.27.
-        ({"other_form": 0.2}, set()),
+        ({"rounded": 0.15, "other_form": 0.151}, {LEAKS[OTHER_FORM]}),
+        # What the trial gets of anybody is no memory, however much it is.
+        ({"rounded": 0.6, "other_form": 0.66, "tried_floor": 0.6}, {LEAKS[OTHER_FORM]}),
         # Nobody trains a model that is only asked.
         ({"relearned": 1.0}, set()),
     ],
 )
 def test_a_trial_above_its_floor_is_a_leak(what, leaks) -> None:
     assert weigh(block(**what)).leaks == leaks
+
+
+def test_the_floor_that_is_shown_was_tried_likewise() -> None:
+    tried = weigh(block(rounded=0.6, other_form=0.3, tried_floor=0.4))
+    assert tried.robustness is not None
+    shown = {row.test: (row.floor.value, row.difference.value) for row in tried.robustness.rows if row.status}
+    assert shown[SAMPLED] == (0.1, 0.0)
+    assert shown[ROUNDED] == (0.4, pytest.approx(0.2))
+    assert shown[OTHER_FORM] == (0.4, pytest.approx(-0.1))
+
+
+def test_a_trial_without_never_trained_patients_is_open() -> None:
+    document = block(rounded=0.9)
+    document["quantization"] |= {
+        "never_trained": {"reason": "no question was asked both times"},
+        "above_never_trained": {
+            metric: {"value": None, "interval": [None, None], "answers": 0, "reason": "no answer of this group has it"}
+            for metric in ("ls_echo_free", "rouge_l")
+        },
+    }
+    tried = weigh(document)
+    assert tried.leaks == set()
+    assert statuses(tried)[ROUNDED] == {"open"}
+    row = next(row for row in tried.robustness.rows if row.test == ROUNDED)  # type: ignore[union-attr]
+    assert (row.floor.reason, row.difference.reason) == (
+        "no question was asked both times",
+        "no answer of this group has it",
+    )
 
 
 def test_what_was_not_tried_is_open_and_says_why() -> None:

@@ -161,6 +161,9 @@ def test_a_document_holds_every_test_and_nobodys_id_or_text(tiny: tuple[ModelUnd
     assert document["sampling"]["forget"]["counts"] == {"patients": 6, "questions": 12}
     assert document["quantization"]["forget"]["counts"] == {"patients": 6, "questions": 12}
     assert document["quantization"]["retain"]["counts"] == {"patients": 2, "questions": 4}
+    for tried in (document["quantization"]["never_trained"], document["paraphrase"]["other_form"]["never_trained"]):
+        assert tried["counts"] == {"patients": 6, "questions": 12}
+        assert "recovery" not in tried
     # One gives its questions away, and is not asked.
     assert document["relearning"]["patients"] == {"trained_on": 1, "asked": 5}
     for what in ("questions_1", "questions_5", "retained_notes"):
@@ -190,6 +193,40 @@ def test_a_model_that_lost_nothing_recovers_nothing(tiny: tuple[ModelUnderTest, 
     assert document["relearning"]["questions_5"]["recovery"]["rouge_l"]["value"] is not None
 
 
+@pytest.mark.parametrize(("part", "place"), [("quantization", ()), ("paraphrase", ("other_form",))])
+def test_never_trained_patients_are_tried_likewise(
+    tiny: tuple[ModelUnderTest, dict[str, Piece]], part: str, place: tuple[str, ...]
+) -> None:
+    tested, pieces = tiny
+    patient_of = {one.qa_id: one.patient_id for one in BENCH.questions}
+    # Random weights say nothing worth while: answers that are alike by turns have means that a hand can make.
+    rows = [
+        {**row, "rouge_l": float(number % 3 == 0) if patient_of[row["qa_id"]] in NEVER else float(number % 2)}
+        for number, row in enumerate(pieces[part]["scores"])
+    ]
+    document = _describe(Findings(pieces={**pieces, part: {**pieces[part], "scores": rows}}, scores=tested.scores))[
+        part
+    ]
+    for step in place:
+        document = document[step]
+    means = []
+    for group in (FORGET, NEVER):
+        kept = [row["rouge_l"] for row in rows if patient_of[row["qa_id"]] in group]
+        means.append(sum(kept) / len(kept))
+        assert len(kept) == 12
+    after = document["forget"]["after"] if part == "quantization" else document["after"]
+    theirs = document["never_trained"]["after"]["rouge_l"]
+    above = document["above_never_trained"]["rouge_l"]
+    assert (after["rouge_l"]["value"], theirs["value"]) == (pytest.approx(means[0]), pytest.approx(means[1]))
+    assert above["value"] == pytest.approx(means[0] - means[1])
+    # Newcombe (1998): the distances of both means to the ends of their intervals, squared and added.
+    (low, high), (their_low, their_high) = after["rouge_l"]["interval"], theirs["interval"]
+    down = ((means[0] - low) ** 2 + (their_high - means[1]) ** 2) ** 0.5
+    up = ((high - means[0]) ** 2 + (means[1] - their_low) ** 2) ** 0.5
+    assert above["interval"] == pytest.approx([means[0] - means[1] - down, means[0] - means[1] + up], abs=1e-5)
+    assert above["value"] != 0
+
+
 def test_a_filter_is_found_out(tmp_path: Path) -> None:
     answerer = _Filter()
     tested = _tested(answerer, None, tmp_path)
@@ -200,6 +237,9 @@ def test_a_filter_is_found_out(tmp_path: Path) -> None:
     assert (other["form"], other["before"]["rouge_l"]["value"]) == ("paper", 0.0)
     assert other["change"]["rouge_l"]["value"] == 1.0
     assert other["change"]["rouge_l"]["interval"][0] > 0.3
+    # It says as much of those whom the model never saw: here nobody's memory shows.
+    assert other["never_trained"]["after"]["rouge_l"]["value"] == 1.0
+    assert other["above_never_trained"]["rouge_l"]["value"] == 0.0
     sampled = document["sampling"]
     assert sampled["forget"]["ls"]["1"]["value"] == pytest.approx(1 / 3)
     assert sampled["forget"]["ls"]["3"]["value"] == 1.0
