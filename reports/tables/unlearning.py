@@ -101,7 +101,9 @@ def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence
     for system in list_systems(evaluation):
         if any(split.name in system.models for split in splits):
             own = tuple(
-                MarkedCell(_leakage(evaluation, cells, system, *place), marks[place].get(system.label, ""))
+                MarkedCell(
+                    _leakage(evaluation, cells, system, *place), marks[place].get(system.models.get(place[0], ""), "")
+                )
                 for place in places
             )
             rows.append((system.label, own))

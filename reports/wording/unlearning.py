@@ -144,18 +144,18 @@ def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[PublishedEsti
 
 
 def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKind) -> dict[str, Mark]:
-    """Return which methods have the lowest and the highest LS on a split, by label; none where all are alike."""
+    """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
     values: dict[str, float] = {}
     for system in list_systems(evaluation):
         answers = find_answers(evaluation, split, system, "forget", kind)
         value = None if answers is None else answers.metrics["ls"].value
-        if system.is_tried and value is not None:
-            values[system.label] = value
+        if system.is_tried and value is not None and system.models[split] != evaluation.before:
+            values[system.models[split]] = value
     low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
     if low == high:
         return {}
     marks: dict[float, Mark] = {low: "lowest", high: "highest"}
-    return {label: marks[value] for label, value in values.items() if value in marks}
+    return {model: marks[value] for model, value in values.items() if value in marks}
 
 
 def mean_over_kinds(
