@@ -19,7 +19,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
-from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
+from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL
 from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
@@ -391,15 +391,3 @@ def test_robustness_is_compared_with_baseline_and_reference(finished: Path) -> N
     assert compared == {"forgot": both, "tuned": [False, True], FILTER: both, "retrained": [True, False]}
     assert found["forgot"]["quantization"]["bits"] == 4
     assert "reason" in found[FILTER]["quantization"]
-
-
-def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a=b").mkdir()
-    assert parse_model("models/tuned/") == ModelPlace("tuned", Path("models/tuned"))
-    assert parse_model("npo=models/tuned") == ModelPlace("npo", Path("models/tuned"))
-    assert parse_model("a=b") == ModelPlace("a=b", Path("a=b"))
-    assert parse_model(".") == ModelPlace(tmp_path.name, Path())
-    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
-        with pytest.raises(UsageError):
-            parse_model(wrong)
