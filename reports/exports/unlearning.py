@@ -75,7 +75,7 @@ def _leakage(evaluation: UnlearningEvaluation) -> Iterator[Row]:
                         "model": system.models[split.name],
                         **_figure(answers.metrics["ls"], "ls"),
                         **_figure(answers.metrics["ds"], "ds"),
-                        "ls_mark": marks.get(system.label, ""),
+                        "ls_mark": marks.get(system.models[split.name], ""),
                     }
 
 

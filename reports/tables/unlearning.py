@@ -20,6 +20,7 @@ from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import (
     METRICS,
+    NO_ANSWERS,
     NONE,
     WITHOUT_EM,
     WITHOUT_EM_NOTE,
@@ -100,7 +101,9 @@ def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence
     for system in list_systems(evaluation):
         if any(split.name in system.models for split in splits):
             own = tuple(
-                MarkedCell(_leakage(evaluation, cells, system, *place), marks[place].get(system.label, ""))
+                MarkedCell(
+                    _leakage(evaluation, cells, system, *place), marks[place].get(system.models.get(place[0], ""), "")
+                )
                 for place in places
             )
             rows.append((system.label, own))
@@ -122,14 +125,16 @@ def _leakage(
         return ""
     answers = find_answers(evaluation, split, system, "forget", kind)
     if answers is None:
-        return cells.text(None)
+        return cells.none(NO_ANSWERS)
     leaked, degraded = (cells.text(answers.metrics[name], interval=False, share=True) for name in ("ls", "ds"))
     return f"{leaked} ({degraded})"
 
 
 def _floor(evaluation: UnlearningEvaluation, cells: FigureCells, split: str, kind: QuestionKind) -> str:
     answers = find_answers(evaluation, split, find_before(evaluation), "never_trained", kind)
-    return cells.text(None if answers is None else answers.metrics["ls"], interval=False, share=True)
+    if answers is None:
+        return cells.none(NO_ANSWERS)
+    return cells.text(answers.metrics["ls"], interval=False, share=True)
 
 
 def utility_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:

@@ -5,7 +5,7 @@ Owns what stands in which column. What was not tried has no table.
 
 from typing import Final
 
-from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, Trial, UnlearningEvaluation, Withstood
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, Trial, UnlearningEvaluation, Withstood
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METRICS, NONE, TRAITS, TRIALS, FigureCells, list_systems, split_title
@@ -19,9 +19,9 @@ def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric
     """Return a metric of forgotten patients' answers when nothing is done, and under each trial; a row a model."""
     cells = FigureCells()
     found = _withstood(evaluation, split)
-    ks = list(dict.fromkeys(k for own in found.values() if own.sampling for k in own.sampling.forget.get(metric, {})))
+    ks = list(dict.fromkeys(k for _, own in found if own.sampling for k in own.sampling.forget.get(metric, {})))
     rows = []
-    for label, own in found.items():
+    for label, own in found:
         sampled = {} if own.sampling is None else own.sampling.forget.get(metric, {})
         above = {} if own.sampling is None else own.sampling.above.get(metric, {})
         rows.append(
@@ -51,7 +51,7 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
             _TOLD[own.detection.told_apart],
             *(cells.text(own.detection.auroc.get(trait)) for trait in TRAITS),
         )
-        for label, own in _withstood(evaluation, split).items()
+        for label, own in _withstood(evaluation, split)
         if own.detection is not None
     )
     note = cells.note(
@@ -62,15 +62,15 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
     return Table(f"{split_title(split)}: can a reader of the model tell who was forgotten", columns, rows, note)
 
 
-def _withstood(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> dict[str, Withstood]:
-    """Return what was tried of each system, by its label."""
+def _withstood(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list[tuple[str, Withstood]]:
+    """Return the label of each system that was tried, and what it withstood."""
+    models = [(one.label, one.models.get(split.name)) for one in list_systems(evaluation)]
     figures = evaluation.figures[split.name]
-    found: dict[str, ModelFigures] = {
-        system.label: figures[system.models[split.name]]
-        for system in list_systems(evaluation)
-        if split.name in system.models
-    }
-    return {label: own.withstood for label, own in found.items() if own.withstood is not None}
+    return [
+        (label, withstood)
+        for label, model in models
+        if model is not None and (withstood := figures[model].withstood) is not None
+    ]
 
 
 def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:

@@ -60,7 +60,10 @@ NONE: Final = "–"
 #: Behind a harmonic mean without exact memorization.
 WITHOUT_EM: Final = "*"
 WITHOUT_EM_NOTE: Final = f"{WITHOUT_EM} without exact memorization, which needs the model’s probabilities."
-_NOT_THERE: Final = "no such answers"
+#: Nobody of a group was asked about, or nobody was asked.
+NO_ANSWERS: Final = "no such answers"
+#: Without a reason of its own.
+_NOT_MEASURED: Final = "not measured"
 _FIXED_LABELS: Final[Mapping[ModelKind, str]] = {
     "baseline": "Before unlearning",
     "retrained": "Retrained without them",
@@ -141,18 +144,18 @@ def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[PublishedEsti
 
 
 def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKind) -> dict[str, Mark]:
-    """Return which methods have the lowest and the highest LS on a split, by label; none where all are alike."""
+    """Return which methods have the lowest and the highest LS on a split, by model; none where all are alike."""
     values: dict[str, float] = {}
     for system in list_systems(evaluation):
         answers = find_answers(evaluation, split, system, "forget", kind)
         value = None if answers is None else answers.metrics["ls"].value
-        if system.is_tried and value is not None:
-            values[system.label] = value
+        if system.is_tried and value is not None and system.models[split] != evaluation.before:
+            values[system.models[split]] = value
     low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
     if low == high:
         return {}
     marks: dict[float, Mark] = {low: "lowest", high: "highest"}
-    return {label: marks[value] for label, value in values.items() if value in marks}
+    return {model: marks[value] for model, value in values.items() if value in marks}
 
 
 def mean_over_kinds(
@@ -211,16 +214,18 @@ class FigureCells:
     def text(self, estimate: PublishedEstimate | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
         if estimate is None or estimate.value is None:
-            return self.none(None if estimate is None else estimate.reason)
+            return self.none(_NOT_MEASURED if estimate is None else estimate.reason)
         return estimate_text(estimate, interval=interval, share=share)
 
     def none(self, reason: str | None) -> str:
         """Return a dash, and keep its reason."""
-        self._reasons[reason or _NOT_THERE] = None
+        self._reasons[reason or _NOT_MEASURED] = None
         return NONE
 
     def mean(self, answers: AnswerFigures | None, metric: str, *, interval: bool = True) -> str:
         """Return a metric of some answers, marked where exact memorization is no part of a harmonic mean."""
+        if answers is None:
+            return self.none(NO_ANSWERS)
         estimate, is_without = find_mean(answers, metric)
         self._has_stars |= is_without
         return self.text(estimate, interval=interval) + (WITHOUT_EM if is_without else "")

@@ -78,13 +78,13 @@ class _Model(BaseModel):
 
 class _Documents(BaseModel):
     scores: str
-    robustness: str
+    #: None where nothing was tried.
+    robustness: str | None
 
 
 class _Record(BaseModel):
     format: Literal[2]
     corpus_digest: str
-    has_robustness: bool
     before: str | None
     models: list[_Model]
     documents: dict[str, _Documents]
@@ -135,7 +135,7 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     before = None if record.before == after.name else record.before
     scores = _parse(_Scores, path / "evidence" / Path(documents.scores).name)
     tried: Mapping[str, Any] = {}
-    if record.has_robustness:
+    if documents.robustness is not None:
         tried = _read_json(path / "evidence" / Path(documents.robustness).name).get("models", {})
     return BenchResult(
         model=after.name,

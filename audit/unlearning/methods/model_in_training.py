@@ -12,6 +12,7 @@ from typing import Any
 from clinaudit.audit.model.determinism import deterministic
 from clinaudit.audit.unlearning.methods.batches import Example
 from clinaudit.audit.unlearning.methods.checkpoint import CurveRow
+from clinaudit.audit.unlearning.methods.enough_memory import require_training_memory
 from clinaudit.audit.unlearning.methods.job import Job
 from clinaudit.audit.unlearning.methods.loaded_model import load_for_training, write_model
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
@@ -26,7 +27,8 @@ class ModelInTraining:
     """The model that is trained."""
 
     def __init__(self, job: Job, folder: ModelFolder, *, layer: int | None, scope: Scope) -> None:
-        """Load it; call it within `deterministic`."""
+        """Load it; call it within `deterministic`. Raises `BadInputError` where it does not fit into memory."""
+        require_training_memory(job.files, scope)
         self._job = job
         self._folder = folder
         self._network = TrainedNetwork(load_for_training(job.files), layer=layer, scope=scope)

@@ -107,6 +107,7 @@ def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: Unl
     assert filtered[2].endswith("*")
     assert filtered[table.columns.index("EM")] == "–"
     assert "without exact memorization" in table.note
+    assert table.note.endswith("no figure: not measured.")
     figures = bare_evaluation().figures["random:5"]["elsewhere"]
     forgotten = figures.answers["forget"]["factual"]["train"]
     gone = forgotten.model_copy(update={"metrics": {name: none(NO_EM) for name in forgotten.metrics}})

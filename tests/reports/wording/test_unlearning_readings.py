@@ -158,7 +158,7 @@ def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
     both = found.model_copy(update={"models": [*found.models, again], "figures": figures})
     labels = [system.label for system in list_systems(both)]
     assert labels == ["Before unlearning", "RMU (faster)", "RMU (forgot)"]
-    assert leakage_marks(both, SPLIT, "factual") == {"RMU (faster)": "lowest", "RMU (forgot)": "highest"}
+    assert leakage_marks(both, SPLIT, "factual") == {"faster": "lowest", "forgot": "highest"}
 
 
 def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
@@ -169,3 +169,5 @@ def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     assert before is not None
     assert before.label == "tuned"
     assert [read.system.label for read in read_models(other)] == ["RMU"]
+    # One method alone is neither the lowest nor the highest.
+    assert leakage_marks(other, SPLIT, "factual") == {}

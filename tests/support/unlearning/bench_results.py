@@ -71,7 +71,6 @@ def write_bench_result(
     described: dict[str, Any] = {
         "format": FORMAT,
         "corpus_digest": CORPUS,
-        "has_robustness": robustness is not None,
         "before": "before" if "before" in models else None,
         "models": [
             {
@@ -82,7 +81,12 @@ def write_bench_result(
             }
             for name in models
         ],
-        "documents": {split.name: {"scores": scores_file(split), "robustness": robustness_file(split)}},
+        "documents": {
+            split.name: {
+                "scores": scores_file(split),
+                "robustness": None if robustness is None else robustness_file(split),
+            }
+        },
         **(record or {}),
     }
     write_result(run, documents, answers=[], scores=[], record=described)

@@ -17,8 +17,9 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
+from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
-from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
+from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
 from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL
 from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
@@ -191,6 +192,20 @@ def test_outside_of_evidence_stands_no_id(finished: Path) -> None:
     assert all((finished / "evidence" / file).is_file() for file in files.values())
     modes = {path.is_dir(): path.stat().st_mode & 0o777 for path in finished.rglob("*")}
     assert modes == {True: 0o700, False: 0o600}
+
+
+def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Path) -> None:
+    forgot = inspect_model(made["forgot"]).digest
+    tried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
+    assert (tried.model, tried.split, len(tried.after), len(tried.before)) == ("forgot", "random:22", 60, 60)
+    assert (tried.robustness or {})["model"] == "forgot"
+    assert (tried.reference_robustness or {})["model"] == "retrained"
+    through = read_bench_result(result, model=FILTER, digest=None, corpus_digest=None)
+    assert {one.model for one in through.after} == {FILTER}
+    # The pieces are there already: nothing is asked again.
+    _evaluate(_request(made, result, "forgot", "tuned"))
+    untried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
+    assert (untried.after, untried.robustness) == (tried.after, None)
 
 
 def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(
@@ -376,15 +391,3 @@ def test_robustness_is_compared_with_baseline_and_reference(finished: Path) -> N
     assert compared == {"forgot": both, "tuned": [False, True], FILTER: both, "retrained": [True, False]}
     assert found["forgot"]["quantization"]["bits"] == 4
     assert "reason" in found[FILTER]["quantization"]
-
-
-def test_names_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a=b").mkdir()
-    assert parse_model("models/tuned/") == ModelPlace("tuned", Path("models/tuned"))
-    assert parse_model("npo=models/tuned") == ModelPlace("npo", Path("models/tuned"))
-    assert parse_model("a=b") == ModelPlace("a=b", Path("a=b"))
-    assert parse_model(".") == ModelPlace(tmp_path.name, Path())
-    for wrong in ("", "name=", "=dir", f"{'n' * 201}=dir", "a\nb=dir"):
-        with pytest.raises(UsageError):
-            parse_model(wrong)
