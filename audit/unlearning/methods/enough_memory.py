@@ -23,7 +23,7 @@ def require_training_memory(files: ModelFiles, scope: Scope) -> None:
         return
     advice = "use a machine with more memory"
     if scope == "all" and float32_shortage(files, copies=_copies_held("layer"), rows=0, context_length=0) is None:
-        advice = "train one layer alone, where the method can (--scope layer), or use a machine with more memory"
+        advice = "train one layer alone, where the method can (--train layer), or use a machine with more memory"
     raise BadInputError(
         f"the model in {files.directory} does not fit into {short.free.what}: trained as float32 it needs "
         f"{short.needed / GIB:.1f} GiB at least ({copies} times its weights), and {short.free.size / GIB:.1f} GiB are "

@@ -43,7 +43,7 @@ def test_each_worker_has_a_copy_and_gradients_and_means_come_on_top(
     have(monkeypatch, whole * COPY + 1, gpus=gpus)
     require_training_memory(billion, "all")
     have(monkeypatch, whole * COPY - 1, gpus=gpus)
-    with pytest.raises(BadInputError, match=rf"at least \({whole} times its weights\).*--scope layer"):
+    with pytest.raises(BadInputError, match=rf"at least \({whole} times its weights\).*--train layer"):
         require_training_memory(billion, "all")
     require_training_memory(billion, "layer")
     have(monkeypatch, layer * COPY - 1, gpus=gpus)
