@@ -4,7 +4,7 @@ Owns what is said of such a pair: both means, the change by question, and how mu
 nothing of what was done in between.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
@@ -67,45 +67,38 @@ def describe_trial(
         return {"reason": NO_QUESTIONS}
     names = {"es": entailment_metric}
     patient_ids = [questions[qa_id].patient_id for qa_id in asked]
+    patients = places_of(patient_ids)
+    before, after = (_Columns(scores, asked) for scores in trial)
+
+    def by_metric(measure: Callable[[str], Estimate]) -> Json:
+        return {names.get(metric, metric): describe_estimate(measure(metric)) for metric in KEPT_METRICS}
+
     described: Json = {
         "counts": {"patients": len(set(patient_ids)), "questions": len(asked)},
         "before": describe_means([trial.before[one] for one in asked], questions, names=names, seed=seed),
         "after": describe_means([trial.after[one] for one in asked], questions, names=names, seed=seed),
+        "change": by_metric(
+            lambda metric: change_of_answers(before[metric], after[metric], patients, seed=seed, reason=NOT_SCORED)
+        ),
     }
-    patients = places_of(patient_ids)
-
-    def told(what: Mapping[str, Any]) -> Json:
-        return {names.get(metric, metric): describe_estimate(estimate) for metric, estimate in what.items()}
-
-    before, after = (_Columns(scores, asked) for scores in trial)
-    described["change"] = told(
-        {
-            metric: change_of_answers(before[metric], after[metric], patients, seed=seed, reason=NOT_SCORED)
-            for metric in KEPT_METRICS
-        }
+    if baseline is None:
+        return described
+    knew = _Columns(baseline, asked)
+    described["recovery"] = by_metric(
+        lambda metric: recovery(before[metric], after[metric], knew[metric], patients, seed=seed)
     )
-    if baseline is not None:
-        knew = _Columns(baseline, asked)
-        described["recovery"] = told(
-            {
-                metric: recovery(before[metric], after[metric], knew[metric], patients, seed=seed)
-                for metric in KEPT_METRICS
-            }
+    if reference is None:
+        return described
+    their_before, their_after = (_Columns(scores, asked) for scores in reference)
+    described["recovery_beyond_reference"] = by_metric(
+        lambda metric: recovery_beyond(
+            (before[metric], after[metric]),
+            (their_before[metric], their_after[metric]),
+            knew[metric],
+            patients,
+            seed=seed,
         )
-        if reference is not None:
-            theirs = tuple(_Columns(scores, asked) for scores in reference)
-            described["recovery_beyond_reference"] = told(
-                {
-                    metric: recovery_beyond(
-                        (before[metric], after[metric]),
-                        (theirs[0][metric], theirs[1][metric]),
-                        knew[metric],
-                        patients,
-                        seed=seed,
-                    )
-                    for metric in KEPT_METRICS
-                }
-            )
+    )
     return described
 
 
