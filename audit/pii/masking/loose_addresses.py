@@ -55,7 +55,7 @@ class RestOfAddresses:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield each street of the text up to where its address ends."""
         streets = [
-            span for finder in (places(), _STREETS) for span in finder.find(source) if span.category == "street_address"
+            span for finder in _STREET_FINDERS for span in finder.find(source) if span.category == "street_address"
         ]
         for span in streets:
             place = end = span.end
@@ -128,7 +128,7 @@ _STREETS: Final = RuleTable(
         ),
     ),
 )
-
+_STREET_FINDERS: Final = (places(), _STREETS)
 _POSTCODES: Final = RuleTable(
     "postal codes",
     (

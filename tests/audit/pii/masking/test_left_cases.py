@@ -1,17 +1,7 @@
 """What a filter once left or took by mistake: last digits, places on a map, small letters, eponyms, states, roles."""
 
 import pytest
-
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt, unmask_text
-
-FIRST, SECOND = filter_detectors(ner=False)
-
-
-def masked(text: str) -> str:
-    result = mask_prompt(text, None, FIRST, second=SECOND)
-    assert result.text is not None
-    assert unmask_text(result.text, result.forms) == (text, 0)
-    return result.text
+from support.pii.masked_by_rules import masked
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,10 @@
 """What an attacker got through: numbers in groups, rests of addresses, loose dates, old ages, files, initials."""
 
 import pytest
+from support.pii.masked_by_rules import masked
 
-from clinaudit.audit.pii.masking import filter_detectors, mask_prompt, unmask_text
+from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.plain_text import decoded_stretches
-
-FIRST, SECOND = filter_detectors(ner=False)
-
-
-def masked(text: str) -> str:
-    result = mask_prompt(text, None, FIRST, second=SECOND)
-    assert result.text is not None
-    assert unmask_text(result.text, result.forms) == (text, 0)
-    return result.text
 
 
 @pytest.mark.parametrize(
