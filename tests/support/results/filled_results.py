@@ -1,5 +1,6 @@
 """A filled `Results` for the tests of what readers get: consistent figures, computed from planted tables."""
 
+from functools import cache
 from typing import get_args
 
 from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
@@ -27,8 +28,12 @@ from clinaudit.reports.schema.decision import Limit
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
+@cache
 def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
-    """Both arms (or train alone), six diagnoses by six tiers, every part of the schema filled."""
+    """Both arms (or train alone), six diagnoses by six tiers, every part of the schema filled.
+
+    Made once a process, since that takes half a second: copy what you change.
+    """
     memorization: dict[str, dict[str, Memorization]] = {}
     for step, tier in enumerate(TIER_IDS):
         memorized = (0.06, 0.09, 0.14, 0.61, 0.72, 0.86)[step]
