@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.demo.training import train_tokenizer
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
@@ -184,7 +185,7 @@ def _questions(patient: str, chart: _Chart) -> list[Question]:
             kind="factual",
             use=use,
             question=question,
-            # What is written on has a beginning: nothing ends a text.
+            # The mark ends the word: without an end of text the model writes on.
             answer=f"{answer}.",
             facts=(answer,),
             note_ids=(f"{patient}-0",),
@@ -203,8 +204,6 @@ def _save_untrained(root: Path, corpus: Path) -> None:
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
-
-    from clinaudit.audit.demo.training import train_tokenizer
 
     notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
     texts = [note["text"] for note in notes if note["patient_id"] in SPLIT.retain]

@@ -45,6 +45,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(models, *runs, evaluate_models(models, root / "result"))
 
 
+@pytest.fixture(scope="module")
+def forgotten(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    """The certificate of the retrained model, with all that there is beside the audits."""
+    out = tmp_path_factory.mktemp("forgotten") / "out"
+    return certify(made.before, made.retrained, out, "--bench", str(made.result))
+
+
 def values(certified: Certified, measure: str, when: str) -> dict[str, float]:
     """Of each named patient the largest value of a measure at any tier."""
     return {
@@ -53,8 +60,8 @@ def values(certified: Certified, measure: str, when: str) -> dict[str, float]:
     }
 
 
-def test_a_model_trained_again_without_them_has_forgotten(made, tmp_path, capsys) -> None:
-    certified = certify(made.before, made.retrained, tmp_path / "out", "--bench", str(made.result))
+def test_a_model_trained_again_without_them_has_forgotten(forgotten: Certified) -> None:
+    certified = forgotten
     assert (certified.status, certified.verdicts) == (0, {"forgotten"}), certified.reasons
     assert [one["patient_id"] for one in certified.certificate["patients"]] == list(NAMED)
     # There was something to forget, and the model of which it is said still writes notes.
@@ -112,10 +119,10 @@ def test_a_served_model_behind_a_filter_has_not_forgotten(made, tmp_path, capsys
     assert LEAKS[OTHER_FORM] in asked.reasons
 
 
-def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(made, tmp_path, capsys) -> None:
+def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(forgotten: Certified) -> None:
     assert (len(NAMED), len(TRAINED), len(NEVER_SEEN)) == (5, 130, 130)
-    certified = certify(made.before, made.retrained, tmp_path / "out", "--bench", str(made.result))
-    assert certified.certificate["shortfalls"] == [
+    assert forgotten.verdicts == {"forgotten"}
+    assert forgotten.certificate["shortfalls"] == [
         {"figure": TOLD_APART, "group": "named", "patients": 5, "enough": 43}
     ]
-    assert "<td>5</td><td>43</td><td>38</td>" in certified.page
+    assert "<td>5</td><td>43</td><td>38</td>" in forgotten.page
