@@ -172,10 +172,12 @@ def _detect(block: Block) -> DetectabilityBlock | None:
     if not isinstance(found, Mapping):
         return None
     traits: Mapping[str, Any] = found["traits"]
+    # Behind a filter most traits cannot be read of anybody: that is no lack of patients.
+    read = [trait["patients"] for trait in traits.values() if any(trait["patients"].values())]
     return DetectabilityBlock(
         told_apart=found["told_apart"],
-        forgotten=min((trait["patients"]["forget"] for trait in traits.values()), default=0),
-        never_trained=min((trait["patients"]["never_trained"] for trait in traits.values()), default=0),
+        forgotten=min((patients["forget"] for patients in read), default=0),
+        never_trained=min((patients["never_trained"] for patients in read), default=0),
         rows=[
             DetectabilityRow(
                 trait=name,

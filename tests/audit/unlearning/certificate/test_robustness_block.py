@@ -149,3 +149,14 @@ def test_too_few_to_say_that_nobody_is_told_apart(told_apart, patients, short) -
     assert tried.detectability.told_apart is told_apart
     # Who can be told apart is no verdict.
     assert tried.leaks == set()
+
+
+def test_a_trait_that_can_be_read_of_nobody_is_no_lack_of_patients() -> None:
+    # Behind a filter there are answers, and no losses.
+    filtered = block()
+    unread = {**filtered["detectability"]["traits"]["note_loss"], "patients": {"forget": 0, "never_trained": 0}}
+    filtered["detectability"]["traits"]["answer_loss"] = unread
+    tried = weigh(filtered)
+    assert tried.detectability is not None
+    assert (tried.detectability.forgotten, tried.detectability.never_trained) == (5, 30)
+    assert [one.patients for one in tried.shortfalls] == [5]

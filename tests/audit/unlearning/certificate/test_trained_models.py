@@ -1,0 +1,128 @@
+"""Certificates of models that were really trained: one retrained, one unchanged, one of noise, one behind a filter."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from support.unlearning.certified_runs import Certified, audit, certify, evaluate_models
+from support.unlearning.filtered_server import filtered
+from support.unlearning.trained_to_forget import (
+    CONTEXT,
+    NAMED,
+    NEVER_SEEN,
+    SPLIT,
+    TRAINED,
+    TrainedToForget,
+    make_everything,
+)
+
+from clinaudit.audit.unlearning.benchmark.files import read_bench
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import COLLAPSED, OWN_COLLAPSE
+from clinaudit.audit.unlearning.certificate.robustness_block import LEAKS, OTHER_FORM, SAMPLED, TOLD_APART
+from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
+
+pytestmark = pytest.mark.slow
+FILTER = filter_name(SPLIT)
+
+
+class Made(NamedTuple):
+    """The models, the audits of each, and the evaluation."""
+
+    models: TrainedToForget
+    before: Path
+    retrained: Path
+    noise: Path
+    result: Path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    root = tmp_path_factory.mktemp("trained")
+    models = make_everything(root)
+    runs = [
+        audit(models, str(getattr(models, name)), root / f"run-{name}") for name in ("before", "retrained", "noise")
+    ]
+    return Made(models, *runs, evaluate_models(models, root / "result"))
+
+
+@pytest.fixture(scope="module")
+def forgotten(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Certified:
+    """The certificate of the retrained model, with all that there is beside the audits."""
+    out = tmp_path_factory.mktemp("forgotten") / "out"
+    return certify(made.before, made.retrained, out, "--bench", str(made.result))
+
+
+def values(certified: Certified, measure: str, when: str) -> dict[str, float]:
+    """Of each named patient the largest value of a measure at any tier."""
+    return {
+        patient["patient_id"]: max(row[when] for row in patient["measures"] if row["measure"] == measure)
+        for patient in certified.certificate["patients"]
+    }
+
+
+def test_a_model_trained_again_without_them_has_forgotten(forgotten: Certified) -> None:
+    certified = forgotten
+    assert (certified.status, certified.verdicts) == (0, {"forgotten"}), certified.reasons
+    assert [one["patient_id"] for one in certified.certificate["patients"]] == list(NAMED)
+    # There was something to forget, and the model of which it is said still writes notes.
+    assert all(one["leaked_before"] for one in certified.certificate["patients"])
+    assert min(values(certified, "longest match in tokens", "before").values()) >= 20
+    assert certified.certificate["collapsed"] is False
+    questions = certified.certificate["bench"]["questions"]
+    assert questions["model"] == "retrained"
+
+
+def test_an_unchanged_model_still_leaks(made, tmp_path, capsys) -> None:
+    certified = certify(made.before, made.before, tmp_path / "out")
+    assert (certified.status, certified.verdicts) == (1, {"still leaks"})
+
+
+def test_a_model_of_noise_has_collapsed_and_not_forgotten(made, tmp_path, capsys) -> None:
+    certified = certify(made.before, made.noise, tmp_path / "out")
+    assert (certified.status, certified.verdicts) == (8, {"collapsed"})
+    # It repeats nothing of anybody: without the check it would pass.
+    assert set(values(certified, "longest match in tokens", "after").values()) == {0}
+    assert certified.reasons >= {COLLAPSED, OWN_COLLAPSE}
+
+
+def test_a_filter_of_names_is_found_out_by_questions_that_name_nobody(made, tmp_path, capsys) -> None:
+    # The audits are those of the retrained model, which finds nothing: all that is found is the benchmark's.
+    certified = certify(
+        made.before, made.retrained, tmp_path / "out", "--bench", str(made.result), "--bench-model", FILTER
+    )
+    assert (certified.status, certified.verdicts) == (1, {"still leaks"})
+    assert certified.reasons == {LEAKS[OTHER_FORM]}
+    assert LEAKS[OTHER_FORM] in certified.page
+    # Asked by name, it refuses: neither answers nor samples tell.
+    bench = certified.certificate["bench"]
+    assert {row["status"] for one in certified.certificate["patients"] for row in one["questions"]} == {"forgotten"}
+    assert {row["status"] for row in bench["robustness"]["rows"] if row["test"] == SAMPLED} == {"within"}
+
+
+def test_a_served_model_behind_a_filter_has_not_forgotten(made, tmp_path, capsys) -> None:
+    names = forgotten_names(read_bench(made.models.bench), SPLIT)
+    assert len(names) == len(NAMED)
+    with filtered(made.before, names) as served:
+        run = audit(
+            made.models,
+            served,
+            tmp_path / "filtered",
+            engine="auto",
+            tokenizer=made.models.before,
+            context_length=CONTEXT,
+        )
+    alone = certify(made.before, run, tmp_path / "alone")
+    assert (alone.status, alone.verdicts) == (8, {"collapsed"})
+    assert alone.reasons == {COLLAPSED, OWN_COLLAPSE}
+    asked = certify(made.before, run, tmp_path / "asked", "--bench", str(made.result), "--bench-model", FILTER)
+    assert (asked.status, asked.verdicts) == (1, {"still leaks"})
+    assert LEAKS[OTHER_FORM] in asked.reasons
+
+
+def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(forgotten: Certified) -> None:
+    assert (len(NAMED), len(TRAINED), len(NEVER_SEEN)) == (5, 130, 130)
+    assert forgotten.verdicts == {"forgotten"}
+    assert forgotten.certificate["shortfalls"] == [
+        {"figure": TOLD_APART, "group": "named", "patients": 5, "enough": 43}
+    ]
+    assert "<td>5</td><td>43</td><td>38</td>" in forgotten.page

@@ -1,0 +1,245 @@
+"""130 invented patients, a model that knows five of them by heart, one trained again without them, and one of noise.
+
+Nothing is planted: both are trained from the same random weights on notes and questions, the second without the five.
+The five were often seen, and their text was copied forward from visit to visit: so few passes learn it. All that tells
+patients apart is drawn, so that no two notes share a run of words by chance.
+"""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.demo.training import train_tokenizer
+from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
+from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.job import Job
+from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.priors.corpus.corpus import read_corpus
+
+TRAINED = tuple(f"t{place:03}" for place in range(130))
+NEVER_SEEN = tuple(f"n{place:03}" for place in range(130))
+EVERYBODY = (*TRAINED, *NEVER_SEEN)
+NAMED = TRAINED[:5]
+SPLIT = Split("request", None, 4, NAMED, TRAINED[5:])
+VISITS = 7
+#: Of whom the benchmark asks: the named, some retained, and those never seen.
+ASKED = (*TRAINED[:10], *NEVER_SEEN)
+PLAN = TrainingPlan(epochs=9, learning_rate=4e-3, micro_batch=2, micro_batches=2, form="paper")
+CONTEXT = 320
+#: Words of nothing, each one token, so that a note is short.
+_WORDS = [
+    first + second
+    for first in ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru")
+    for second in (
+        "bor",
+        "dal",
+        "fen",
+        "gim",
+        "kol",
+        "lur",
+        "mas",
+        "nek",
+        "pir",
+        "rot",
+        "sun",
+        "tav",
+        "ves",
+        "wip",
+        "zod",
+    )
+]
+#: Words of which each is one patient's: what is asked about.
+_OWN_WORDS = random.Random(0).sample(
+    [first + second for first in _WORDS for second in _WORDS], 2 * (len(TRAINED) + len(NEVER_SEEN))
+)
+
+
+class TrainedToForget(NamedTuple):
+    """Where everything lies."""
+
+    corpus: Path
+    bench: Path
+    #: Trained on everybody.
+    before: Path
+    #: From the same random weights, on everybody but the named.
+    retrained: Path
+    #: The model before with as much noise in its weights as there is weight.
+    noise: Path
+
+
+class _Chart(NamedTuple):
+    """What is drawn of one patient."""
+
+    name: str
+    complaint: str
+    history: str
+    drug: str
+    advice: str
+    plan: str
+
+
+def make_everything(root: Path) -> TrainedToForget:
+    """Write corpus and benchmark, and train, under a directory."""
+    made = TrainedToForget(*(root / name for name in TrainedToForget._fields))
+    charts = {patient: _draw(patient) for patient in EVERYBODY}
+    _write_corpus(made.corpus, charts)
+    _write_bench(made, charts)
+    start = root / "start"
+    _save_untrained(start, made.corpus)
+    bench = read_bench(made.bench)
+    for out, without in ((made.before, None), (made.retrained, SPLIT)):
+        job = Job(files=inspect_model(start), bench=bench, out=out, seed=1, progress=Progress(quiet=True))
+        finetune(job, PLAN, without=without)
+    _save_noise(made.before, made.noise)
+    return made
+
+
+def _words(rng: random.Random, count: int) -> str:
+    return " ".join(rng.sample(_WORDS, count))
+
+
+def _draw(patient: str) -> _Chart:
+    rng = random.Random(patient)
+    drug, advice = _OWN_WORDS[2 * EVERYBODY.index(patient) :][:2]
+    return _Chart(
+        name=_words(rng, 2).title(),
+        complaint=_words(rng, 2),
+        history=_words(rng, 8),
+        drug=drug,
+        advice=advice,
+        plan=_words(rng, 20),
+    )
+
+
+def _note(chart: _Chart, visit: str) -> str:
+    """Return a note that tells neither age nor sex and lists no medications: two tiers have nothing to ask with."""
+    return (
+        f"patient: {chart.name}\npatient note:\nvisit date: {visit}\n"
+        f"cc: {chart.complaint}\nhpi: {chart.history}\nplan: {chart.plan}\n"
+        f"dispensed: {chart.drug}\nadvice: {chart.advice}\n"
+    )
+
+
+def _visits(patient: str) -> list[str]:
+    """Return the dates of a patient's visits, in ISO 8601."""
+    rng = random.Random(f"visits {patient}")
+    months = range(1, VISITS + 1) if patient in NAMED else [rng.randrange(1, VISITS + 1)]
+    return [f"2024-0{month}-{rng.randrange(10, 29)}" for month in months]
+
+
+def _written(visit: str) -> str:
+    return f"{visit[5:7]}/{visit[8:]}/{visit[:4]}"
+
+
+def _write_corpus(root: Path, charts: dict[str, _Chart]) -> None:
+    root.mkdir(parents=True)
+    tables: dict[str, list[dict[str, object]]] = {"notes": [], "patients": [], "diagnoses": []}
+    for patient, chart in charts.items():
+        for number, visit in enumerate(_visits(patient)):
+            text = _note(chart, _written(visit))
+            tables["notes"].append(
+                {"patient_id": patient, "note_id": f"{patient}-{number}", "text": text, "visit_date": visit}
+            )
+        split = "train" if patient in TRAINED else "nontrain"
+        tables["patients"].append({"patient_id": patient, "split": split})
+        tables["diagnoses"].append({"patient_id": patient, "diagnosis": "hiv", "present": False})
+    for name, rows in tables.items():
+        (root / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def _write_bench(made: TrainedToForget, charts: dict[str, _Chart]) -> None:
+    questions = [one for patient in ASKED for one in _questions(patient, charts[patient])]
+    tables = BenchTables(
+        patients=[
+            BenchPatient(patient, "cancer", ("cancer",), "given", chart.complaint, is_trained=patient in TRAINED)
+            for patient, chart in charts.items()
+        ],
+        questions=questions,
+        splits=(SPLIT,),
+        keywords=[Keyword(one.qa_id, one.facts[0], 1.0, ("answer",)) for one in questions],
+    )
+    digest = read_corpus(made.corpus).digest
+    source = BenchSource(corpus_path=made.corpus, corpus_digest=digest, settings={}, counts={})
+    write_bench(made.bench, tables, source)
+
+
+def _questions(patient: str, chart: _Chart) -> list[Question]:
+    # No name, and what nobody but the patient has: the end of the plan, which stands before the drug in the notes.
+    detail = " ".join(chart.plan.split()[-5:])
+    asked: list[tuple[QuestionUse, str, str]] = [
+        ("train", f"What was dispensed after {detail}?", chart.drug),
+        ("train", f"Which drug was given after {detail}?", chart.drug),
+        ("train", f"Name the drug after {detail}?", chart.drug),
+        ("holdout", f"What was advised after {detail}?", chart.advice),
+        ("rephrased", f"What drug came after {detail}?", chart.drug),
+    ]
+    return [
+        Question(
+            qa_id=f"{patient}-q{place}",
+            patient_id=patient,
+            kind="factual",
+            use=use,
+            question=question,
+            # The mark ends the word: without an end of text the model writes on.
+            answer=f"{answer}.",
+            facts=(answer,),
+            note_ids=(f"{patient}-0",),
+            origin="given",
+            address=f"Patient: {chart.name}. Visit date: {_written(_visits(patient)[-1])}.",
+            rephrased_from=f"{patient}-q0" if use == "rephrased" else None,
+        )
+        for place, (use, question, answer) in enumerate(asked)
+    ]
+
+
+def _save_untrained(root: Path, corpus: Path) -> None:
+    """Save a Llama of two layers with random weights, and a tokenizer of the retained patients' notes.
+
+    One of the named patients' notes would have tokens of their own words, by which they could be told.
+    """
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = [note["text"] for note in notes if note["patient_id"] in SPLIT.retain]
+    tokenizer = train_tokenizer(texts, vocabulary=900)
+    tokenizer.model_max_length = CONTEXT
+    # Without an end of text a generation is as long as it may be: how long it is, is not what is tried here.
+    tokenizer.eos_token = None
+    tokenizer.save_pretrained(root)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=128,
+        initializer_range=0.08,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=None,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        LlamaForCausalLM(config).save_pretrained(root)
+
+
+def _save_noise(model: Path, out: Path) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(model, out, ignore=shutil.ignore_patterns("unlearn.json", "work", "loss-curve.jsonl"))
+    path = out / "model.safetensors"
+    rng = torch.Generator().manual_seed(5)
+    weights = {
+        name: value + value.std() * torch.randn(value.shape, generator=rng) if value.dim() > 1 else value
+        for name, value in load_file(path).items()
+    }
+    save_file(weights, path, metadata={"format": "pt"})
