@@ -44,6 +44,7 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.unlearning.benchmark.files import corpus_place
     from clinaudit.audit.unlearning.metrics.given_answers import ANSWER_FIELDS
     from clinaudit.audit.unlearning.metrics.given_scores import ScoreRequest, score_given_answers
     from clinaudit.audit.unlearning.metrics.score_table import score_text
@@ -58,6 +59,10 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
         raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
     if Path(realpath(request.bench)) in place.parents:
         raise UsageError(f"--out {printable(out.name)} lies in the benchmark, whose files are fixed; name another")
+    # A corpus may be one file.
+    corpus = Path(realpath(corpus_place(request.bench, corpus=request.corpus)))
+    if corpus in (place, *place.parents):
+        raise UsageError(f"--out {printable(out.name)} lies in the corpus, which is not to be written to; name another")
     require_writable(out, role="the scores")
     take_libraries_offline()
     header = Header(ANSWER_FIELDS)

@@ -20,6 +20,8 @@ _BLANKS: Final = re.compile(r"(?<=\S)[ ](?=\S)|(?<=\S)[ ](?=[ ]{2})|(?<=[ ]{2})[
 _LINE_END: Final = re.compile(r"(?<=[^\W\d_,])[ \t]*\r?\n[ \t]*(?=[^\W\d_])(?![^\n:]{1,40}:)(?![^a-z\n]{3,}(?:\n|$))")
 #: A line end that may stand within a word; where it does not, the words that it parts are read as one that nobody has.
 _BROKEN_WORD: Final = re.compile(r"(?<=[^\W\d_])\r?\n(?=[a-z])")
+#: Control characters, some of which part the fields of an export: read as nothing, they glue two names together.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 #: A label and its number in one word ("DOB1950-11-11"), and underscores for blanks ("dob_1950-11-11").
 _GLUED: Final = re.compile(
     r"(?<![^\W_])(?i:d\.?o\.?b|yob|born|dod|dos|mrn|ssn|ss|tel|ph|phone|cell|mobile|fax|pager|acct|account|id|zip|postcode|adm"
@@ -48,6 +50,9 @@ class EverySpan:
         for detector in self._by_line:
             found.update(detector.detect(text))
             found.update(plain.original_span(span) for span in detector.detect(plain.text))
+        if _CONTROL.search(text):
+            fields = _CONTROL.sub(" ", text)
+            found.update(span for one in (*self._detectors, *self._by_line) for span in one.detect(fields))
         for reading in _other_readings(plain):
             found.update(self._found_in(reading))
         broken = list(_BROKEN_WORD.finditer(plain.text))

@@ -30,8 +30,10 @@ _OF_A_NUMBER: Final = words(
     r"|member|plan|licen[cs]e|passport|serial|device|vin|plate|digits?|badge|code)\b|<[A-Z_]+_\d+"
 )
 _BEFORE_CHARS: Final = 80
-#: Digits hidden but for the last: "xxxx-6789", "****6789", "...6789".
-_HIDDEN: Final = re.compile(r"(?<![\w*])(?:[xX*•#]{2,}[- ]?){1,4}(?P<value>\d{3,6})(?!\w|[.,/]\d)")
+#: Digits hidden but for the last: "xxxx-6789", "****6789", "...6789". A long row of signs is tried once, as a whole.
+_HIDDEN: Final = re.compile(
+    r"(?:(?<![\w*•#])|(?<=\w)(?=[•#]))(?:[xX*•#]{2,}+[- ]?){1,4}(?P<value>\d{3,6})(?!\w|[.,/]\d)"
+)
 _FOUR: Final = re.compile(
     r"(?<!\d)(?<!\d[.,/:-])(?<![A-WYZa-wyz$])\d{4}(?!\w|[.,/:-]\d|\s?(?:mg|mcg|ml|mm|cm|kg|g|lbs?|units?|%|kcal|cal|cc|hours|hrs))"
 )

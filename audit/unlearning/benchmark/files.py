@@ -143,7 +143,7 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
     if _digest(rows) != document["digest"]:
         raise _damaged(directory.name)
     held = document["corpus"]
-    texts = read_corpus(Path(held["path"]) if corpus is None else corpus)
+    texts = read_corpus(corpus_place(directory, corpus=corpus))
     if texts.digest != held["digest"]:
         raise BadInputError(
             f"the corpus is not the one that the benchmark {directory.name} was made from; give that one, or build "
@@ -161,6 +161,11 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
         settings=document["settings"],
         counts=document["counts"],
     )
+
+
+def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
+    """Return where `read_bench` will read the corpus of a benchmark."""
+    return Path(_read_document(directory)["corpus"]["path"]) if corpus is None else corpus
 
 
 def bench_of(tables: BenchTables, source: BenchSource, corpus: Corpus) -> Bench:

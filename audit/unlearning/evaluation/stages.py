@@ -64,7 +64,7 @@ class ModelStages:
             answers = self.asked.answer(questions, self._form, advance=advance)
             return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
 
-        held = self._in_pieces("answers", ask)
+        held = self._in_pieces("answers", ask, _is_answer)
         return [Answer(self._model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
 
     def exact_memorization(self) -> dict[str, float]:
@@ -73,10 +73,10 @@ class ModelStages:
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
             return self.asked.exact_memorization(questions, self._form, advance=advance)
 
-        return self._in_pieces("exact memorization", ask)
+        return self._in_pieces("exact memorization", ask, lambda value: isinstance(value, float))
 
-    def _in_pieces(self, stage: str, ask: Ask) -> dict[str, Any]:
-        """Return what `ask` says of all questions, by qa_id, piece by piece."""
+    def _in_pieces(self, stage: str, ask: Ask, is_sound: Callable[[Any], bool]) -> dict[str, Any]:
+        """Return what `ask` says of all questions, by qa_id, piece by piece; `is_sound` looks at each of a kept one."""
         parts = {f"{stage.replace(' ', '-')}-{place:04}": part for place, part in enumerate(_parts(self._questions))}
         done = sum(len(part) for name, part in parts.items() if self._pieces.has(self.owner, name))
         held: dict[str, Any] = {}
@@ -87,8 +87,15 @@ class ModelStages:
                 own = self._pieces.get(self.owner, name, partial(ask, part, advance))
                 if not isinstance(own, dict) or list(own) != [question.qa_id for question in part]:
                     raise self._pieces.damaged(self.owner, name)
+                if not all(map(is_sound, own.values())):
+                    raise self._pieces.damaged(self.owner, name)
                 held.update(own)
         return held
+
+
+def _is_answer(value: Any) -> bool:
+    """Whether it is a text and its token ids."""
+    return isinstance(value, list) and list(map(type, value)) == [str, list]
 
 
 def _parts(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:

@@ -57,7 +57,7 @@ class ModelFolder:
         if (self.work / _SETTINGS).is_file():
             self._require_same(_read(self.work / _SETTINGS))
             return False
-        if self.root.is_dir() and any(self.root.iterdir()):
+        if self.root.is_dir() and not self._is_empty():
             raise UsageError(f"{self.root.name} holds other things; name a new directory with --out")
         make_private_directory(self.root)
         make_private_directory(self.work)
@@ -98,6 +98,11 @@ class ModelFolder:
         shutil.rmtree(self.work, ignore_errors=True)
         with suppress(OSError):
             self.root.rmdir()
+
+    def _is_empty(self) -> bool:
+        """Whether nothing stands in the directory but what a kill left before the settings were written."""
+        begun = self.work.iterdir() if self.work.is_dir() else ()
+        return {*self.root.iterdir()} <= {self.work} and all(path.name.startswith(f".{_SETTINGS}") for path in begun)
 
     def _require_same(self, held: Any) -> None:
         known = held if isinstance(held, dict) else {}

@@ -228,6 +228,16 @@ def test_out_must_not_be_the_answers(bench: Path) -> None:
         score.main([str(bench), str(answers), "--out", str(answers)], standalone_mode=False)
 
 
+def test_out_must_not_replace_the_notes(bench: Path) -> None:
+    answers = write_rows(bench.parent / "answers.jsonl", *answers_of("m", "x"))
+    notes = bench.parent / "corpus" / "notes.jsonl"
+    before = notes.read_bytes()
+    for options in ([], ["--corpus", str(notes.parent)]):
+        with pytest.raises(UsageError, match="lies in the corpus"):
+            score.main([str(bench), str(answers), "--out", str(notes), *options], standalone_mode=False)
+    assert notes.read_bytes() == before
+
+
 def test_questions_were_asked_in_the_addressed_form_unless_said_otherwise(bench: Path) -> None:
     asked = QUESTIONS[0]
     assert (asked.text("addressed"), replace(asked, address="").text("addressed")) == (

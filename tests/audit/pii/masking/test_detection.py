@@ -21,6 +21,8 @@ def found_in(text: str) -> list[tuple[str, str]]:
         ("seen by Ada\n  Lund, who", [("patient_name", "Ada\n  Lund")]),
         ("seen by Ad\na Lund, who", [("patient_name", "Ad\na Lund")]),
         ("seen by Ad\r\na Lund, who", [("patient_name", "Ad\r\na Lund")]),
+        ("seen by Ada\x1fLund, who", [("patient_name", "Ada\x1fLund")]),
+        ("seen by A\x00da Lund, who", [("patient_name", "A\x00da Lund")]),
         # A label, an item or a heading begins a line of its own.
         ("seen by Ada\nLund: well", []),
         ("seen by Ada\nLUND\n", []),

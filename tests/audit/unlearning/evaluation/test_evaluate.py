@@ -376,7 +376,9 @@ def test_a_damaged_piece_is_told_of(made: dict[str, Path], result: Path) -> None
         whole = piece.read_text()
         held = json.loads(whole)
         shortened = dict(list(held.items())[1:]) if isinstance(held, dict) else held[1:]
-        for damage in ('{"P01-0"', *([] if "sampling" in name else [json.dumps(shortened)])):
+        misshapen = {key: [1] for key in held} if isinstance(held, dict) else held[1:]
+        damages = [] if "sampling" in name else [json.dumps(shortened), json.dumps(misshapen)]
+        for damage in ('{"P01-0"', *damages):
             piece.write_text(damage)
             with pytest.raises(IntegrityError, match=rf"{name}\.json"):
                 _evaluate(_everything(made, result))
