@@ -22,6 +22,10 @@ from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.library_confinement import take_libraries_offline
 from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
+from clinaudit.audit.unlearning.benchmark.records import Question
+
+#: Questions of one kind that a patient's model is trained on; `unlearn build` asks three.
+_QUESTIONS_A_KIND = 2
 
 
 def write_corpus(folder: Path, *, trained: int, never_trained: int, seed: int) -> None:
@@ -43,17 +47,26 @@ def write_corpus_without(corpus: Path, folder: Path, forgotten: Collection[str])
 
 
 def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
-    """Write a benchmark without rephrased questions of patients whom none of `splits` forgets.
+    """Write a benchmark with fewer questions a patient: two of a kind to train on, and the one that is withheld.
 
-    Only the test of other words asks them, of forgotten patients alone; but every model answers every question.
+    Each question of a patient whom one of `splits` forgets keeps one rephrasing: the test of other words asks these
+    patients alone, but every model answers every question.
     """
     bench = read_bench(built)
-    asked = {patient for split in bench.splits if split.name in splits for patient in split.forget}
-    questions = [one for one in bench.questions if one.use != "rephrased" or one.patient_id in asked]
-    held = {one.qa_id for one in questions}
+    rephrased_of = {patient for split in bench.splits if split.name in splits for patient in split.forget}
+    chosen: dict[tuple[str, ...], list[Question]] = {}
+    for one in bench.questions:
+        if one.use != "rephrased":
+            chosen.setdefault((one.patient_id, one.kind, one.use), []).append(one)
+    held = {one.qa_id for same in chosen.values() for one in same[:_QUESTIONS_A_KIND]}
+    rephrasings: dict[str | None, str] = {}
+    for one in bench.questions:
+        if one.rephrased_from in held and one.patient_id in rephrased_of:
+            rephrasings.setdefault(one.rephrased_from, one.qa_id)
+    held.update(rephrasings.values())
     tables = BenchTables(
         patients=bench.patients,
-        questions=questions,
+        questions=[one for one in bench.questions if one.qa_id in held],
         splits=bench.splits,
         keywords=[one for one in bench.keywords if one.qa_id in held],
     )
@@ -61,7 +74,7 @@ def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
     source = BenchSource(
         corpus_path=Path(document["corpus"]["path"]),
         corpus_digest=bench.corpus_digest,
-        settings={**bench.settings, "rephrased_questions_of": sorted(splits)},
+        settings={**bench.settings, "thinned": {"a_kind": _QUESTIONS_A_KIND, "rephrased_of": sorted(splits)}},
         counts=bench.counts,
     )
     run = RunDirectory(folder)

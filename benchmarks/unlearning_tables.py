@@ -34,7 +34,7 @@ class Results:
     chosen: Mapping[str, Json] = field(default_factory=dict)
     #: Split -> how many it forgets.
     forgotten: Mapping[str, int] = field(default_factory=dict)
-    #: Of each run of a step: its name and its seconds.
+    #: Of each run of a step: its name, and the processor's seconds that it took.
     seconds: Sequence[tuple[str, float]] = ()
 
 
@@ -65,7 +65,7 @@ def read_results(folder: Folder, grid: Grid) -> Results:
         faithfulness=json.loads(judged.read_text(encoding="utf-8")) if judged.is_file() else None,
         chosen=chosen,
         forgotten={name: len(patients) for name, patients in forgotten.items()},
-        seconds=[(row["step"], row["seconds"]) for row in rows],
+        seconds=[(row["step"], row.get("processor_seconds", 0.0)) for row in rows],
     )
 
 
@@ -104,7 +104,7 @@ def _setup(grid: Grid, results: Results) -> Iterator[str]:
         spent[what] = spent.get(what, 0.0) + seconds / 60
     if spent:
         told = ", ".join(f"{what} {minutes:.0f}" for what, minutes in spent.items() if minutes >= 0.5)
-        yield f"Minutes, of commands that ran two at a time: {told}."
+        yield f"Minutes of a processor's time: {told}."
 
 
 def _rates(grid: Grid, results: Results) -> Iterator[str]:
@@ -167,40 +167,51 @@ def _scores(splits: Sequence[str], kind: str, results: Results, level: str) -> I
 
 
 def _patterns(grid: Grid, results: Results) -> Iterator[str]:
-    every = [split for split in grid.splits(grid.percents) if split in results.scores]
-    if not every:
-        return
-    kinds = [f"{{}}, {kind}" for kind in KINDS]
+    every = {
+        split: models_of(results.scores[split], split)
+        for split in grid.splits(grid.percents)
+        if split in results.scores
+    }
+    if every:
+        yield from _collapse(every)
+        yield from _withheld(every)
+    of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
+    if of_disease:
+        yield from _same_disease(of_disease)
+
+
+def _collapse(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Collapse", "")
     yield from (
-        "",
-        "### Collapse",
-        "",
         "DS and the share of empty or one-token answers are of forgotten patients; MU is over the baseline's.",
         "",
     )
-    yield from _head("split", "model", *(k.format(what) for what in ("DS", "empty", "MU over baseline") for k in kinds))
-    for split in every:
-        models = models_of(results.scores[split], split)
+    told = ("DS", "empty", "MU over baseline")
+    yield from _head("split", "model", *(f"{what}, {kind}" for what in told for kind in KINDS))
+    for split, models in every.items():
         for name, scores in models.items():
-            ds = [plain(_number(scores, "ds", "forget", kind)) for kind in KINDS]
-            empty = [plain(_empty_share(scores, kind)) for kind in KINDS]
-            ratios = [plain(_over(scores, models[BASELINE], kind)) for kind in KINDS]
-            yield _row(split, name, *ds, *empty, *ratios)
+            ds = [_number(scores, "ds", "forget", kind) for kind in KINDS]
+            empty = [_empty_share(scores, kind) for kind in KINDS]
+            kept = [_over(scores, models[BASELINE], kind) for kind in KINDS]
+            yield _row(split, name, *map(plain, (*ds, *empty, *kept)))
+
+
+def _withheld(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Withheld questions", "", "AFE of withheld questions less AFE of those trained on.", "")
+    yield from _head("split", "model", *KINDS)
+    for split, models in every.items():
+        for name, scores in models.items():
+            pairs = [[_number(scores, "afe", "forget", kind, use) for use in ("holdout", "train")] for kind in KINDS]
+            yield _row(split, name, *(plain(less(*pair)) for pair in pairs))
+
+
+def _same_disease(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
     yield from ("", "### Same disease", "", "MU less the baseline's MU, of retained patients.", "")
-    yield from _head("split", "model", *(k.format(what) for k in kinds for what in ("same disease", "others")))
-    for split in every:
-        if split.startswith("random:"):
-            continue
-        models = models_of(results.scores[split], split)
+    yield from _head("split", "model", *(f"{side}, {kind}" for kind in KINDS for side in ("same disease", "others")))
+    for split, models in every.items():
         for name, scores in models.items():
             cells = [_beyond(scores, models[BASELINE], kind, side) for kind in KINDS for side in ("same", "others")]
             yield _row(split, name, *map(plain, cells))
-    yield from ("", "### Withheld questions", "", "AFE of withheld questions less AFE of those trained on.", "")
-    yield from _head("split", "model", *KINDS)
-    for split in every:
-        for name, scores in models_of(results.scores[split], split).items():
-            pairs = [[_number(scores, "afe", "forget", kind, use) for use in ("holdout", "train")] for kind in KINDS]
-            yield _row(split, name, *(plain(less(*pair)) for pair in pairs))
 
 
 def _number(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> float | None:

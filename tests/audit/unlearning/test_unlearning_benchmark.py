@@ -81,11 +81,11 @@ def results(tables):
 
 def test_rows_hold_what_the_documents_say(tables, steps, results):
     lines = tables.report_lines(steps.Grid(), results)
-    assert "120 patients trained on, 40 never; the demo's model, 24 passes." in lines
+    assert "120 patients trained on, 40 never; the demo's model, 12 passes." in lines
     assert "1,640 questions are asked of each model, rephrased ones included." in lines
     assert "Forgotten: 6 patients at 5%, 12 patients at 10%." in lines
     # Of both trainings together; what takes no time is left out.
-    assert "Minutes, of commands that ran two at a time: train 2." in lines
+    assert "Minutes of a processor's time: train 2." in lines
     assert "|  | 0.0002 | 0.200 | 1.500 | chosen |" in lines
     assert "|  | 0.006 | diverged | diverged |  |" in lines
     # References first, whatever the documents' order.
@@ -103,15 +103,15 @@ def test_rows_hold_what_the_documents_say(tables, steps, results):
 
 def test_patterns_are_differences_to_the_baseline(tables, steps, results):
     lines = tables.report_lines(steps.Grid(), results)
-    collapse, disease, withheld = (
-        lines.index(f"### {name}") for name in ("Collapse", "Same disease", "Withheld questions")
+    collapse, withheld, disease = (
+        lines.index(f"### {name}") for name in ("Collapse", "Withheld questions", "Same disease")
     )
     # DS, 3 of 12 answers empty, MU 0.375 of 0.55; nothing is known of reasoning questions.
-    assert f"| {SPLIT} | rmu | 0.25 | – | 0.25 | – | 0.68 | – |" in lines[collapse:disease]
-    assert f"| {SPLIT} | rmu | −0.30 | −0.05 | – | – |" in lines[disease:withheld]
+    assert f"| {SPLIT} | rmu | 0.25 | – | 0.25 | – | 0.68 | – |" in lines[collapse:withheld]
+    assert f"| {SPLIT} | rmu | −0.30 | −0.05 | – | – |" in lines[disease:]
     # Of a filter, both without exact memorization.
-    assert f"| {SPLIT} | prompt filter | 0.00 | 0.00 | – | – |" in lines[disease:withheld]
-    assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:]
+    assert f"| {SPLIT} | prompt filter | 0.00 | 0.00 | – | – |" in lines[disease:]
+    assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:disease]
 
 
 def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
