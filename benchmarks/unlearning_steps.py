@@ -20,6 +20,7 @@ from unlearning_models import thin_bench, write_corpus, write_corpus_without
 
 from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.files import read_bench
+from clinaudit.audit.unlearning.methods.plan import RATE_GRID
 
 METHODS: tuple[str, ...] = get_args(UnlearningMethod)
 BASELINE = "baseline"
@@ -81,6 +82,7 @@ class Folder:
         self.corpus = root / "corpus"
         self.bench = root / "bench"
         self.results = {"tried": root / "result-tried", "untried": root / "result"}
+        self.hardest = root / "result-hardest"
         self.faithfulness = root / "result-faithfulness"
 
     def without(self, split: str | None, *, more_seed: int = 0) -> str:
@@ -91,9 +93,9 @@ class Folder:
         """Return the baseline's directory, or that of a split's retrained reference."""
         return self.root / "tuned" / self.without(split, more_seed=more_seed)
 
-    def forgot(self, method: str, split: str) -> Path:
-        """Return the directory of an unlearned model."""
-        return self.root / "forgot" / f"{method}-{slug(split)}"
+    def forgot(self, method: str, split: str, *, is_hardest: bool = False) -> Path:
+        """Return the directory of a model unlearned at the rate that was chosen, or at the largest of the grid."""
+        return self.root / ("hardest" if is_hardest else "forgot") / f"{method}-{slug(split)}"
 
 
 def slug(split: str) -> str:
@@ -119,13 +121,15 @@ def plan_steps(grid: Grid, folder: Folder) -> list[Step]:
         for split in (f"{level}:{percent}" for percent in percents):
             references = list(_tuned(grid, folder, split))
             # The dearest, and what a reader misses least.
-            if which == "untried":
+            if which == "untried" or level != "random":
                 late += references
                 references = []
             steps += [*_forgetting(grid, folder, split), *references]
         steps.append(_evaluation(grid, folder, which, steps))
-    if late:
-        steps += [*late, _evaluation(grid, folder, "untried", [*steps, *late])]
+    steps += _hardest(grid, folder)
+    steps += late
+    for which in folder.results:
+        steps.append(_evaluation(grid, folder, which, steps))
     return [*steps, *_faithfulness(grid, folder)]
 
 
@@ -193,6 +197,33 @@ def _forgetting(grid: Grid, folder: Folder, split: str) -> Iterator[Step]:
             makes=out / "unlearn.json",
             needs=("tune all", *(() if split == chosen_on else (f"forget {method} {chosen_on}",))),
         )
+
+
+def _hardest(grid: Grid, folder: Folder) -> Iterator[Step]:
+    """Forget one split at the largest rate of the grid, whatever it costs the others."""
+    split = grid.chosen_on
+    for method in METHODS:
+        out = folder.forgot(method, split, is_hardest=True)
+
+        def forget(method: str, out: Path) -> list[str | Path]:
+            given = ("--method", method, "--forget", split, "--out", out, "--seed", str(grid.seed))
+            return _clinaudit("run", folder.tuned(None), folder.bench, *given, "--learning-rate", str(max(RATE_GRID)))
+
+        yield Step(
+            name=f"hardest {method}",
+            begin=partial(forget, method, out),
+            makes=out / "unlearn.json",
+            needs=("tune all",),
+        )
+
+    def evaluate() -> list[str | Path]:
+        directories = {method: folder.forgot(method, split, is_hardest=True) for method in METHODS}
+        named = [f"{method} {split}={out}" for method, out in directories.items() if (out / "unlearn.json").is_file()]
+        given = ("--bench", folder.bench, "--out", folder.hardest, "--no-robustness")
+        return _clinaudit("evaluate", f"{BASELINE}={folder.tuned(None)}", *named, *given)
+
+    after = tuple(f"hardest {method}" for method in METHODS)
+    yield Step(name="evaluate hardest", begin=evaluate, makes=None, needs=("tune all",), after=after)
 
 
 def _evaluation(grid: Grid, folder: Folder, which: str, before: Sequence[Step]) -> Step:

@@ -28,6 +28,8 @@ class Results:
     #: Split -> its document.
     scores: Mapping[str, Json] = field(default_factory=dict)
     robustness: Mapping[str, Json] = field(default_factory=dict)
+    #: Of models that forgot one split at the largest rate of the grid.
+    hardest: Json | None = None
     #: Of models with and without one split's patients, of several seeds; None where they were not trained.
     faithfulness: Json | None = None
     #: Method -> `unlearn.json` of the split on which its rate was chosen.
@@ -50,6 +52,7 @@ def read_results(folder: Folder, grid: Grid) -> Results:
                 path = evidence / f"{kind}-{slug(split)}.json"
                 if path.is_file():
                     found[split] = json.loads(path.read_text(encoding="utf-8"))
+    hardest = folder.hardest / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
     judged = folder.faithfulness / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
     for method in METHODS:
         path = folder.forgot(method, grid.chosen_on) / "unlearn.json"
@@ -62,6 +65,7 @@ def read_results(folder: Folder, grid: Grid) -> Results:
     return Results(
         scores=scores,
         robustness=robustness,
+        hardest=json.loads(hardest.read_text(encoding="utf-8")) if hardest.is_file() else None,
         faithfulness=json.loads(judged.read_text(encoding="utf-8")) if judged.is_file() else None,
         chosen=chosen,
         forgotten={name: len(patients) for name, patients in forgotten.items()},
@@ -81,8 +85,9 @@ def report_lines(grid: Grid, results: Results) -> list[str]:
         ]
         for kind in KINDS:
             if splits:
-                lines += ["", f"### {heading}, {kind} questions", "", *_scores(splits, kind, results, level)]
-    lines += _patterns(grid, results)
+                shown = {split: results.scores[split] for split in splits}
+                lines += ["", f"### {heading}, {kind} questions", "", *_scores(shown, kind, level)]
+    lines += [*_patterns(grid, results), *_hardest(grid, results)]
     for split, document in results.robustness.items():
         lines += _robustness(split, document)
     return [*lines, *_faithfulness(grid, results)]
@@ -145,7 +150,7 @@ def value_of(scores: Json, metric: str, role: str, kind: str, use: str = "train"
     return None
 
 
-def _scores(splits: Sequence[str], kind: str, results: Results, level: str) -> Iterator[str]:
+def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
     by_disease = {"MU, same disease": ("mu", "same", "train"), "MU, others": ("mu", "others", "train")}
     columns = {
         "LS": ("ls", "forget", "train"),
@@ -157,8 +162,8 @@ def _scores(splits: Sequence[str], kind: str, results: Results, level: str) -> I
         **({} if level == "random" else by_disease),
     }
     yield from _head("forgets", "model", *columns)
-    for split in splits:
-        for place, (name, scores) in enumerate(models_of(results.scores[split], split).items()):
+    for split, document in shown.items():
+        for place, (name, scores) in enumerate(models_of(document, split).items()):
             cells = [figure(value_of(scores, metric, role, kind, use)) for metric, role, use in columns.values()]
             yield _row("" if place else f"{split.partition(':')[2]}%", name, *cells)
 
@@ -178,6 +183,15 @@ def _patterns(grid: Grid, results: Results) -> Iterator[str]:
     of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
     if of_disease:
         yield from _same_disease(of_disease)
+
+
+def _hardest(grid: Grid, results: Results) -> Iterator[str]:
+    split = grid.chosen_on
+    if results.hardest is None:
+        return
+    for kind in KINDS:
+        yield from ("", f"### {split} at the largest rate of the grid, {kind} questions", "")
+        yield from _scores({split: results.hardest}, kind, "random")
 
 
 def _collapse(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
