@@ -157,6 +157,7 @@ def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
         "LS, never trained": ("ls", "never_trained", "train"),
         "AFE": ("afe", "forget", "train"),
         "AFE, withheld": ("afe", "forget", "holdout"),
+        "AFE, never trained": ("afe", "never_trained", "train"),
         "DS": ("ds", "forget", "train"),
         "MU": ("mu", "retain", "train"),
         **({} if level == "random" else by_disease),
