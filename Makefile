@@ -4,7 +4,9 @@
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
-.PHONY: demo test test-browser check docs bench install install-dev clean
+# make bench-unlearning: installs, then has a demo model forget patients by four methods, about an hour, and writes
+#   docs/unlearning-results.md; stopped, it goes on.
+.PHONY: demo test test-browser check docs bench bench-unlearning install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
@@ -27,6 +29,9 @@ docs:
 
 bench: install-dev
 	.venv/bin/python benchmarks/bench.py --write
+
+bench-unlearning: install-dev
+	.venv/bin/python benchmarks/unlearning.py --write
 
 install:
 	scripts/install-cpu

@@ -1,0 +1,80 @@
+"""The four methods of unlearning on the demo: who is forgotten, at what price, and the patterns of AMNESIA.
+
+    make bench-unlearning                      all of it: about an hour on two cores, 200 MB of disk
+    python benchmarks/unlearning.py --report   the tables alone, of what is finished
+
+Every model is trained, made to forget, and evaluated by the commands of docs/tutorial-forget.md. A stopped run goes on
+with the same command. Prints what docs/unlearning-results.md holds; `--write` puts it there. `make demo` runs none of
+it.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+from pathlib import Path
+
+from unlearning_steps import Folder, Grid, plan_steps, run_steps
+from unlearning_tables import read_results, report_lines
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "unlearning-results.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    usual = Grid()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("build/bench-unlearning"), help="where everything is kept")
+    parser.add_argument("--report", action="store_true", help="measure nothing more")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/unlearning-results.md")
+    parser.add_argument("--at-once", type=int, default=2, help="commands at once (default 2)")
+    parser.add_argument("--trained", type=int, default=usual.trained, help="patients trained on")
+    parser.add_argument("--never-trained", type=int, default=usual.never_trained, help="patients never trained on")
+    parser.add_argument("--percents", type=int, nargs="+", default=usual.percents, help="shares that are forgotten")
+    parser.add_argument("--tried", type=int, nargs="+", default=usual.tried, help="those with the tests of robustness")
+    parser.add_argument("--category", default=usual.category, help="the disease of the splits by disease")
+    parser.add_argument("--epochs", type=int, default=usual.epochs, help="of the demo's model on the notes")
+    parser.add_argument("--samples", type=int, default=usual.samples, help="answers sampled a question")
+    parser.add_argument("--seeds", type=int, default=usual.seeds, help="models by which the metrics are judged")
+    args = parser.parse_args()
+    grid = Grid(
+        trained=args.trained,
+        never_trained=args.never_trained,
+        percents=tuple(args.percents),
+        tried=tuple(args.tried),
+        category=args.category,
+        epochs=args.epochs,
+        samples=args.samples,
+        seeds=args.seeds,
+    )
+    folder = Folder(args.folder.absolute())
+    folder.root.mkdir(parents=True, exist_ok=True)
+    missing = [] if args.report else run_steps(plan_steps(grid, folder), folder, at_once=args.at_once)
+    today = f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}"
+    machine = f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    lines = [
+        f"Measured on {today}, {machine}; `make bench-unlearning`.",
+        "",
+        *report_lines(grid, read_results(folder, grid)),
+    ]
+    print("\n".join(lines))
+    if args.write:
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        text = f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}"
+        PAGE.write_text(text, encoding="utf-8")
+    if missing:
+        raise SystemExit(f"without a result: {', '.join(missing)}")
+
+
+def processor() -> str:
+    """Return the processor's own name for itself."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,378 @@
+"""The tables of the benchmark of unlearning, from the documents that `clinaudit unlearn evaluate` wrote.
+
+Owns what is shown and how a figure is written. Figures are read, or subtracted where a table says so; nothing else is
+computed here. A split that is not evaluated yet is left out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from unlearning_steps import BASELINE, METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid, slug
+
+from clinaudit.audit.unlearning.evaluation.faithfulness import measure_faithfulness
+from clinaudit.reports.exact.estimate import Estimate
+
+KINDS = ("factual", "reasoning")
+Json = Mapping[str, Any]
+NONE = "–"
+#: The metrics whose faithfulness is measured.
+JUDGED = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es_rules", "te", "afe")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What is finished."""
+
+    #: Split -> its document.
+    scores: Mapping[str, Json] = field(default_factory=dict)
+    robustness: Mapping[str, Json] = field(default_factory=dict)
+    #: Of models that forgot one split at the largest rate of the grid.
+    hardest: Json | None = None
+    #: Of models with and without one split's patients, of several seeds; None where they were not trained.
+    faithfulness: Json | None = None
+    #: Method -> `unlearn.json` of the split on which its rate was chosen.
+    chosen: Mapping[str, Json] = field(default_factory=dict)
+    #: Split -> how many it forgets.
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+    #: Of each run of a step: its name, and the processor's seconds that it took.
+    seconds: Sequence[tuple[str, float]] = ()
+
+
+def read_results(folder: Folder, grid: Grid) -> Results:
+    """Read what there is."""
+    scores: dict[str, Json] = {}
+    robustness: dict[str, Json] = {}
+    chosen: dict[str, Json] = {}
+    for split in grid.splits(grid.percents):
+        for result in folder.results.values():
+            evidence = result / "evidence"
+            for kind, found in (("scores", scores), ("robustness", robustness)):
+                path = evidence / f"{kind}-{slug(split)}.json"
+                if path.is_file():
+                    found[split] = json.loads(path.read_text(encoding="utf-8"))
+    hardest = folder.hardest / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
+    judged = folder.faithfulness / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
+    for method in METHODS:
+        path = folder.forgot(method, grid.chosen_on) / "unlearn.json"
+        if path.is_file():
+            chosen[method] = json.loads(path.read_text(encoding="utf-8"))
+    splits = folder.root / SPLITS_FILE
+    forgotten = json.loads(splits.read_text(encoding="utf-8")) if splits.is_file() else {}
+    log = folder.root / SECONDS_FILE
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
+    return Results(
+        scores=scores,
+        robustness=robustness,
+        hardest=json.loads(hardest.read_text(encoding="utf-8")) if hardest.is_file() else None,
+        faithfulness=json.loads(judged.read_text(encoding="utf-8")) if judged.is_file() else None,
+        chosen=chosen,
+        forgotten={name: len(patients) for name, patients in forgotten.items()},
+        seconds=[(row["step"], row.get("processor_seconds", 0.0)) for row in rows],
+    )
+
+
+def report_lines(grid: Grid, results: Results) -> list[str]:
+    """Return the page's tables."""
+    lines = [*_setup(grid, results), *_rates(grid, results)]
+    for level, heading in (
+        ("random", "Forgotten at random"),
+        (grid.category, f"Forgotten of one disease: {grid.category}"),
+    ):
+        splits = [
+            split for split in grid.splits(grid.percents) if split.startswith(f"{level}:") and split in results.scores
+        ]
+        for kind in KINDS:
+            if splits:
+                shown = {split: results.scores[split] for split in splits}
+                lines += ["", f"### {heading}, {kind} questions", "", *_scores(shown, kind, level)]
+    lines += [*_patterns(grid, results), *_hardest(grid, results)]
+    for split, document in results.robustness.items():
+        lines += _robustness(split, document)
+    return [*lines, *_faithfulness(grid, results)]
+
+
+# Setup ---------------------------------------------------------------------------------------------------------------
+
+
+def _setup(grid: Grid, results: Results) -> Iterator[str]:
+    yield f"{grid.trained} patients trained on, {grid.never_trained} never; the demo's model, {grid.epochs} passes."
+    if results.scores:
+        document = next(iter(results.scores.values()))
+        yield f"{document['question_count']:,} questions are asked of each model, rephrased ones included."
+    sizes = {f"{percent}%": results.forgotten.get(f"random:{percent}") for percent in grid.percents}
+    yield "Forgotten: " + ", ".join(f"{size} patients at {percent}" for percent, size in sizes.items() if size) + "."
+    spent: dict[str, float] = {}
+    for step, seconds in results.seconds:
+        what = step.partition(" ")[0]
+        spent[what] = spent.get(what, 0.0) + seconds / 60
+    if spent:
+        told = ", ".join(f"{what} {minutes:.0f}" for what, minutes in spent.items() if minutes >= 0.5)
+        yield f"Minutes of a processor's time: {told}."
+
+
+def _rates(grid: Grid, results: Results) -> Iterator[str]:
+    if not results.chosen:
+        return
+    yield from ("", f"### The learning rate, chosen on {grid.chosen_on}", "")
+    yield from _head("method", "rate", "loss: retained, set aside", "to be forgotten", "")
+    for method, record in results.chosen.items():
+        choice = record["rate_choice"]
+        yield _row(method, "before", f"{choice['tuning_loss_before']:.3f}", "", "")
+        for tried in choice["tried"]:
+            losses = [_loss(tried[name]) for name in ("tuning_loss", "forget_loss")]
+            is_chosen = tried["learning_rate"] == record["learning_rate"]
+            yield _row("", f"{tried['learning_rate']:g}", *losses, "chosen" if is_chosen else "")
+
+
+def _loss(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.3f}"
+
+
+# Scores --------------------------------------------------------------------------------------------------------------
+
+
+def models_of(document: Json, split: str) -> dict[str, Json]:
+    """Return a split's models by what they are called in tables, references first."""
+    held = document["models"]
+    order = [BASELINE, f"retrained {split}", f"prompt filter {split}", *(f"{method} {split}" for method in METHODS)]
+    return {name.removesuffix(f" {split}"): held[name] for name in order if name in held}
+
+
+def value_of(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> Json | None:
+    """Return a figure with its interval; None where the document has none. Behind a filter there is no EM."""
+    held = scores if role in ("forget", "retain", "never_trained") else scores["same_category"]
+    for name in (metric, f"{metric}_without_em"):
+        found: Json | None = held.get(name, {}).get(role, {}).get(kind, {}).get(use)
+        if found is not None and found["value"] is not None:
+            return found if name == metric else {**found, "without_em": True}
+    return None
+
+
+def _scores(shown: Mapping[str, Json], kind: str, level: str) -> Iterator[str]:
+    by_disease = {"MU, same disease": ("mu", "same", "train"), "MU, others": ("mu", "others", "train")}
+    columns = {
+        "LS": ("ls", "forget", "train"),
+        "LS, never trained": ("ls", "never_trained", "train"),
+        "AFE": ("afe", "forget", "train"),
+        "AFE, withheld": ("afe", "forget", "holdout"),
+        "AFE, never trained": ("afe", "never_trained", "train"),
+        "DS": ("ds", "forget", "train"),
+        "MU": ("mu", "retain", "train"),
+        **({} if level == "random" else by_disease),
+    }
+    yield from _head("forgets", "model", *columns)
+    for split, document in shown.items():
+        for place, (name, scores) in enumerate(models_of(document, split).items()):
+            cells = [figure(value_of(scores, metric, role, kind, use)) for metric, role, use in columns.values()]
+            yield _row("" if place else f"{split.partition(':')[2]}%", name, *cells)
+
+
+# Patterns ------------------------------------------------------------------------------------------------------------
+
+
+def _patterns(grid: Grid, results: Results) -> Iterator[str]:
+    every = {
+        split: models_of(results.scores[split], split)
+        for split in grid.splits(grid.percents)
+        if split in results.scores
+    }
+    if every:
+        yield from _collapse(every)
+        yield from _withheld(every)
+    of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
+    if of_disease:
+        yield from _same_disease(of_disease)
+
+
+def _hardest(grid: Grid, results: Results) -> Iterator[str]:
+    split = grid.chosen_on
+    if results.hardest is None:
+        return
+    for kind in KINDS:
+        yield from ("", f"### {split} at the largest rate of the grid, {kind} questions", "")
+        yield from _scores({split: results.hardest}, kind, "random")
+
+
+def _collapse(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Collapse", "")
+    yield from (
+        "DS and the share of empty or one-token answers are of forgotten patients; MU is over the baseline's.",
+        "",
+    )
+    told = ("DS", "empty", "MU over baseline")
+    yield from _head("split", "model", *(f"{what}, {kind}" for what in told for kind in KINDS))
+    for split, models in every.items():
+        for name, scores in models.items():
+            ds = [_number(scores, "ds", "forget", kind) for kind in KINDS]
+            empty = [_empty_share(scores, kind) for kind in KINDS]
+            kept = [_over(scores, models[BASELINE], kind) for kind in KINDS]
+            yield _row(split, name, *map(plain, (*ds, *empty, *kept)))
+
+
+def _withheld(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Withheld questions", "", "AFE of withheld questions less AFE of those trained on.", "")
+    yield from _head("split", "model", *KINDS)
+    for split, models in every.items():
+        for name, scores in models.items():
+            pairs = [[_number(scores, "afe", "forget", kind, use) for use in ("holdout", "train")] for kind in KINDS]
+            yield _row(split, name, *(plain(less(*pair)) for pair in pairs))
+
+
+def _same_disease(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Same disease", "", "MU less the baseline's MU, of retained patients.", "")
+    yield from _head("split", "model", *(f"{side}, {kind}" for kind in KINDS for side in ("same disease", "others")))
+    for split, models in every.items():
+        for name, scores in models.items():
+            cells = [_beyond(scores, models[BASELINE], kind, side) for kind in KINDS for side in ("same", "others")]
+            yield _row(split, name, *map(plain, cells))
+
+
+def _number(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> float | None:
+    found = value_of(scores, metric, role, kind, use)
+    return None if found is None else float(found["value"])
+
+
+def _empty_share(scores: Json, kind: str) -> float | None:
+    counts = scores["counts"].get("forget", {}).get(kind, {}).get("train")
+    return counts["empty_or_single"] / counts["answers"] if counts else None
+
+
+def _over(scores: Json, baseline: Json, kind: str) -> float | None:
+    own, whole = _comparable(scores, baseline, "retain", kind)
+    return own / whole if own is not None and whole else None
+
+
+def _beyond(scores: Json, baseline: Json, kind: str, side: str) -> float | None:
+    return less(*_comparable(scores, baseline, side, kind))
+
+
+def _comparable(scores: Json, baseline: Json, role: str, kind: str) -> tuple[float | None, float | None]:
+    """Return both models' MU; without EM where one of them has none."""
+    found = value_of(scores, "mu", role, kind)
+    metric = "mu_without_em" if found is not None and "without_em" in found else "mu"
+    return _number(scores, metric, role, kind), _number(baseline, metric, role, kind)
+
+
+def less(value: float | None, other: float | None) -> float | None:
+    """Return the difference; None where one of them is."""
+    return None if value is None or other is None else value - other
+
+
+# Robustness ----------------------------------------------------------------------------------------------------------
+
+
+def _robustness(split: str, document: Json) -> Iterator[str]:
+    models = models_of(document, split)
+    first = next(iter(models.values()))
+    most = max(first["options"]["leak_at"])
+    yield from ("", f"### What {split} withstands: ROUGE-L recall of forgotten patients' answers", "")
+    yield from _head(
+        "model", "leak@1", f"leak@{most}", "above never trained", "4 bits", "relearned, 1", "5", "notes",
+        "other words", "largest", "no names", "told apart",
+    )  # fmt: skip
+    for name, block in models.items():
+        sampled, relearned, words = block["sampling"], block["relearning"], block["paraphrase"]
+        yield _row(
+            name,
+            *(figure(sampled["forget"]["rouge_l"][str(k)]) for k in (1, most)),
+            figure(sampled["above_never_trained"]["rouge_l"][str(most)]),
+            _change(block["quantization"].get("forget", {})),
+            *(_change(relearned.get(what, {})) for what in ("questions_1", "questions_5", "retained_notes")),
+            _change(words["rephrased"]),
+            figure(words["rephrased"].get("largest", {}).get("rouge_l")),
+            _change(words["other_form"]),
+            _told_apart(block["detectability"]),
+        )
+    yield from ("", f"### What comes back in {split}: recovery of ROUGE-L recall", "")
+    yield from _head("model", "4 bits", "relearned, 1", "5", "notes", "notes, beyond the reference", "other words")
+    for name, block in models.items():
+        relearned = block["relearning"]
+        yield _row(
+            name,
+            _recovery(block["quantization"].get("forget", {})),
+            *(_recovery(relearned.get(what, {})) for what in ("questions_1", "questions_5", "retained_notes")),
+            _recovery(relearned.get("retained_notes", {}), "recovery_beyond_reference"),
+            _recovery(block["paraphrase"]["rephrased"]),
+        )
+
+
+def _change(trial: Json) -> str:
+    return figure(trial.get("change", {}).get("rouge_l"))
+
+
+def _recovery(trial: Json, name: str = "recovery") -> str:
+    return figure(trial.get(name, {}).get("rouge_l"))
+
+
+def _told_apart(block: Json) -> str:
+    """Say whether forgotten patients are told apart, and by the trait that tells most."""
+    answer = {True: "yes", False: "no", None: "open"}[block["told_apart"]]
+    values = {trait: one["auroc"]["value"] for trait, one in block["traits"].items()}
+    told = {trait: value for trait, value in values.items() if value is not None}
+    if not told:
+        return answer
+    most = max(told, key=lambda trait: abs(told[trait] - 0.5))
+    return f"{answer} ({most} {told[most]:.2f})"
+
+
+# Faithfulness --------------------------------------------------------------------------------------------------------
+
+
+def _faithfulness(grid: Grid, results: Results) -> Iterator[str]:
+    if results.faithfulness is None:
+        return
+    models = results.faithfulness["models"]
+    yield from ("", f"### Whether a metric tells models that saw the patients of {grid.chosen_on}", "")
+    yield from _head("metric", *(f"AUROC, {kind}" for kind in KINDS))
+    told = [
+        measure_faithfulness(
+            *(
+                [_means(scores, kind) for name, scores in models.items() if name.startswith(f"{which} ")]
+                for which in ("with", "without")
+            )
+        )
+        for kind in KINDS
+    ]
+    for metric in JUDGED:
+        yield _row(metric, *(_auroc(of_kind[metric].auroc) for of_kind in told))
+
+
+def _means(scores: Json, kind: str) -> dict[str, float | None]:
+    return {metric: _number(scores, metric, "forget", kind) for metric in JUDGED}
+
+
+def _auroc(auroc: Estimate) -> str:
+    return figure({"value": auroc.value, "interval": [auroc.low, auroc.high]})
+
+
+# Cells ---------------------------------------------------------------------------------------------------------------
+
+
+def figure(described: Json | None) -> str:
+    """Return a figure with its interval; an asterisk where it is without exact memorization."""
+    if described is None or described["value"] is None:
+        return NONE
+    low, high = described["interval"]
+    between = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+    return signed(described["value"]) + ("\\*" if "without_em" in described else "") + between
+
+
+def plain(value: float | None) -> str:
+    """Return a number without an interval."""
+    return NONE if value is None else signed(value)
+
+
+def signed(value: float) -> str:
+    """Return a number of two decimals, with a true minus, and none before nothing."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+def _head(*columns: str) -> Iterator[str]:
+    yield _row(*columns)
+    yield _row(*("---:" if place > 1 else "---" for place in range(len(columns))))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
