@@ -34,6 +34,15 @@ def _is_place(match: "re.Match[str]") -> bool:
     )
 
 
+#: Of the ten digits of a phone number, those that text recognition must have read as digits.
+_DIGITS_READ: Final = 7
+
+
+def _bracketed(word: str) -> str:
+    """Return the pattern of a word in brackets, which stands for a sign."""
+    return rf"\s?[\[({{<]\s?(?:{word})\s?[\])}}>]\s?"
+
+
 _RULES: Final = RuleTable(
     "strict rules",
     (
@@ -63,13 +72,34 @@ _RULES: Final = RuleTable(
             re.compile(r"(?<![\w@])[\w.+-]*[A-Za-z][\w.+-]*[ ]?@[ ]?[A-Za-z][\w-]*[.,][ ]?[A-Za-z]{2,6}\b"),
             ("@",),
         ),
+        # As text recognition reads a scan: "617-555-O199".
+        Rule(
+            "phone",
+            re.compile(r"(?<![\w-])[\dOIl]{3}-[\dOIl]{3}-[\dOIl]{4}(?![\w-])"),
+            ("-",),
+            lambda match: sum(map(str.isdigit, match[0])) >= _DIGITS_READ,
+        ),
+        # "ada[dot]lund[at]example[dot]org", which a reader of mail that hides from robots puts together again.
+        Rule(
+            "email",
+            re.compile(
+                rf"(?<![\w.+-])[\w.+-]+(?:{_bracketed('dot|period|underscore|dash|hyphen')}[\w+-]+)*{_bracketed('at')}"
+                rf"[\w-]+(?:(?:{_bracketed('dot|period')}|\.)[\w-]+)+",
+                re.IGNORECASE,
+            ),
+            ("at]", "at)", "at}", "at>", "at ]", "at )", "at }", "at >"),
+        ),
         Rule(
             "social_handle",
             words(
-                r"\b(?:user\s?name|login|screen\s?name|handle|user)(?:\s(?:is|as))?[\s:=]{1,3}"
+                r"\b(?:user\s?name|login|screen\s?name|handle|user|insta(?:gram)?|facebook|fb|twitter|tiktok|snapchat|telegram"
+                r"|discord|skype|venmo)(?:\s(?:is|as))?[\s:=]{1,3}"
                 r"(?P<value>[a-z][\w.-]{0,30}[\d_][\w.-]{0,20})(?!\w)"
             ),
-            ("user", "login", "screen", "handle"),
+            (
+                *("user", "login", "screen", "handle", "insta", "facebook", "fb", "twitter", "tiktok", "snapchat"),
+                *("telegram", "discord", "skype", "venmo"),
+            ),
         ),
         # "MS" is a disease as well; "MS in nursing" is a degree.
         Rule(
