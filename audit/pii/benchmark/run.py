@@ -76,7 +76,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
                 shown.append(system)
                 predictions.extend(answered)
             files.write_predictions(system.id for system in shown)
-            utilities: Utilities = {}
+            utilities: Utilities | None = None
             if request.served is not None and similarity is not None:
                 utilities = _measure_utilities(plan, samples, request.served, similarity)
             bench = _assemble(plan, samples, shown, predictions, utilities, progress)
@@ -117,7 +117,7 @@ def _assemble(
     samples: Sequence[Sample],
     shown: list[BenchSystem],
     predictions: Sequence[Prediction],
-    utilities: "Utilities",
+    utilities: "Utilities | None",
     progress: Progress,
 ) -> PiiBench:
     request = plan.request
@@ -183,7 +183,10 @@ def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) ->
     sentences = []
     for domain in dict.fromkeys(result.domain for result in results):
         best = []
-        for task, words in (("detection", "finds most"), ("masking", "masks best")):
+        for task, words, none in (
+            ("detection", "finds most", "nothing is found"),
+            ("masking", "masks best", "nothing is masked rightly"),
+        ):
             scores = [
                 (result.metrics["strict_f1"].f1.value or 0.0, deployable[result.system])
                 for result in results
@@ -191,7 +194,7 @@ def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) ->
             ]
             if scores:
                 score, name = max(scores)
-                best.append(f"{name} {words} (strict F1 {score:.2f})")
+                best.append(f"{name} {words} (strict F1 {score:.2f})" if score else none)
         if best:
             sentences.append(f"On {domain} samples {' and '.join(best)}.")
     return " ".join(sentences)

@@ -28,6 +28,7 @@ from clinaudit.reports.schema.pii_bench import (
 #: It holds no letter and no digit: no entity stands in it.
 _TAG: Final = "<…>"
 NO_UTILITY: Final = "no model answered the masked and the unmasked prompts; U needs one"
+UNUSABLE: Final = "the served model's answers could be used and rated for no sample"
 Masks = Mapping[str, Collection[str]]
 
 
@@ -40,14 +41,15 @@ def privacy_rows(
 ) -> Iterator[PrivacyUtility]:
     """Yield P, U and B of the gold masks, and P of each system's, by domain and strategy.
 
-    `utilities` hold U of each sample that was rated.
+    `utilities` hold U of each sample that was rated; None where no model was asked.
     """
     answers = list(predictions)
     for domain, chosen in _by_domain(samples).items():
         for system, masks in _masks(chosen, answers):
             for strategy, texts in masks.items():
                 if system is None or strategy != "none":
-                    measured = (utilities or {}).get((domain, strategy), ()) if system is None else ()
+                    asked = utilities if system is None else None
+                    measured = None if asked is None else asked.get((domain, strategy), ())
                     yield _row((system, domain, strategy), chosen, texts, measured, seed=seed)
 
 
@@ -76,7 +78,7 @@ def _row(
     of: tuple[str | None, Domain, MaskingStrategy],
     samples: Sequence[Sample],
     masks: Masks,
-    utilities: Sequence[float],
+    utilities: Sequence[float] | None,
     *,
     seed: int,
 ) -> PrivacyUtility:
@@ -94,7 +96,7 @@ def _row(
     elif utilities:
         utility = bench_estimate(mean_over_samples(np.array(utilities, dtype=np.float64), seed=seed))
     else:
-        utility = BenchEstimate(reason=NO_UTILITY)
+        utility = BenchEstimate(reason=NO_UTILITY if utilities is None else UNUSABLE)
     if privacy.value is None or utility.value is None:
         balance, curve = BenchEstimate(reason=utility.reason or privacy.reason), []
     else:

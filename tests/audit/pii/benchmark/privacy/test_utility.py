@@ -4,12 +4,21 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from support.pii.plain_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.privacy.utility import measure_utility
+from clinaudit.audit.pii.benchmark.privacy.bench_rows import NO_UTILITY, UNUSABLE, privacy_rows
+from clinaudit.audit.pii.benchmark.privacy.utility import Utilities, measure_utility
 from clinaudit.audit.pii.systems.served_utility import Comparison
 
 RATINGS = {"all": 4, "some": 7}
+
+
+@pytest.mark.parametrize(("utilities", "reason"), [(None, NO_UTILITY), ({}, UNUSABLE)])
+def test_no_answer_that_can_be_used_is_told_from_no_model(utilities: Utilities | None, reason: str) -> None:
+    samples = [sample_of("Ann Lee is a nurse.", {"Ann Lee": "full_name"})]
+    rows = list(privacy_rows(samples, [], seed=0, utilities=utilities))
+    assert {row.masking: row.utility.reason for row in rows} == {"none": None, "all": reason, "query_unrelated": reason}
 
 
 class Rater:
