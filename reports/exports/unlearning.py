@@ -9,7 +9,7 @@ from typing import Final
 
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.unlearning import KINDS, Sampling, UnlearningEvaluation, Withstood
+from clinaudit.reports.schema.unlearning import KINDS, RobustnessFigures, Sampling, UnlearningEvaluation
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
 FOLDER: Final = "tables"
@@ -80,9 +80,9 @@ def _leakage(evaluation: UnlearningEvaluation) -> Iterator[Row]:
 
 
 def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for place, withstood in _withstood(evaluation):
-        yield from _leaks(place, withstood.sampling)
-        for name, trial in withstood.trials.items():
+    for place, robustness in _robustness(evaluation):
+        yield from _leaks(place, robustness.sampling)
+        for name, trial in robustness.trials.items():
             if trial.reason is not None:
                 yield {**place, "trial": name, "reason": trial.reason}
             shown = {
@@ -108,18 +108,18 @@ def _leaks(place: Row, sampling: Sampling | None) -> Iterator[Row]:
 
 
 def _detections(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for place, withstood in _withstood(evaluation):
-        if withstood.detection is not None:
-            told = {True: "yes", False: "not shown", None: ""}[withstood.detection.told_apart]
-            for trait, estimate in withstood.detection.auroc.items():
+    for place, robustness in _robustness(evaluation):
+        if robustness.detection is not None:
+            told = {True: "yes", False: "not shown", None: ""}[robustness.detection.told_apart]
+            for trait, estimate in robustness.detection.auroc.items():
                 yield {**place, "told_apart": told, "trait": trait, **_figure(estimate)}
 
 
-def _withstood(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], Withstood]]:
+def _robustness(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], RobustnessFigures]]:
     for split, models in evaluation.figures.items():
         for name, figures in models.items():
-            if figures.withstood is not None:
-                yield {"split": split, "model": name}, figures.withstood
+            if figures.robustness is not None:
+                yield {"split": split, "model": name}, figures.robustness
 
 
 def _categories(evaluation: UnlearningEvaluation) -> Iterator[Row]:

@@ -25,13 +25,13 @@ from clinaudit.reports.tables.unlearning_bench import (
 from clinaudit.reports.tables.unlearning_trials import TRIED_METRICS, detection_table, trials_table
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.unlearning import levels_of, split_title
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_models, reading_sentences
+from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_each_model, reading_sentences
 
 
 def render_unlearning(evaluation: UnlearningEvaluation) -> str:
     """Return the HTML of what `clinaudit unlearn evaluate` found."""
     evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
-    models = read_models(evaluation)
+    models = read_each_model(evaluation)
     levels = list(enumerate(levels_of(evaluation).items()))
     tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
     return render_html(
@@ -61,7 +61,7 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
                     ],
                 )
                 for split in evaluation.splits
-                if any(figures.withstood for figures in tried[split.name])
+                if any(figures.robustness for figures in tried[split.name])
             ],
             "corpus": corpus_table(evaluation.bench),
             "lengths": lengths_table(evaluation.bench),

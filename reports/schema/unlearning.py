@@ -74,7 +74,7 @@ class AnswerFigures(Record):
     parts: dict[str, list[str]] = Field(default_factory=dict)
 
 
-class Trial(Record):
+class TrialFigures(Record):
     """The same questions before and after something was done; empty with a `reason` where it could not be tried."""
 
     before: dict[str, PublishedEstimate] = Field(default_factory=dict)
@@ -104,11 +104,11 @@ class Detection(Record):
     auroc: dict[str, PublishedEstimate]
 
 
-class Withstood(Record):
+class RobustnessFigures(Record):
     """What one model's forgetting withstands; what was not tried is null or left out."""
 
     sampling: Sampling | None = None
-    trials: dict[TrialName, Trial] = Field(default_factory=dict)
+    trials: dict[TrialName, TrialFigures] = Field(default_factory=dict)
     detection: Detection | None = None
 
 
@@ -117,7 +117,7 @@ class ModelFigures(Record):
 
     answers: dict[AnswerGroup, dict[QuestionKind, dict[QuestionUse, AnswerFigures]]]
     #: Null where nothing was tried.
-    withstood: Withstood | None = None
+    robustness: RobustnessFigures | None = None
 
 
 class CategoryCounts(Record):

@@ -35,7 +35,7 @@ from clinaudit.reports.wording.unlearning import (
     split_title,
 )
 from clinaudit.reports.wording.unlearning import USES as USE_WORDS
-from clinaudit.reports.wording.unlearning_readings import READING_WORDS, Change, ReadModel
+from clinaudit.reports.wording.unlearning_readings import READING_WORDS, Change, ModelReading
 
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
@@ -61,7 +61,7 @@ class MarkedTable:
     note: str = ""
 
 
-def first_table(models: Sequence[ReadModel]) -> Table:
+def first_table(models: Sequence[ModelReading]) -> Table:
     """Return what to look at first: a row a model that was to forget, averaged over factual and reasoning questions."""
     rows = tuple(
         (

@@ -5,7 +5,7 @@ Owns what stands in which column. What was not tried has no table.
 
 from typing import Final
 
-from clinaudit.reports.schema.unlearning import EvaluatedSplit, Trial, UnlearningEvaluation, Withstood
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, RobustnessFigures, TrialFigures, UnlearningEvaluation
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METRICS, NONE, TRAITS, TRIALS, FigureCells, list_systems, split_title
@@ -18,7 +18,7 @@ _TOLD: Final = {True: "yes", False: "not shown", None: NONE}
 def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric: str) -> Table:
     """Return a metric of forgotten patients' answers when nothing is done, and under each trial; a row a model."""
     cells = FigureCells()
-    found = _withstood(evaluation, split)
+    found = _robustness(evaluation, split)
     ks = list(dict.fromkeys(k for _, own in found if own.sampling for k in own.sampling.forget.get(metric, {})))
     rows = []
     for label, own in found:
@@ -51,7 +51,7 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
             _TOLD[own.detection.told_apart],
             *(cells.text(own.detection.auroc.get(trait)) for trait in TRAITS),
         )
-        for label, own in _withstood(evaluation, split)
+        for label, own in _robustness(evaluation, split)
         if own.detection is not None
     )
     note = cells.note(
@@ -62,18 +62,18 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
     return Table(f"{split_title(split)}: can a reader of the model tell who was forgotten", columns, rows, note)
 
 
-def _withstood(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list[tuple[str, Withstood]]:
-    """Return the label of each system that was tried, and what it withstood."""
+def _robustness(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list[tuple[str, RobustnessFigures]]:
+    """Return the label of each system that was tried, and what its forgetting withstands."""
     models = [(one.label, one.models.get(split.name)) for one in list_systems(evaluation)]
     figures = evaluation.figures[split.name]
     return [
-        (label, withstood)
+        (label, robustness)
         for label, model in models
-        if model is not None and (withstood := figures[model].withstood) is not None
+        if model is not None and (robustness := figures[model].robustness) is not None
     ]
 
 
-def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
+def _trial(cells: FigureCells, trial: TrialFigures | None, metric: str) -> str:
     if trial is None or trial.reason is not None:
         return cells.none("not tried" if trial is None else trial.reason)
     before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))

@@ -81,7 +81,7 @@ class System:
     models: Mapping[str, str]
 
     @property
-    def is_tried(self) -> bool:
+    def was_to_forget(self) -> bool:
         """Whether it is to have forgotten somebody: no reference, and nothing that is compared with."""
         return self.kind in ("unlearned", "foreign")
 
@@ -149,7 +149,7 @@ def leakage_marks(evaluation: UnlearningEvaluation, split: str, kind: QuestionKi
     for system in list_systems(evaluation):
         answers = find_answers(evaluation, split, system, "forget", kind)
         value = None if answers is None else answers.metrics["ls"].value
-        if system.is_tried and value is not None and system.models[split] != evaluation.before:
+        if system.was_to_forget and value is not None and system.models[split] != evaluation.before:
             values[system.models[split]] = value
     low, high = min(values.values(), default=0.0), max(values.values(), default=0.0)
     if low == high:

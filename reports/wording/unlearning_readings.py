@@ -15,9 +15,9 @@ from clinaudit.reports.schema.unlearning import (
     AnswerGroup,
     EvaluatedSplit,
     QuestionUse,
+    RobustnessFigures,
     TrialName,
     UnlearningEvaluation,
-    Withstood,
 )
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import number_text
@@ -86,7 +86,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadModel:
+class ModelReading:
     """One system that was to forget the patients of one split."""
 
     system: System
@@ -103,9 +103,9 @@ class ReadModel:
     degenerate: Change
 
 
-def read_models(evaluation: UnlearningEvaluation) -> list[ReadModel]:
+def read_each_model(evaluation: UnlearningEvaluation) -> list[ModelReading]:
     """Return how each system reads that was to forget somebody, by split."""
-    systems = [system for system in list_systems(evaluation) if system.is_tried]
+    systems = [system for system in list_systems(evaluation) if system.was_to_forget]
     before = find_before(evaluation)
     return [
         _read(evaluation, split, system, before)
@@ -115,7 +115,9 @@ def read_models(evaluation: UnlearningEvaluation) -> list[ReadModel]:
     ]
 
 
-def _read(evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: System, before: System | None) -> ReadModel:
+def _read(
+    evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: System, before: System | None
+) -> ModelReading:
     averages = _Averages(evaluation, split.name, system, before)
     afe, mu, same = averages.forgetting(), averages.change("mu", "retain"), averages.change("mu", "same")
     degenerate = averages.degenerate("forget")
@@ -123,7 +125,7 @@ def _read(evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: Syste
         mu, _BROKEN_UTILITY
     )
     reading, reason = _reading(afe, mu, same, is_broken=is_broken)
-    return ReadModel(
+    return ModelReading(
         system,
         split,
         reading,
@@ -215,7 +217,7 @@ class _Averages:
         return mean_over_kinds(self._evaluation, self._split, system, group, metric, use)
 
 
-def headline(models: Sequence[ReadModel]) -> str:
+def headline(models: Sequence[ModelReading]) -> str:
     """Return the sentence that stands first."""
     if not models:
         return "No unlearned model was asked: nothing can be said of forgetting."
@@ -226,19 +228,19 @@ def headline(models: Sequence[ReadModel]) -> str:
     return f"Of {len(models)} unlearned models {join_words(said)}."
 
 
-def reading_sentences(models: Sequence[ReadModel]) -> list[str]:
+def reading_sentences(models: Sequence[ModelReading]) -> list[str]:
     """Return which models read how, a sentence a reading."""
     found = {reading: [model for model in models if model.reading == reading] for reading in READINGS}
     return [f"{READING_WORDS[reading].capitalize()}: {_names(own)}." for reading, own in found.items() if own]
 
 
-def cost_sentences(evaluation: UnlearningEvaluation, models: Sequence[ReadModel]) -> list[str]:
+def cost_sentences(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> list[str]:
     """Return what others lost, what withheld questions say, what trials bring back, and who can be told apart."""
     said = (_same_disease(models), _withheld(models), _brought_back(evaluation, models), _told(evaluation, models))
     return [sentence for sentence in said if sentence]
 
 
-def _same_disease(models: Sequence[ReadModel]) -> str:
+def _same_disease(models: Sequence[ModelReading]) -> str:
     # A model that broke down tells nothing of diseases; only where none other lost anything, it is the one to be named.
     for group in ([model for model in models if model.reading != "broken"], models):
         losses = [
@@ -259,7 +261,7 @@ def _from(change: Change) -> str:
     return f"from {number_text(change.before or 0.0)} to {number_text(change.after or 0.0)}"
 
 
-def _withheld(models: Sequence[ReadModel]) -> str:
+def _withheld(models: Sequence[ModelReading]) -> str:
     whole = [
         (gain, withheld)
         for model in models
@@ -278,11 +280,11 @@ def _withheld(models: Sequence[ReadModel]) -> str:
     )
 
 
-def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ReadModel]) -> str:
-    found: dict[TrialName, list[ReadModel]] = {}
+def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:
+    found: dict[TrialName, list[ModelReading]] = {}
     for model in models:
-        withstood = _withstood(evaluation, model)
-        for name, trial in ({} if withstood is None else withstood.trials).items():
+        robustness = _robustness(evaluation, model)
+        for name, trial in ({} if robustness is None else robustness.trials).items():
             if any(_is_back(trial.recovery.get(metric)) for metric in _RECOVERED):
                 found.setdefault(name, []).append(model)
     by_models: dict[str, list[str]] = {}
@@ -297,22 +299,22 @@ def _is_back(recovery: PublishedEstimate | None) -> bool:
     return recovery is not None and (recovery.value or 0.0) >= _HALF and (recovery.confidence_low or 0.0) > 0
 
 
-def _told(evaluation: UnlearningEvaluation, models: Sequence[ReadModel]) -> str:
+def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:
     told = [
         model
         for model in models
-        if (withstood := _withstood(evaluation, model)) is not None
-        and withstood.detection is not None
-        and withstood.detection.told_apart
+        if (robustness := _robustness(evaluation, model)) is not None
+        and robustness.detection is not None
+        and robustness.detection.told_apart
     ]
     return f"A reader of the model can tell who was forgotten: {_names(told)}." if told else ""
 
 
-def _withstood(evaluation: UnlearningEvaluation, model: ReadModel) -> Withstood | None:
-    return evaluation.figures[model.split.name][model.system.models[model.split.name]].withstood
+def _robustness(evaluation: UnlearningEvaluation, model: ModelReading) -> RobustnessFigures | None:
+    return evaluation.figures[model.split.name][model.system.models[model.split.name]].robustness
 
 
-def _names(models: Iterable[ReadModel]) -> str:
+def _names(models: Iterable[ModelReading]) -> str:
     """Return "RMU (Random patients 5%, 10%; Cancer 5%) and SimNPO (Cancer 5%)"."""
     by_label: dict[str, dict[str, list[str]]] = {}
     for model in models:

@@ -87,18 +87,18 @@ def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _WeighedTrial:
     value: Estimate
     floor: Estimate
     difference: Estimate
 
 
-def _trials(block: Block) -> dict[tuple[str, str], _Trial]:
+def _trials(block: Block) -> dict[tuple[str, str], _WeighedTrial]:
     """Return test and measure to what came of it, of one model; empty where nothing was tried."""
     if not block:
         return {}
     asked = str(max(_path(block, "options", "leak_at") or [1]))
-    found: dict[tuple[str, str], _Trial] = {}
+    found: dict[tuple[str, str], _WeighedTrial] = {}
     for metric in WEIGHED:
         # Test -> where its figures stand of forgotten and of never-trained patients, and of the difference.
         paths: dict[str, list[tuple[str, ...]]] = {
@@ -115,11 +115,11 @@ def _trials(block: Block) -> dict[tuple[str, str], _Trial]:
             ],
         }
         for test, own in paths.items():
-            found[test, metric] = _Trial(*(_estimate(block, *path) for path in own))
+            found[test, metric] = _WeighedTrial(*(_estimate(block, *path) for path in own))
     return found
 
 
-def _weigh(place: tuple[str, str], trial: _Trial, reference: _Trial | None) -> RobustnessRow:
+def _weigh(place: tuple[str, str], trial: _WeighedTrial, reference: _WeighedTrial | None) -> RobustnessRow:
     test, metric = place
     return RobustnessRow(
         test=test,
@@ -132,7 +132,7 @@ def _weigh(place: tuple[str, str], trial: _Trial, reference: _Trial | None) -> R
     )
 
 
-def _status(trial: _Trial, reference: _Trial | None) -> RobustnessStatus:
+def _status(trial: _WeighedTrial, reference: _WeighedTrial | None) -> RobustnessStatus:
     if trial.difference.low is None:
         return "open"
     if trial.difference.low <= 0 or _vouches(reference, trial):
@@ -140,7 +140,7 @@ def _status(trial: _Trial, reference: _Trial | None) -> RobustnessStatus:
     return "leak"
 
 
-def _vouches(reference: _Trial | None, trial: _Trial) -> bool:
+def _vouches(reference: _WeighedTrial | None, trial: _WeighedTrial) -> bool:
     """Whether a retrained model gives as much, and is itself not shown to be above its own floor."""
     if reference is None or reference.value.value is None or trial.value.value is None:
         return False

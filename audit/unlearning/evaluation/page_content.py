@@ -24,11 +24,11 @@ from clinaudit.reports.schema.unlearning import (
     JudgeBesideHuman,
     ModelFigures,
     PanelFigures,
+    RobustnessFigures,
     Sampling,
-    Trial,
+    TrialFigures,
     TrialName,
     UnlearningEvaluation,
-    Withstood,
 )
 
 _LEVELS: Final = {"random": "Random", "request": "Request"}
@@ -105,7 +105,7 @@ def _figures(scores: Held, robustness: Held | None) -> dict[str, ModelFigures]:
     return {
         name: ModelFigures(
             answers={**_groups(held, SUMMARY_ROLES), **_groups(held["same_category"], CATEGORY_SIDES)},
-            withstood=_withstood(tried[name]) if name in tried else None,
+            robustness=_robustness(tried[name]) if name in tried else None,
         )
         for name, held in scores["models"].items()
     }
@@ -138,9 +138,9 @@ def _answers(held: Held, group: str, kind: str, use: str) -> AnswerFigures:
     )
 
 
-def _withstood(block: Held) -> Withstood:
+def _robustness(block: Held) -> RobustnessFigures:
     found = {trial: _of_trial(block.get(part, {}), key) for trial, (part, key) in _TRIALS.items()}
-    return Withstood(
+    return RobustnessFigures(
         sampling=_sampling(block["sampling"]) if "sampling" in block else None,
         trials={trial: _trial(held) for trial, held in found.items() if held is not None},
         detection=_detection(block["detectability"]) if "detectability" in block else None,
@@ -162,10 +162,10 @@ def _sampling(held: Held) -> Sampling:
     return Sampling(forget=leaks("forget"), never_trained=leaks("never_trained"), above=leaks("above_never_trained"))
 
 
-def _trial(held: Held) -> Trial:
+def _trial(held: Held) -> TrialFigures:
     if "after" not in held:
-        return Trial(reason=held["reason"])
-    return Trial(
+        return TrialFigures(reason=held["reason"])
+    return TrialFigures(
         before=_estimates(held["before"]),
         after=_estimates(held["after"]),
         recovery=_estimates(held.get("recovery", {})),

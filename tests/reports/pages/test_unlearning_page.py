@@ -19,7 +19,7 @@ from clinaudit.reports.tables.unlearning import disease_table, efficacy_table, f
 from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
 from clinaudit.reports.tables.unlearning_trials import detection_table, trials_table
 from clinaudit.reports.wording.unlearning import levels_of
-from clinaudit.reports.wording.unlearning_readings import read_models
+from clinaudit.reports.wording.unlearning_readings import read_each_model
 
 
 def arrow(before: str, after: str) -> str:
@@ -202,7 +202,7 @@ def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluat
 
 
 def test_what_to_look_at_first_is_before_and_after(filled: UnlearningEvaluation) -> None:
-    table = first_table(read_models(filled))
+    table = first_table(read_each_model(filled))
     (row,) = (row for row in table.rows if row[:2] == ("SimNPO", "Cancer, 10%"))
     utility = (arrow("0.89", "0.87"), arrow("0.89", "0.35"), arrow("0.89", "0.87"))
     assert row[2:] == ("forgot, others lost", arrow("0.12", "0.62"), "0.82", arrow("0.42", "0.92"), "0%", *utility)

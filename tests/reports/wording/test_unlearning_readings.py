@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation, model_figures, withstood
+from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation, model_figures, robustness_figures
 
 from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.wording.unlearning import find_before, leakage_marks, list_systems
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_models, reading_sentences
+from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_each_model, reading_sentences
 
 SPLIT = "cancer:5"
 
@@ -50,12 +50,12 @@ def evaluation(
     ],
 )
 def test_a_model_reads_as_its_figures_are(mu: float, same: float, afe: float, ds: float, reading: str) -> None:
-    assert [one.reading for one in read_models(evaluation(model_figures(mu, same, afe, ds)))] == [reading]
+    assert [one.reading for one in read_each_model(evaluation(model_figures(mu, same, afe, ds)))] == [reading]
 
 
 def test_a_retrained_model_says_how_high_afe_would_be() -> None:
     found = evaluation(model_figures(0.9, 0.9, 0.45, 0.0), others={"gold": model_figures(0.9, 0.9, 0.9, 0.0)})
-    (read,) = read_models(found)
+    (read,) = read_each_model(found)
     assert read.afe.target == pytest.approx(0.92)
     assert read.reading == "knows"
 
@@ -65,7 +65,7 @@ def test_without_a_model_before_or_anything_that_was_known_nothing_is_claimed() 
     # A model before that knew no more of these patients than of others.
     ignorant = {"tuned": model_figures(0.9, 0.9, 0.8, 0.0)}
     found = [evaluation(forgot, before=None), evaluation(forgot, others=ignorant), bare_evaluation()]
-    read = [one for each in found for one in read_models(each)]
+    read = [one for each in found for one in read_each_model(each)]
     assert [one.reading for one in read] == ["open"] * 3
     nobody = "nobody was asked who knew them, or who never saw them"
     hardly = "the model before knew hardly more of them than one that never saw them"
@@ -73,19 +73,19 @@ def test_without_a_model_before_or_anything_that_was_known_nothing_is_claimed() 
     # What it says itself is told all the same, exact memorization included where it is known.
     assert (read[0].afe.after, read[0].afe.is_without_em) == (pytest.approx(0.92), False)
     assert (read[2].afe.after, read[2].afe.is_without_em) == (pytest.approx(0.49), True)
-    assert headline(read_models(bare_evaluation())) == "Whether elsewhere forgot anybody cannot be told."
+    assert headline(read_each_model(bare_evaluation())) == "Whether elsewhere forgot anybody cannot be told."
     assert headline([]) == "No unlearned model was asked: nothing can be said of forgetting."
 
 
 def test_harmonic_means_without_exact_memorization_are_compared_with_their_like() -> None:
     """0.01 apart: a model with it is not compared with one without."""
-    (read,) = read_models(evaluation(model_figures(0.9, 0.9, 0.45, 0.0, has_em=False)))
+    (read,) = read_each_model(evaluation(model_figures(0.9, 0.9, 0.45, 0.0, has_em=False)))
     assert read.mu.before == pytest.approx(0.89)
     assert read.mu.gain == pytest.approx(0.0)
 
 
 def test_the_first_words_count_and_name_the_models() -> None:
-    models = read_models(filled_evaluation())
+    models = read_each_model(filled_evaluation())
     assert headline(models) == (
         "Of 16 unlearned models 1 forgot and spared the others, 2 forgot at others’ cost, 6 still know and 7 broke"
         " down."
@@ -99,14 +99,14 @@ def test_the_first_words_count_and_name_the_models() -> None:
 
 
 def test_one_model_gets_a_sentence_of_its_own() -> None:
-    assert headline(read_models(evaluation(model_figures(0.9, 0.9, 0.12, 0.0)))) == (
+    assert headline(read_each_model(evaluation(model_figures(0.9, 0.9, 0.12, 0.0)))) == (
         "RMU still knows whom it was to forget."
     )
 
 
 def test_what_others_lost_and_what_comes_back_is_said() -> None:
     found = filled_evaluation()
-    disease, back, told = cost_sentences(found, read_models(found))
+    disease, back, told = cost_sentences(found, read_each_model(found))
     # Not GradDiff, of which those with the disease lose more: it broke down.
     assert disease == (
         "Those who share a disease with a forgotten patient lose most by SimNPO (Cancer 10%): their MU goes from 0.89"
@@ -118,27 +118,27 @@ def test_what_others_lost_and_what_comes_back_is_said() -> None:
     )
     assert told == "A reader of the model can tell who was forgotten: RMU (Random 5%, 10%; Cancer 5%, 10%)."
     # Half of little is anything, and is not named.
-    unsure = withstood(0.9, comes_back=0.7)
+    unsure = robustness_figures(0.9, comes_back=0.7)
     wide = {
         name: one.model_copy(update={"confidence_low": -0.3})
         for name, one in unsure.trials["rephrased"].recovery.items()
     }
     trials = {"rephrased": unsure.trials["rephrased"].model_copy(update={"recovery": wide})}
-    few = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, withstood=unsure.model_copy(update={"trials": trials})))
-    assert cost_sentences(few, read_models(few)) == []
-    harmless = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, withstood=withstood(0.9, comes_back=0.49)))
-    assert cost_sentences(harmless, read_models(harmless)) == []
+    few = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, robustness=unsure.model_copy(update={"trials": trials})))
+    assert cost_sentences(few, read_each_model(few)) == []
+    harmless = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, robustness=robustness_figures(0.9, comes_back=0.49)))
+    assert cost_sentences(harmless, read_each_model(harmless)) == []
 
 
 def test_questions_forgotten_rather_than_notes_are_told_of() -> None:
     # Withheld questions: AFE 0.42 before and 0.98, the most there is, after; trained on ones: 0.12 and 0.70.
     whole = evaluation(model_figures(0.9, 0.9, 0.68, 0.0))
-    assert cost_sentences(whole, read_models(whole)) == []
+    assert cost_sentences(whole, read_each_model(whole)) == []
     forgot = model_figures(0.9, 0.9, 0.68, 0.0)
     kinds = model_figures(0.9, 0.9, 0.15, 0.0).answers["forget"]
     mixed = {kind: {**uses, "holdout": kinds[kind]["holdout"]} for kind, uses in forgot.answers["forget"].items()}
     own = evaluation(forgot.model_copy(update={"answers": {**forgot.answers, "forget": mixed}}))
-    (said,) = cost_sentences(own, read_models(own))
+    (said,) = cost_sentences(own, read_each_model(own))
     assert said.startswith("AFE of withheld questions rises less than half as much")
 
 
@@ -148,7 +148,7 @@ def test_a_method_is_one_row_over_all_splits() -> None:
         "Before unlearning", "GradDiff", "KL-Min", "RMU", "SimNPO", "Retrained without them", "Filter of names",
     ]  # fmt: skip
     assert [len(system.models) for system in systems] == [4] * 7
-    assert [system.label for system in systems if system.is_tried] == ["GradDiff", "KL-Min", "RMU", "SimNPO"]
+    assert [system.label for system in systems if system.was_to_forget] == ["GradDiff", "KL-Min", "RMU", "SimNPO"]
 
 
 def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
@@ -168,6 +168,6 @@ def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     before = find_before(other)
     assert before is not None
     assert before.label == "tuned"
-    assert [read.system.label for read in read_models(other)] == ["RMU"]
+    assert [read.system.label for read in read_each_model(other)] == ["RMU"]
     # One method alone is neither the lowest nor the highest.
     assert leakage_marks(other, SPLIT, "factual") == {}

@@ -22,10 +22,10 @@ from clinaudit.reports.schema.unlearning import (
     PanelFigures,
     QuestionKind,
     QuestionUse,
+    RobustnessFigures,
     Sampling,
-    Trial,
+    TrialFigures,
     UnlearningEvaluation,
-    Withstood,
 )
 
 TRAINING = {"epochs": "3", "learning_rate": "2e-05", "warmup": "0.03", "weight_decay": "0", "gradient_norm": "1"} | {
@@ -86,7 +86,7 @@ def without_em(own: AnswerFigures) -> AnswerFigures:
 
 
 def model_figures(
-    mu: float, same: float, afe: float, ds: float, *, has_em: bool = True, withstood: Withstood | None = None
+    mu: float, same: float, afe: float, ds: float, *, has_em: bool = True, robustness: RobustnessFigures | None = None
 ) -> ModelFigures:
     """Reasoning is worse than factual by 0.04, withheld questions know 0.3 less."""
 
@@ -112,14 +112,14 @@ def model_figures(
             }
             for group in groups
         },
-        withstood=withstood,
+        robustness=robustness,
     )
 
 
-def withstood(left: float, *, comes_back: float, told_apart: bool | None = False) -> Withstood:
+def robustness_figures(left: float, *, comes_back: float, told_apart: bool | None = False) -> RobustnessFigures:
     """What comes back of the forgotten by each trial; nobody knows the trial of five questions."""
     metrics = ("rouge_l", "ls_echo_free")
-    trial = Trial(
+    trial = TrialFigures(
         before={metric: figure(left) for metric in metrics},
         after={metric: figure(left + comes_back * (0.9 - left)) for metric in metrics},
         recovery={metric: figure(comes_back) for metric in metrics},
@@ -127,12 +127,12 @@ def withstood(left: float, *, comes_back: float, told_apart: bool | None = False
     )
     leaks = {metric: {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)} for metric in metrics}
     weighed = trial.model_copy(update={"above": {metric: figure(left - 0.1) for metric in metrics}})
-    return Withstood(
+    return RobustnessFigures(
         sampling=Sampling(forget=leaks, never_trained=leaks, above=leaks),
         trials={
             **dict.fromkeys(TRIALS, trial),
             "quantization": weighed,
-            "questions_5": Trial(reason="the training diverged: the loss is no finite number any more"),
+            "questions_5": TrialFigures(reason="the training diverged: the loss is no finite number any more"),
         },
         detection=Detection(
             told_apart=told_apart,
@@ -165,8 +165,8 @@ def filled_evaluation() -> UnlearningEvaluation:
             mu, same, afe, ds = by_split[name]
             model = f"{method}-{name.replace(':', '-')}"
             comes_back = 0.7 if method == "sim_npo" else 0.1
-            tried = withstood(1 - afe, comes_back=comes_back, told_apart=method == "rmu")
-            here[model] = model_figures(mu, same, afe, ds, withstood=tried)
+            tried = robustness_figures(1 - afe, comes_back=comes_back, told_apart=method == "rmu")
+            here[model] = model_figures(mu, same, afe, ds, robustness=tried)
             models.append(
                 EvaluatedModel(
                     name=model,

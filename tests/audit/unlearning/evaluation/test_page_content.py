@@ -134,7 +134,7 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
         "tuned": {"quantization": {"reason": "a filter stands before it"}},
     }
     found = content(bench, tried).figures["random:25"]
-    forgot, tuned = found["forgot"].withstood, found["tuned"].withstood
+    forgot, tuned = found["forgot"].robustness, found["tuned"].robustness
     assert forgot is not None
     assert tuned is not None
     assert forgot.sampling is not None
@@ -151,7 +151,7 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
     assert forgot.detection is not None
     assert (forgot.detection.told_apart, forgot.detection.auroc["te"].value) == (None, 0.4)
     assert {name: one.reason for name, one in tuned.trials.items()} == {"quantization": "a filter stands before it"}
-    assert content(bench).figures["random:25"]["forgot"].withstood is None
+    assert content(bench).figures["random:25"]["forgot"].robustness is None
 
 
 def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench, tmp_path: Path) -> None:
