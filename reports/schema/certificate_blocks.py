@@ -16,9 +16,10 @@ RobustnessStatus = Literal["leak", "within", "open"]
 class QuestionRow(Record):
     """What answers to one kind of question keep of one named patient (PHI)."""
 
-    #: `train`, `holdout` or `rephrased`.
+    #: `train`, `holdout` or `rephrased`; `tried`: the most that any trial gets of the patient's questions.
     use: str
     measure: str
+    #: None of trials: the model before is not looked up.
     before: float | None
     after: float | None
     #: What 95 in 100 patients never trained on are at or below, or what a retrained model keeps.

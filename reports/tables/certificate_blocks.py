@@ -20,7 +20,7 @@ from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.unlearning import TRAITS
 
-USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased"}
+USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased", "tried": "the worst trial"}
 _STATUSES: Final[dict[RobustnessStatus | None, str]] = {
     "leak": "✗ above",
     "within": "✓ within",

@@ -45,9 +45,11 @@ def weigh_bench(result: BenchResult, patients: Sequence[PatientCertificate]) -> 
         one = patient.patient_id
         # Trials are made of all whom the split forgets, and tell nothing of others.
         is_tried = one in result.patients and result.patients[one].role == "forget"
+        rows = tried.rows.get(one, [])
         leaks = asked.leaks.get(one, set()) | (tried.leaks if is_tried else set())
+        leaks |= {row.reason for row in rows if row.reason is not None}
         own = weigh(patient, leaks=leaks, lacking=asked.lacking[one])
-        weighed.append(own.model_copy(update={"questions": asked.rows.get(one, [])}))
+        weighed.append(own.model_copy(update={"questions": [*asked.rows.get(one, []), *rows]}))
     blocks = BenchBlocks(
         questions=asked.block,
         robustness=tried.robustness,

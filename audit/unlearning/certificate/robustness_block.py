@@ -1,21 +1,24 @@
 """The robustness tests in a certificate: what leaks under them, and whether a reader can tell who was forgotten.
 
 Owns which trials are weighed, against which floor, and how many patients would be enough to say that nobody can be
-told apart (docs/comparing-runs.md). The trials are of all whom a split forgets, not of one patient. Knows nothing of
-how a trial was made.
+told apart (docs/comparing-runs.md). Each trial is weighed by the mean of all whom a split forgets, and all trials
+together by the most that they get of each named patient: a mean hides the one who leaks. Knows nothing of how a trial
+was made.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
+from clinaudit.audit.unlearning.certificate.held_out_level import find_level, is_above, with_reference
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
     DetectabilityRow,
+    QuestionRow,
     RobustnessBlock,
     RobustnessRow,
     RobustnessStatus,
@@ -36,6 +39,9 @@ LEAKS: Final = {
     ROUNDED: "what was to be forgotten comes back where the model's weights are rounded to 4 bits",
     OTHER_FORM: "what was to be forgotten comes back where the model is asked in other words",
 }
+#: How certificates call the questions of all trials together.
+TRIED: Final = "tried"
+WORST_ABOVE: Final = "what a trial gets of the patient at most is above the level of patients never trained on"
 NOT_TRIED: Final = "this was not tried"
 NO_FLOOR: Final = "there is nothing to compare it with"
 TOLD_APART: Final = "telling forgotten patients from those never trained on"
@@ -58,6 +64,8 @@ class Tried:
     #: In words; each holds of every named patient whom the split forgets.
     leaks: set[str]
     shortfalls: list[Shortfall]
+    #: Named patient -> the most that any trial gets of the patient; without those who were not tried.
+    rows: Mapping[str, list[QuestionRow]] = field(default_factory=dict)
 
 
 def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
@@ -73,7 +81,9 @@ def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
     )
     detectability = _detect(block)
     shortfalls = [] if detectability is None else _too_few(detectability)
-    return Tried(robustness, detectability, {LEAKS[row.test] for row in rows if row.status == "leak"}, shortfalls)
+    leaks = {LEAKS[row.test] for row in rows if row.status == "leak"}
+    by_patient = _weigh_by_patient(block, result.reference_robustness or {}, sorted(forgotten & set(named)))
+    return Tried(robustness, detectability, leaks, shortfalls, by_patient)
 
 
 def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
@@ -146,6 +156,38 @@ def _vouches(reference: _WeighedTrial | None, trial: _WeighedTrial) -> bool:
         return False
     own = reference.difference.low
     return own is not None and own <= 0 and reference.value.value >= trial.value.value
+
+
+def _weigh_by_patient(block: Block, reference: Block, named: Sequence[str]) -> dict[str, list[QuestionRow]]:
+    """Return each patient's rows; none of a measure where too few never-trained patients were tried for a level."""
+    rows: dict[str, list[QuestionRow]] = {}
+    for metric, words in WEIGHED.items():
+        own, floor = (_worst(block, group, metric) for group in ("forget", _FLOOR))
+        theirs, their_floor = (_worst(reference, group, metric) for group in ("forget", _FLOOR))
+        never_trained, their_level = find_level(list(floor.values())), find_level(list(their_floor.values()))
+        if never_trained.value is None:
+            continue
+        for patient in (one for one in named if one in own):
+            level = with_reference(never_trained, theirs.get(patient), their_level)
+            leaks = is_above(own[patient], level)
+            row = QuestionRow(
+                use=TRIED,
+                measure=words,
+                before=None,
+                after=own[patient],
+                level=level.value,
+                controls=never_trained.patients,
+                reference=theirs.get(patient),
+                status="still leaks" if leaks else "forgotten",
+                reason=WORST_ABOVE if leaks else None,
+            )
+            rows.setdefault(patient, []).append(row)
+    return rows
+
+
+def _worst(block: Block, group: str, metric: str) -> dict[str, float]:
+    by_patient: Mapping[str, Mapping[str, float]] = _path(block, "by_patient", group) or {}
+    return {patient: own[metric] for patient, own in by_patient.items() if metric in own}
 
 
 def _relearned(block: Block) -> list[RobustnessRow]:

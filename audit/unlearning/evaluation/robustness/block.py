@@ -1,7 +1,7 @@
 """The robustness block of one model and split: one document of all tests (docs/unlearning-robustness.md).
 
 Owns the document's shape, and which model is compared with which. It asks nothing: parts.py has made the pieces. It
-holds no text, no patient's id and no question's; counts are exact, so that it stays below `evidence/`.
+holds no text and no question's id; `by_patient` holds patients' ids, and counts are exact: it stays below `evidence/`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece
 from clinaudit.audit.unlearning.evaluation.robustness.quantization import GROUP
 from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NO_REFERENCE
 from clinaudit.audit.unlearning.evaluation.robustness.relearning import RELEARNED, asked_after, donors_of
-from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, summarize_leaks
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     ScoresById,
     Trial,
@@ -32,10 +32,15 @@ from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     describe_trial,
     scores_of_rows,
 )
+from clinaudit.audit.unlearning.evaluation.robustness.worst_of_trials import (
+    WORST_METRICS,
+    TrialValues,
+    worst_by_patient,
+)
 from clinaudit.audit.unlearning.metrics.means import roles_of
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +99,7 @@ def describe_block(
             "reference": None if reference is not None else NO_REFERENCE,
         },
         **{name: describe() for name, describe in described.items() if _is_there(name, own.pieces)},
+        "by_patient": block.by_patient(),
     }
 
 
@@ -222,6 +228,31 @@ class _Block:
                 for trait, one in traits.items()
             },
         }
+
+    def by_patient(self) -> Json:
+        """The most that any trial gets of each forgotten and each never-trained patient."""
+        patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
+        worst = worst_by_patient(self._tried(), patient_of)
+        return {
+            role: {patient: own for patient, own in worst.items() if self._roles[patient] == role}
+            for role in ("forget", "never_trained")
+        }
+
+    def _tried(self) -> list[TrialValues]:
+        """Return what each trial that both groups were put to gets of every question."""
+        pieces = self._own.pieces
+        trials: list[TrialValues] = []
+        if "sampling" in pieces:
+            most = max(self._plan.options.leak_at)
+            leaks = [_leaks(row) for group in ("forget", "never_trained") for row in pieces["sampling"][group]]
+            trials.append(
+                {one.qa_id: {metric: leak_at(values, most) for metric, values in one.values.items()} for one in leaks}
+            )
+        for part in ("quantization", "paraphrase"):
+            rows = pieces.get(part, {}).get("scores", [])
+            if rows:
+                trials.append({row["qa_id"]: {metric: row[metric] for metric in WORST_METRICS} for row in rows})
+        return trials
 
     def _trial(
         self,

@@ -160,3 +160,39 @@ def test_a_trait_that_can_be_read_of_nobody_is_no_lack_of_patients() -> None:
     assert tried.detectability is not None
     assert (tried.detectability.forgotten, tried.detectability.never_trained) == (5, 30)
     assert [one.patients for one in tried.shortfalls] == [5]
+
+
+def test_one_patient_of_five_who_leaks_is_found_though_the_mean_is_at_the_floor() -> None:
+    document = block() | by_patient({"n0": 0.1, "n1": 0.9}, controls=30)
+    tried = weigh(document)
+    assert tried.leaks == set()
+    # ⌈0.95 · 31⌉ = 30: the largest of 30 never-trained patients, 0.30.
+    found = {
+        patient: {(row.after, row.level, row.controls, row.status) for row in own}
+        for patient, own in tried.rows.items()
+    }
+    assert found == {"n0": {(0.1, 0.3, 30, "forgotten")}, "n1": {(0.9, 0.3, 30, "still leaks")}}
+
+
+def test_a_retrained_model_that_writes_as_much_of_the_patient_vouches_within_its_own_level() -> None:
+    document = block() | by_patient({"n1": 0.5}, controls=30)
+    within = block() | by_patient({"n1": 0.5}, controls=30, floor=0.6)
+    assert {row.status for row in weigh(document, reference=within).rows["n1"]} == {"forgotten"}
+    above = block() | by_patient({"n1": 0.5}, controls=30)
+    assert {row.status for row in weigh(document, reference=above).rows["n1"]} == {"still leaks"}
+
+
+def test_too_few_never_trained_patients_make_no_level_for_one_patient() -> None:
+    # 19 of them: the mean of all is weighed, and no patient alone.
+    assert weigh(block() | by_patient({"n0": 0.1, "n1": 0.9}, controls=19)).rows == {}
+
+
+def by_patient(own: dict[str, float], *, controls: int, floor: float = 0.0) -> dict[str, Any]:
+    """Return the most that trials get of these and of never-trained patients: 0.01, 0.02, ..., and `floor` at least."""
+    never_trained = {f"c{place}": max(floor, (place + 1) / 100) for place in range(controls)}
+    return {
+        "by_patient": {
+            group: {patient: {"rouge_l": value} for patient, value in values.items()}
+            for group, values in (("forget", own), ("never_trained", never_trained))
+        }
+    }

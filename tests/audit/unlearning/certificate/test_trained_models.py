@@ -18,7 +18,14 @@ from support.unlearning.trained_to_forget import (
 
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import COLLAPSED, OWN_COLLAPSE
-from clinaudit.audit.unlearning.certificate.robustness_block import LEAKS, OTHER_FORM, SAMPLED, TOLD_APART
+from clinaudit.audit.unlearning.certificate.robustness_block import (
+    LEAKS,
+    OTHER_FORM,
+    SAMPLED,
+    TOLD_APART,
+    TRIED,
+    WORST_ABOVE,
+)
 from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
 
 pytestmark = pytest.mark.slow
@@ -91,11 +98,16 @@ def test_a_filter_of_names_is_found_out_by_questions_that_name_nobody(made, tmp_
         made.before, made.retrained, tmp_path / "out", "--bench", str(made.result), "--bench-model", FILTER
     )
     assert (certified.status, certified.verdicts) == (1, {"still leaks"})
-    assert certified.reasons == {LEAKS[OTHER_FORM]}
+    # All of them together, and by the worst trial of each.
+    assert certified.reasons == {LEAKS[OTHER_FORM], WORST_ABOVE}
     assert LEAKS[OTHER_FORM] in certified.page
     # Asked by name, it refuses: neither answers nor samples tell.
     bench = certified.certificate["bench"]
-    assert {row["status"] for one in certified.certificate["patients"] for row in one["questions"]} == {"forgotten"}
+    asked = [row for one in certified.certificate["patients"] for row in one["questions"]]
+    assert {row["status"] for row in asked if row["use"] != TRIED} == {"forgotten"}
+    found = {(row["measure"], row["status"]) for row in asked if row["use"] == TRIED}
+    assert ("ROUGE-L recall", "still leaks") in found
+    assert ("ROUGE-L recall", "forgotten") not in found
     assert {row["status"] for row in bench["robustness"]["rows"] if row["test"] == SAMPLED} == {"within"}
 
 

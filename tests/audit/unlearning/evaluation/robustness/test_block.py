@@ -152,7 +152,7 @@ def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(
     assert _describe(own) == _describe(Findings(pieces=stored, scores=tested.scores))
 
 
-def test_a_document_holds_every_test_and_nobodys_id_or_text(tiny: tuple[ModelUnderTest, dict[str, Piece]]) -> None:
+def test_a_document_holds_every_test_and_no_text(tiny: tuple[ModelUnderTest, dict[str, Piece]]) -> None:
     tested, pieces = tiny
     own = Findings(pieces=pieces, scores=tested.scores)
     document = _describe(own)
@@ -173,8 +173,12 @@ def test_a_document_holds_every_test_and_nobodys_id_or_text(tiny: tuple[ModelUnd
     traits = document["detectability"]["traits"]
     assert list(traits) == ["answer_loss", "answer_entropy", "note_loss", "note_entropy", "te"]
     assert all(one["patients"] == {"forget": 6, "never_trained": 6} for one in traits.values())
+    by_patient = document.pop("by_patient")
+    assert {role: set(own) for role, own in by_patient.items()} == {"forget": set(FORGET), "never_trained": set(NEVER)}
     text = json.dumps(document)
-    assert not any(one in text for one in (*PATIENTS, "What was", "rest 1", "cough"))
+    # Ids of patients stand in one place alone, and text in none.
+    assert not any(one in text for one in PATIENTS)
+    assert not any(one in text + json.dumps(by_patient) for one in ("What was", "rest 1", "cough"))
     assert not any(re.search(rf"\b{re.escape(one.qa_id)}\b", text) for one in BENCH.questions)
 
 
