@@ -1,7 +1,8 @@
 """Traces of unlearning methods as inline SVG: MU against AFE, and MU by disease (AMNESIA, Figures 3 and 4).
 
-Owns marks and sizes. Methods differ in colour and in the shape of their marks, so that none needs its colour. Colours
-come from the style sheet by class; the attributes stand for what reads no style sheet. A missing figure is not drawn.
+Owns marks and sizes; where an inset goes is for trace_inset.py. Methods differ in colour and in the shape of their
+marks, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads no
+style sheet. A missing figure is not drawn.
 """
 
 import html
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from clinaudit.reports.figures.trace_inset import Box, crowded_window, room_for_inset
 from clinaudit.reports.schema.unlearning import (
     AnswerGroup,
     EvaluatedSplit,
@@ -40,6 +42,8 @@ _BEFORE: Final = "before"
 _FAINTEST: Final = 0.35
 _TICKS: Final = (0.0, 0.5, 1.0)
 Side = Literal["same", "others"]
+#: Across and up, from 0 to 1, and how opaque.
+_Place = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ def trade_off_traces(evaluation: UnlearningEvaluation, use: QuestionUse) -> Trac
     for level, splits in levels_of(evaluation).items():
         for kind in kinds_asked(evaluation):
             drawn: list[str] = []
+            traced: list[tuple[_Style, list[_Place]]] = []
             for system, style in styles:
                 points = [
                     (mu, afe, _opacity(place, len(splits)))
@@ -81,7 +86,9 @@ def trade_off_traces(evaluation: UnlearningEvaluation, use: QuestionUse) -> Trac
                     and (afe := _value(evaluation, split, system, "afe", "forget", kind, use)) is not None
                 ]
                 drawn += _trace(points, style)
+                traced.append((style, points))
             if drawn:
+                drawn += _inset(traced)
                 title = f"{level}, {kind} questions {USES[use]}"
                 ticks = [(share, f"{share:g}") for share in _TICKS]
                 label = f"{title}: MU against AFE of each model; the numbers stand in the tables below"
@@ -169,21 +176,60 @@ def _opacity(place: int, count: int) -> float:
     return 1.0 if count == 1 else round(_FAINTEST + (1 - _FAINTEST) * place / (count - 1), 2)
 
 
-def _trace(points: Sequence[tuple[float, float, float]], style: _Style, *, is_dashed: bool = False) -> list[str]:
-    """Return a line through the points, and their marks; each is across, up and how opaque. Dashed: hollow marks."""
+def _inset(traced: Sequence[tuple[_Style, Sequence[_Place]]]) -> list[str]:
+    """Return the place where marks crowd, drawn larger where there is room; nothing where none crowd."""
+    points = [(across, up) for _, own in traced for across, up, _ in own]
+    window = crowded_window(points)
+    room = None if window is None else room_for_inset(points, window)
+    if window is None or room is None:
+        return []
+    framed = [_rectangle(window, "zoomed-from", "none"), _rectangle(room, "inset", "#fff")]
+    within = Box(room.across + 0.03, room.up + 0.1, room.width - 0.06, room.height - 0.13)
+    for style, own in traced:
+        shown = [
+            (
+                within.across + (across - window.across) / window.width * within.width,
+                within.up + (up - window.up) / window.height * within.height,
+                opacity,
+            )
+            for across, up, opacity in own
+            if window.holds((across, up))
+        ]
+        framed += _trace(shown, style, is_zoomed=True)
+    low, high = window.across, window.across + window.width
+    words = f"MU {low:.2f} to {high:.2f}, AFE {window.up:.2f} to {window.up + window.height:.2f}"
+    place = _x(room.across + room.width / 2), _y(room.up) - 3
+    framed.append(_text(*place, words, "middle", size=6.5))
+    return framed
+
+
+def _rectangle(box: Box, name: str, fill: str) -> str:
+    left, top = _x(box.across), _y(box.up + box.height)
+    width, height = round(_x(box.across + box.width) - left, 1), round(_y(box.up) - top, 1)
+    return (
+        f'<rect class="{name}" x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{fill}"'
+        ' stroke="#8a949c" stroke-width="0.8"/>'
+    )
+
+
+def _trace(points: Sequence[_Place], style: _Style, *, is_dashed: bool = False, is_zoomed: bool = False) -> list[str]:
+    """Return a line through the points, and their marks. Dashed: hollow marks."""
     parts = []
+    zoomed = " zoomed" if is_zoomed else ""
     if len(points) > 1:
         corners = " ".join(f"{_x(across):g},{_y(up):g}" for across, up, _ in points)
         dashes = ' stroke-dasharray="4 3"' if is_dashed else ""
         parts.append(
-            f'<polyline class="{style.name} line" points="{corners}" fill="none" stroke="{style.colour}"'
+            f'<polyline class="{style.name} line{zoomed}" points="{corners}" fill="none" stroke="{style.colour}"'
             f' stroke-width="1.2"{dashes}/>'
         )
-    parts += [_mark(style, _x(across), _y(up), opacity, is_hollow=is_dashed) for across, up, opacity in points]
+    parts += [
+        _mark(style, _x(across), _y(up), opacity, is_hollow=is_dashed, more=zoomed) for across, up, opacity in points
+    ]
     return parts
 
 
-def _mark(style: _Style, x: float, y: float, opacity: float, *, is_hollow: bool = False) -> str:
+def _mark(style: _Style, x: float, y: float, opacity: float, *, is_hollow: bool = False, more: str = "") -> str:
     if style.shape == "circle":
         element = f'<circle cx="{x:g}" cy="{y:g}" r="4.2"'
     elif style.shape in ("cross", "plus"):
@@ -196,7 +242,7 @@ def _mark(style: _Style, x: float, y: float, opacity: float, *, is_hollow: bool 
     hollow = " hollow" if is_hollow else ""
     fill = "none" if is_hollow else style.colour
     return (
-        f'{element} class="{style.name} mark{hollow}" fill="{fill}" stroke="{style.colour}" stroke-width="1.6"'
+        f'{element} class="{style.name} mark{hollow}{more}" fill="{fill}" stroke="{style.colour}" stroke-width="1.6"'
         f' opacity="{opacity:g}"/>'
     )
 
@@ -230,8 +276,9 @@ def _draw(drawn: Sequence[str], ticks: Sequence[tuple[float, str]], *, across: s
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text class="tick" x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="9">{html.escape(words)}</text>'
+def _text(x: float, y: float, words: str, anchor: str, *, size: float = 9) -> str:
+    place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"'
+    return f'<text class="tick" {place}>{html.escape(words)}</text>'
 
 
 def _x(share: float) -> float:

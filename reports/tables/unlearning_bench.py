@@ -13,6 +13,8 @@ from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METHODS, NONE, split_title
 
 _TASKS: Final = {"title": "titles and their categories", "question": "questions and their answers"}
+#: The verdict that all others are merged against for kappa.
+_FIRST: Final = {"title": "supported", "question": "valid"}
 _TRAINING: Final[Mapping[str, str]] = {
     "epochs": "Epochs",
     "learning_rate": "Highest rate",
@@ -94,10 +96,13 @@ def training_table(evaluation: UnlearningEvaluation) -> Table:
         for model in evaluation.models
     )
     heads = (title for name, title in _TRAINING.items() if name != "learning_rate")
-    note = "Chosen: of several rates, by retained patients who were set aside for it and whom no mean counts."
-    has_chosen = any(model.chose_rate for model in evaluation.models)
+    notes = ["AdamW; the rate falls along a cosine. A step reads the texts of all its micro-batches."]
+    if any(model.chose_rate for model in evaluation.models):
+        notes.append(
+            "Chosen: of several rates, by retained patients who were set aside for it and whom no mean counts."
+        )
     columns = ("Model", "Made by", "Forgets", *heads, _TRAINING["learning_rate"])
-    return Table("How the models were trained", columns, rows, note if has_chosen else "")
+    return Table("How the models were trained", columns, rows, " ".join(notes))
 
 
 def panel_tables(bench: BenchCounts) -> list[Table]:
@@ -138,7 +143,12 @@ def _categories_table(figures: PanelFigures) -> Table:
 def _agreement_table(figures: PanelFigures) -> Table:
     rows = [(pair, percent_text(share)) for pair, share in figures.pairs.items()]
     rows.append(("Mean of the pairs", NONE if figures.agreement is None else percent_text(figures.agreement)))
-    rows.append(("Fleiss’ κ", NONE if figures.kappa is None else f"{figures.kappa:.3f}"))
+    rows.append(
+        (
+            f"Fleiss’ κ, {_FIRST[figures.task]} against all other verdicts",
+            NONE if figures.kappa is None else f"{figures.kappa:.3f}",
+        )
+    )
     title = f"Agreement of the judges on {_TASKS[figures.task]}"
     return Table(title, ("Pair", "Same verdict"), tuple(rows), f"{figures.reading[:1].upper()}{figures.reading[1:]}.")
 

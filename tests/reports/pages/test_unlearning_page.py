@@ -157,6 +157,18 @@ def test_traces_go_through_their_figures_the_larger_split_less_faint(filled: Unl
     assert re.findall(r'class="trace-3 mark"[^>]*opacity="([^"]+)"', svg) == ["0.35", "1"]
 
 
+def test_where_marks_crowd_an_inset_shows_them_larger(filled: UnlearningEvaluation) -> None:
+    # As in the paper, GradDiff and KL-Min: of cancer at MU 0.45 to 0.60 and AFE 0.92 to 0.96.
+    svg = trade_off_traces(filled, "train").panels[2].svg
+    assert re.findall(r'class="(\S+) mark zoomed"', svg) == ["trace-0", "trace-0", "trace-1", "trace-1"]
+    assert "MU 0.45 to 0.60, AFE 0.85 to 1.00" in svg
+    (frame,) = re.findall(r'<rect class="inset" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)"', svg)
+    left, top, width, height = map(float, frame)
+    marks = re.findall(r'cx="(\S+)" cy="(\S+)"[^>]* class="\S+ mark zoomed"', svg)
+    assert len(marks) == 2
+    assert all(left - 1 < float(x) < left + width + 1 and top - 1 < float(y) < top + height + 1 for x, y in marks)
+
+
 def test_of_a_disease_those_who_have_it_and_others_are_drawn_apart(filled: UnlearningEvaluation) -> None:
     traces = disease_traces(filled)
     # Of random patients there is no disease to be apart from.
@@ -193,7 +205,7 @@ def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluat
     # No judge says so: the three did not agree.
     assert verdicts.rows[3] == ("Disagree", "–", "–", "–", "2 (0.2%)")
     assert by_disease.rows[1] == ("Kidney Disease", "542", "0")
-    assert agreement.rows[-1] == ("Fleiss’ κ", "0.726")
+    assert agreement.rows[-1] == ("Fleiss’ κ, supported against all other verdicts", "0.726")
     assert human.rows == (("panel", "814", "54", "12", "17", "3", "93%", "0.31"),)
     assert panel_tables(bench_counts(has_panel=False)) == []
     trained = training_table(filled)
