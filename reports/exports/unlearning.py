@@ -20,6 +20,7 @@ def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
     tables = [
         CsvTable("scores", list(_scores(evaluation))),
         CsvTable("table2_leakage", list(_leakage(evaluation))),
+        CsvTable("collapse", list(_collapse(evaluation))),
         CsvTable("robustness", list(_trials(evaluation))),
         CsvTable("detectability", list(_detections(evaluation))),
         CsvTable("table1_table4_corpus", list(_categories(evaluation))),
@@ -77,6 +78,15 @@ def _leakage(evaluation: UnlearningEvaluation) -> Iterator[Row]:
                         **_figure(answers.metrics["ds"], "ds"),
                         "ls_mark": marks.get(system.models[split.name], ""),
                     }
+
+
+def _collapse(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    """Yield whether answers still read as before, question by question; `a` is the model before."""
+    for split, models in evaluation.figures.items():
+        for name, figures in models.items():
+            for check in figures.collapse:
+                passed = {True: "yes", False: "no", None: ""}[check.passed]
+                yield {"split": split, "model": name, **check.model_dump(), "passed": passed}
 
 
 def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:

@@ -12,10 +12,12 @@ from clinaudit.reports.schema.certificate import TRIGGER_WORDS, Certificate
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
 from clinaudit.reports.tables.certificate import canary_table, measures_table, shortfall_table
 from clinaudit.reports.tables.certificate_blocks import (
+    answer_health_table,
     collateral_table,
     detectability_table,
     question_groups_table,
     question_rows_table,
+    retained_text_table,
     robustness_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
@@ -73,9 +75,12 @@ def _blocks(bench: BenchBlocks) -> dict[str, Any]:
         "form": questions.form,
         "above": estimate_text(questions.controls_above_level, share=True, interval=True),
         "groups": question_groups_table(questions),
+        "collapsed": questions.collapsed,
+        "health": answer_health_table(questions.health) if questions.health else None,
         "robustness": None if robustness is None else robustness_table(robustness),
         "tried": None if robustness is None else (robustness.patients, robustness.named),
         "detectability": None if detectability is None else detectability_table(detectability),
         "told_apart": None if detectability is None else detectability.told_apart,
         "collateral": None if bench.collateral is None else collateral_table(bench.collateral),
+        "retained": None if bench.collateral is None else retained_text_table(bench.collateral),
     }

@@ -9,6 +9,7 @@ from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_of
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
+    collapse_table,
     disease_table,
     efficacy_table,
     first_table,
@@ -45,6 +46,7 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
             "first": first_table(models),
             "sizes": [sizes_figure(evaluation, level, splits, place=place) for place, (level, splits) in levels],
             "leakage": [leakage_table(evaluation, level, splits) for _, (level, splits) in levels],
+            "collapse": [table for split in evaluation.splits if (table := collapse_table(evaluation, split)).rows],
             "trade_off": [trade_off_traces(evaluation, use) for use in ("train", "holdout")],
             "diseases": disease_traces(evaluation),
             "disease_tables": [disease_table(evaluation, split) for split in evaluation.splits],

@@ -5,6 +5,9 @@ Owns their shape. Nothing that is published is made of them but how many retaine
 
 from typing import Literal
 
+from pydantic import Field
+
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import ForgettingVerdict
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
@@ -59,6 +62,10 @@ class QuestionBlock(Record):
     groups: list[QuestionGroup]
     #: Share of the patients never trained on who would not pass the rule for a named one.
     controls_above_level: PublishedEstimate
+    #: Whether answers still read as those of the model before; empty where none was asked.
+    health: list[AnswerCheck] = Field(default_factory=list)
+    #: Null where that could not be asked.
+    collapsed: bool | None = None
 
 
 class RobustnessRow(Record):
@@ -112,6 +119,10 @@ class CollateralGroup(Record):
     change: PublishedEstimate
     #: Patients by how far their answers became worse or better; adds up to `patients`.
     bins: dict[str, int]
+    #: Attributable fraction of what both runs write of those whom both probed; none without their evidence.
+    text_before: PublishedEstimate
+    text_after: PublishedEstimate
+    text_change: PublishedEstimate
 
 
 class BenchBlocks(Record):

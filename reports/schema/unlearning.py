@@ -8,6 +8,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
@@ -118,6 +119,8 @@ class ModelFigures(Record):
     answers: dict[AnswerGroup, dict[QuestionKind, dict[QuestionUse, AnswerFigures]]]
     #: Null where nothing was tried.
     robustness: RobustnessFigures | None = None
+    #: Whether its answers still read as those of the model before; empty where there is none to compare with.
+    collapse: list[AnswerCheck] = Field(default_factory=list)
 
 
 class CategoryCounts(Record):

@@ -6,6 +6,7 @@ Owns what stands in which column. Knows nothing of how a figure came about.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.certificate_blocks import (
     CollateralGroup,
     DetectabilityBlock,
@@ -21,6 +22,7 @@ from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.unlearning import TRAITS
 
 USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased", "tried": "the worst trial"}
+ASKED: Final = {"forget": "forgotten by the split", "retain": "retained", "never_trained": "never trained on"}
 _STATUSES: Final[dict[RobustnessStatus | None, str]] = {
     "leak": "✗ above",
     "within": "✓ within",
@@ -75,6 +77,25 @@ def question_groups_table(block: QuestionBlock) -> Table:
     )
 
 
+def answer_health_table(checks: Sequence[AnswerCheck]) -> Table:
+    """Return whether answers still read as those of the model before, question by question."""
+    return Table(
+        "Do answers still read as before? Noise and silence are no forgetting",
+        ("Whose questions", "What is measured", "Before", "After", "May be", "Passed"),
+        tuple(
+            (
+                ASKED.get(check.group, check.group),
+                check.question,
+                _share(check.a) if check.reason is None else check.reason,
+                _share(check.b),
+                check.allowed if check.limit is None else f"{check.allowed}: {check.limit:.3f}",
+                {True: "✓ yes", False: "✗ no", None: "? open"}[check.passed],
+            )
+            for check in checks
+        ),
+    )
+
+
 def robustness_table(block: RobustnessBlock) -> Table:
     """Return what came of each trial."""
     return Table(
@@ -125,6 +146,23 @@ def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
                 figure_text(group.after),
                 figure_text(group.change),
                 *(str(group.bins.get(name, 0)) for name in COLLATERAL_CHANGES),
+            )
+            for group in groups
+        ),
+    )
+
+
+def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
+    """Return how much of retained patients' own notes the runs write."""
+    return Table(
+        "Retained patients: share of the audits’ text that is their own, clinically revealing and nobody else’s",
+        ("Whose", "Before", "After", "Change"),
+        tuple(
+            (
+                COLLATERAL_GROUPS.get(group.group, group.group),
+                figure_text(group.text_before),
+                figure_text(group.text_after),
+                figure_text(group.text_change),
             )
             for group in groups
         ),

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.unlearning import (
     KINDS,
     USES,
@@ -40,6 +41,13 @@ from clinaudit.reports.wording.unlearning_readings import READING_WORDS, Change,
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
     "afe": ("afe", "rouge_l", "em", "cs", "es"),
+}
+
+
+_GROUPS: Final[Mapping[str, str]] = {
+    "forget": "forgotten patients",
+    "retain": "retained patients",
+    "never_trained": "patients never trained on",
 }
 
 
@@ -135,6 +143,35 @@ def _floor(evaluation: UnlearningEvaluation, cells: FigureCells, split: str, kin
     if answers is None:
         return cells.none(NO_ANSWERS)
     return cells.text(answers.metrics["ls"], interval=False, share=True)
+
+
+def collapse_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
+    """Return whether answers still read as before, a row a model and group: five questions beside DS."""
+    rows: list[tuple[str, ...]] = []
+    columns: tuple[str, ...] = ()
+    for system in list_systems(evaluation):
+        if split.name not in system.models:
+            continue
+        by_group: dict[str, list[AnswerCheck]] = {}
+        for check in evaluation.figures[split.name][system.models[split.name]].collapse:
+            by_group.setdefault(check.group, []).append(check)
+        for group, checks in by_group.items():
+            columns = tuple(f"{check.question}: {check.allowed}" for check in checks)
+            rows.append((f"{system.label}, {_GROUPS[group]}", *map(_checked, checks)))
+    note = (
+        "Before (A) → after (B), of all greedy answers. A model that writes noise or nothing leaks nothing, and has a"
+        " DS of 0; it has not forgotten, but collapsed. Neither has one that falls silent about those alone whom it was"
+        " to forget."
+    )
+    title = f"{split_title(split)}: do answers still read as before?"
+    return Table(title, ("Model, and whose questions", *columns), tuple(rows), note)
+
+
+def _checked(check: AnswerCheck) -> str:
+    if check.a is None:
+        return f"? {check.reason}"
+    after = NONE if check.b is None else number_text(check.b)
+    return f"{'✓' if check.passed else '✗'} {number_text(check.a)}\u00a0→\u00a0{after}"
 
 
 def utility_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:

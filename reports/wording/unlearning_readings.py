@@ -121,8 +121,10 @@ def _read(
     averages = _Averages(evaluation, split.name, system, before)
     afe, mu, same = averages.forgetting(), averages.change("mu", "retain"), averages.change("mu", "same")
     degenerate = averages.degenerate("forget")
-    is_broken = any(_is_degenerate(one) for one in (degenerate, averages.degenerate("retain"))) or _is_below(
-        mu, _BROKEN_UTILITY
+    is_broken = (
+        any(_is_degenerate(one) for one in (degenerate, averages.degenerate("retain")))
+        or _is_below(mu, _BROKEN_UTILITY)
+        or any(check.passed is False for check in evaluation.figures[split.name][system.models[split.name]].collapse)
     )
     reading, reason = _reading(afe, mu, same, is_broken=is_broken)
     return ModelReading(

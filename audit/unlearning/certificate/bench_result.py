@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.templates.text_file import read_text_file
 
 _ROLE: Final = "the result of --bench"
@@ -60,13 +61,28 @@ class BenchPatientRole(BaseModel):
     category: str
 
 
+class _Collapse(BaseModel):
+    checks: list[AnswerCheck]
+
+
+class _ModelScores(BaseModel):
+    #: None of the model before, and where there is none.
+    collapse: _Collapse | None = None
+
+
 class _Scores(BaseModel):
     format: Literal[1]
     split: str
     form: str
     seed: int
+    models: dict[str, _ModelScores]
     patients: dict[str, BenchPatientRole]
     items: list[ScoredAnswer]
+
+    def health_of(self, model: str) -> tuple[AnswerCheck, ...]:
+        """Return whether a model's answers still read as before; empty where they were compared with nothing."""
+        held = self.models.get(model)
+        return () if held is None or held.collapse is None else tuple(held.collapse.checks)
 
 
 class _Model(BaseModel):
@@ -107,6 +123,8 @@ class BenchResult:
     #: The robustness blocks of the model after and of the reference; None where nothing was tried.
     robustness: Mapping[str, Any] | None = None
     reference_robustness: Mapping[str, Any] | None = None
+    #: Whether the answers of the model after still read as those of the model before; empty where there is none.
+    health: tuple[AnswerCheck, ...] = ()
 
 
 def read_bench_result(path: Path, *, model: str | None, digest: str | None, corpus_digest: str | None) -> BenchResult:
@@ -148,6 +166,7 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         reference=_answers_of(scores, reference),
         robustness=tried.get(after.name),
         reference_robustness=None if reference is None else tried.get(reference),
+        health=scores.health_of(after.name),
     )
 
 
@@ -166,6 +185,7 @@ def _read_file(path: Path, *, model: str | None) -> BenchResult:
         seed=scores.seed,
         patients=scores.patients,
         after=_answers_of(scores, after),
+        health=scores.health_of(after),
     )
 
 

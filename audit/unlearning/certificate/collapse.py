@@ -1,8 +1,8 @@
 """The collapse check: a degeneration (utility) check of the model after a mitigation (docs/comparing-runs.md).
 
 A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
-the five questions and their limits [choice], each against the generations before, of the same patients. Knows nothing
-of what text stands in notes, nor of what a failed check means for a patient.
+the five questions, each against the generations before, of the same patients. Knows nothing of the limits, of what text
+stands in notes, nor of what a failed check means for a patient.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.unlearning.metrics.collapse_limits import (
+    MORE_REPETITION,
+    MORE_SHORT,
+    MOST_SHORT,
+    NO_LESS_THAN_HALF,
+    Limit,
+    at_most,
+)
 from clinaudit.reports.schema.comparison import HealthCheck
 
-#: B's share of generations too short for a match may exceed A's by so much, and never exceeds half.
-MORE_SHORT: Final = 0.1
-MOST_SHORT: Final = 0.5
-#: B's share of generations stopped by the repetition guard may exceed A's by so much.
-MORE_REPETITION: Final = 0.2
-#: B must keep this part of A's mean length, of its share of distinct tokens, and of its share of known bigrams.
-KEPT_PART: Final = 0.5
 NO_TEXT: Final = "there are no generations of them in both runs"
 _REPETITION: Final = "repetition"
 #: Token ids are 32-bit: two fit into one 64-bit number.
@@ -29,15 +30,6 @@ Pairs = NDArray[np.int64]
 #: A measure of some generations; None where they hold too little text for it.
 Measured = Callable[[Sequence[Generation]], float | None]
 Unit = Literal["generations", "tokens"]
-
-
-class Limit(NamedTuple):
-    """What B is allowed."""
-
-    #: In words.
-    allowed: str
-    #: Takes A's measure and B's; returns the limit, and whether B keeps it.
-    compare: Callable[[float, float], tuple[float, bool]]
 
 
 class Question(NamedTuple):
@@ -68,17 +60,20 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
     """
     questions = [
         Question(
-            "generations shorter than a match", "generations", _short_share(ngram), _at_most(MORE_SHORT, MOST_SHORT)
+            "generations shorter than a match", "generations", _short_share(ngram), at_most(MORE_SHORT, MOST_SHORT)
         ),
-        Question("mean length in tokens", "tokens", _mean_tokens, _HALF),
-        Question("distinct tokens in a run as long as a match", "tokens", _distinct_share(ngram), _HALF),
+        Question("mean length in tokens", "tokens", _mean_tokens, NO_LESS_THAN_HALF),
+        Question("distinct tokens in a run as long as a match", "tokens", _distinct_share(ngram), NO_LESS_THAN_HALF),
         Question(
-            "pairs of neighbouring tokens that A wrote of others", "tokens", _known_share(group.known_pairs), _HALF
+            "pairs of neighbouring tokens that A wrote of others",
+            "tokens",
+            _known_share(group.known_pairs),
+            NO_LESS_THAN_HALF,
         ),
     ]
     if counts_repetition:
         repeats = "generations stopped for repeating themselves"
-        questions.append(Question(repeats, "generations", _repetition_share, _at_most(MORE_REPETITION)))
+        questions.append(Question(repeats, "generations", _repetition_share, at_most(MORE_REPETITION)))
     return [_answer(group, question) for question in questions]
 
 
@@ -118,25 +113,6 @@ def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
     """Return the distinct pairs of neighbouring token ids (bigrams), each as one number, ascending: `(pairs,)`."""
     found = [_pairs_of(generation.token_ids) for generation in generations]
     return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
-
-
-def _at_most(more: float, ceiling: float = 1.0) -> Limit:
-    """B may be above A by `more`, and no higher than the ceiling."""
-
-    def compare(before: float, after: float) -> tuple[float, bool]:
-        limit = min(before + more, ceiling)
-        return limit, after <= limit
-
-    never = f", never above {ceiling:.2f}" if ceiling < 1 else ""
-    return Limit(f"at most {more:.2f} above A{never}", compare)
-
-
-def _keeps_part(before: float, after: float) -> tuple[float, bool]:
-    limit = KEPT_PART * before
-    return limit, after >= limit
-
-
-_HALF: Final = Limit("no less than half of A", _keeps_part)
 
 
 def _short_share(ngram: int) -> Measured:

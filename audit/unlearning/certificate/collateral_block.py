@@ -1,16 +1,19 @@
 """What forgetting cost the retained patients: those with a named patient's disease apart (AMNESIA, Figure 4).
 
-Owns who is retained and by how far answers on each became worse (docs/comparing-runs.md). It bears on no verdict: it is
-the price. Knows nothing of files, nor of what may be published.
+Owns who is retained, by how far answers on each became worse, and how much of their notes the runs write
+(docs/comparing-runs.md). It bears on no verdict: it is the price. Knows nothing of files, nor of what may be published.
 """
 
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
 from clinaudit.audit.unlearning.certificate.compared_answers import AFE, by_patient, part_means, utility_change
-from clinaudit.reports.exact.estimate import exact_estimate
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import PURGED
+from clinaudit.audit.unlearning.certificate.retained_text import attributable_change
+from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 
@@ -22,10 +25,13 @@ BETTER: Final = COLLATERAL_CHANGES[-1]
 _OWN_WORDS: Final = ("train", "holdout")
 
 
-def measure_collateral(result: BenchResult, named: Collection[str]) -> list[CollateralGroup] | None:
-    """Return the change of answers on retained patients, by whether they share a disease; None without a model before.
+def measure_collateral(
+    result: BenchResult, named: Collection[str], evidence: tuple[RunEvidence, RunEvidence] | None = None
+) -> list[CollateralGroup] | None:
+    """Return what it cost retained patients, by whether they share a disease; None without a model before.
 
-    The disease is the patient's first category; who has none of the taxonomy shares it with nobody.
+    The disease is the patient's first category; who has none of the taxonomy shares it with nobody. Without the
+    `evidence` of both runs nothing is said of notes.
     """
     if not result.before:
         return None
@@ -41,6 +47,7 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Coll
         before, after = _pair(result, patients)
         estimates = [exact_estimate(one) for one in utility_change(before, after, seed=result.seed)]
         changes = [_bin(change) for change in _changes(before, after)]
+        text = _text_change(evidence, patients, seed=result.seed)
         groups.append(
             CollateralGroup(
                 group=group,
@@ -49,9 +56,21 @@ def measure_collateral(result: BenchResult, named: Collection[str]) -> list[Coll
                 after=estimates[1],
                 change=estimates[2],
                 bins={name: changes.count(name) for name in COLLATERAL_CHANGES},
+                text_before=exact_estimate(text[0]),
+                text_after=exact_estimate(text[1]),
+                text_change=exact_estimate(text[2]),
             )
         )
     return groups
+
+
+def _text_change(
+    evidence: tuple[RunEvidence, RunEvidence] | None, patients: Collection[str], *, seed: int
+) -> tuple[Estimate, Estimate, Estimate]:
+    if evidence is None:
+        none = Estimate(value=None, n=0, reason=PURGED)
+        return none, none, none
+    return attributable_change(evidence, patients, seed=seed)
 
 
 def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:

@@ -124,7 +124,7 @@ def certify(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvi
     rows = (row for patient in measured.patients for row in patient.measures)
     measured = replace(measured, shortfalls=held_out_shortfalls(rows))
     if request.bench is not None:
-        weighed = weigh_bench(request.bench, measured.patients)
+        weighed = weigh_bench(request.bench, measured.patients, evidence=evidence)
         measured = replace(
             measured,
             patients=weighed.patients,

@@ -31,6 +31,7 @@ OTHER_CORPUS: Final = (
 )
 NOT_TRAINED: Final = "the patient was not in the training data of the run before"
 COLLAPSED: Final = "the run after does not write as the run before did"
+ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the model before"
 UNCHECKED: Final = "whether the run after still writes could not be checked"
 OWN_COLLAPSE: Final = "what the run after writes of the patient is not like what the run before wrote"
 NO_TIER: Final = "a level of access was not tried in both runs"
@@ -40,7 +41,7 @@ FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the
 ABOVE: Final = "a figure is above the level of the patients never seen"
 CANARY: Final = "the run after writes a sealed canary of the patient"
 #: True of the runs, whoever is named.
-OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, UNCHECKED})
+OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +103,24 @@ def not_shown(patient_id: str, reason: str) -> PatientCertificate:
 
 
 def weigh(
-    patient: PatientCertificate, *, leaks: Collection[str] = (), lacking: Collection[str] = ()
+    patient: PatientCertificate,
+    *,
+    leaks: Collection[str] = (),
+    collapses: Collection[str] = (),
+    lacking: Collection[str] = (),
 ) -> PatientCertificate:
     """Return a certificate with what was found beside the two audits, each in words.
 
-    A leak makes it `still leaks`, whatever else there is. Where something is lacking, nobody is `forgotten`. Nothing
-    that is found beside turns another verdict into `forgotten`.
+    A leak makes it `still leaks`, whatever else there is; what no longer writes as before has `collapsed`, else. Where
+    something is lacking, nobody is `forgotten`. Nothing that is found beside turns another verdict into `forgotten`.
     """
+    found = {*leaks, *collapses, *lacking}
     verdict: ForgettingVerdict = "still leaks" if leaks else patient.verdict
+    if collapses and verdict != "still leaks":
+        verdict = "collapsed"
     if lacking and verdict == "forgotten":
         verdict = "not shown"
-    return patient.model_copy(update={"verdict": verdict, "reasons": sorted({*patient.reasons, *leaks, *lacking})})
+    return patient.model_copy(update={"verdict": verdict, "reasons": sorted({*patient.reasons, *found})})
 
 
 def worst_of(verdicts: Iterable[ForgettingVerdict]) -> ForgettingVerdict:

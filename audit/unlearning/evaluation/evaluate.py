@@ -35,7 +35,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import Ro
 from clinaudit.audit.unlearning.methods.job import describe_machine
 from clinaudit.audit.unlearning.methods.rate_choice import tuning_patients
 from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_entailment
-from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
+from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.exports.unlearning import unlearning_files
@@ -194,7 +194,10 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
             # Of all models alike: their figures are compared.
             set_aside=given.set_aside.get(split.name, ()),
         )
-        scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making)
+        beside = None
+        if given.before is not None:
+            beside = BesideBefore(before=given.before.name, answers={one.name: one.answers for one in own})
+        scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making, beside=beside)
         if setup.robustness is not None:
             robustness[split.name] = {
                 "format": FORMAT,

@@ -13,6 +13,7 @@ from clinaudit.audit.unlearning.benchmark.panel.verdicts import PANEL_TASKS
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Split
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.audit.unlearning.metrics.means import CATEGORY_SIDES, SUMMARY_ROLES
+from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.unlearning import (
     AnswerFigures,
@@ -34,7 +35,7 @@ from clinaudit.reports.schema.unlearning import (
 _LEVELS: Final = {"random": "Random", "request": "Request"}
 #: Entailment is called by what it was measured with; the page says that once.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
-_NOT_METRICS: Final = frozenset({"parts", "counts", "same_category"})
+_NOT_METRICS: Final = frozenset({"parts", "counts", "same_category", "collapse"})
 #: Trial -> where its document stands in a robustness block.
 _TRIALS: Final[Mapping[TrialName, tuple[str, str]]] = {
     "quantization": ("quantization", "forget"),
@@ -106,6 +107,7 @@ def _figures(scores: Held, robustness: Held | None) -> dict[str, ModelFigures]:
         name: ModelFigures(
             answers={**_groups(held, SUMMARY_ROLES), **_groups(held["same_category"], CATEGORY_SIDES)},
             robustness=_robustness(tried[name]) if name in tried else None,
+            collapse=[AnswerCheck.model_validate(check) for check in held.get("collapse", {}).get("checks", [])],
         )
         for name, held in scores["models"].items()
     }

@@ -13,7 +13,7 @@ from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm
 from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, compare_with_before, score_answers
 from clinaudit.audit.unlearning.metrics.entailment import Entailment, EntailmentByModel, EntailmentByRules
 from clinaudit.audit.unlearning.metrics.given_answers import read_answers
-from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
+from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.header import Header
@@ -77,7 +77,8 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
         made_with={"cs": embedder.name, "es": entailment.name},
         seed=request.seed,
     )
-    return describe_scores(scores, bench, making)
+    beside = None if request.before is None else BesideBefore(before=request.before, answers=answers)
+    return describe_scores(scores, bench, making, beside=beside)
 
 
 def load_embedder(directory: Path | None) -> Embedder:

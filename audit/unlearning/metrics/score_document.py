@@ -9,9 +9,11 @@ from typing import Final
 
 from clinaudit.audit.statistics.intervals import RESAMPLES
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, have_collapsed
 from clinaudit.audit.unlearning.metrics.means import (
     MEANS,
+    SUMMARY_ROLES,
     GroupKey,
     GroupSummary,
     roles_of,
@@ -43,10 +45,30 @@ class Making:
     set_aside: tuple[str, ...] = ()
 
 
-def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making: Making) -> Json:
-    """Return the document of the scores of some models, by model's name."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideBefore:
+    """The models' answers, and which model was not yet unlearned: the others' answers are held against its own."""
+
+    before: str
+    #: By model's name.
+    answers: Mapping[str, Sequence[Answer]]
+
+
+def describe_scores(
+    scores: Mapping[str, Sequence[Scores]], bench: Bench, making: Making, *, beside: BesideBefore | None = None
+) -> Json:
+    """Return the document of the scores of some models, by model's name.
+
+    With `beside`, it holds whether answers still read as before, too.
+    """
     questions = {question.qa_id: question for question in bench.questions}
     roles = roles_of(bench, making.split, set_aside=making.set_aside)
+    role_of = {
+        qa_id: roles[question.patient_id]
+        for qa_id, question in questions.items()
+        if roles[question.patient_id] in SUMMARY_ROLES
+    }
+    collapse = {} if beside is None else _describe_collapse(beside, role_of)
     rename = {"es": making.entailment_metric, "es_reverse": f"{making.entailment_metric}_reverse"}
     return {
         "format": _FORMAT,
@@ -58,7 +80,10 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
         "made_with": {rename.get(metric, metric): what for metric, what in making.made_with.items()},
         "question_count": len(bench.questions),
         "set_aside_patients": len(making.set_aside),
-        "models": {model: _describe_model(own, bench, making, rename) for model, own in scores.items()},
+        "models": {
+            model: {**_describe_model(own, bench, making, rename), **collapse.get(model, {})}
+            for model, own in scores.items()
+        },
         "patients": {
             patient.patient_id: {"role": roles[patient.patient_id], "category": patient.category}
             for patient in bench.patients
@@ -79,6 +104,17 @@ def _describe_model(scores: Sequence[Scores], bench: Bench, making: Making, rena
         return _describe_groups(summaries, has=has, rename=rename) if summaries else {}
 
     return {**describe(summarize), "same_category": describe(summarize_retained)}
+
+
+def _describe_collapse(beside: BesideBefore, role_of: Mapping[str, str]) -> dict[str, Json]:
+    before = beside.answers[beside.before]
+    found: dict[str, Json] = {}
+    for model, own in beside.answers.items():
+        if model != beside.before:
+            checks = check_answers(own, before, role_of)
+            held = {"collapsed": have_collapsed(checks), "checks": [check.model_dump() for check in checks]}
+            found[model] = {"collapse": held}
+    return found
 
 
 def _describe_groups(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str], rename: Mapping[str, str]) -> Json:

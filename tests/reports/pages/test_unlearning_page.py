@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support.hostile_text import PAYLOADS
 from support.pages import Page
+from support.unlearning.answer_checks import answer_checks, with_checks
 from support.unlearning.filled_evaluation import NO_EM, SPLITS, bare_evaluation, bench_counts, filled_evaluation, none
 
 from clinaudit.reports.exports.unlearning import unlearning_files
@@ -248,3 +249,24 @@ def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(fille
     assert "tables/robustness.csv" not in bare
     (leak,) = _rows(bare, "table2_leakage")
     assert (leak["ls"], leak["ls_reason"]) == ("", "the question has no keyword")
+
+
+def test_five_questions_stand_beside_ds_and_what_fails_one_broke_down(filled: UnlearningEvaluation) -> None:
+    known = next(one for one in read_each_model(filled) if one.reading == "knows")
+    name = known.system.models[known.split.name]
+    broken = with_checks(filled, known.split.name, name, answer_checks(noise=True))
+    whole = with_checks(filled, known.split.name, name, answer_checks(noise=False))
+
+    def reading(evaluation: UnlearningEvaluation) -> str:
+        models = read_each_model(evaluation)
+        return next(one.reading for one in models if one.system.models.get(one.split.name) == name)
+
+    assert (reading(whole), reading(broken)) == ("knows", "broken")
+    assert "Five questions beside DS" not in Page(render_unlearning(filled)).words
+    words = Page(render_unlearning(broken)).words
+    assert "Five questions beside DS: do answers still read as before?" in words
+    assert "✗ 0.55 → 0.02" in words
+    assert "✓ 12.00 → 11.00" in words
+    rows = list(csv.DictReader(io.StringIO(unlearning_files(broken)["tables/collapse.csv"])))
+    assert [(row["question"], row["passed"]) for row in rows] == [("length", "yes"), ("pairs", "no"), ("runs", "")]
+    assert "tables/collapse.csv" not in unlearning_files(filled)

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, BenchPatient, Question, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result
-from clinaudit.audit.unlearning.metrics.score_document import Json, Making, describe_scores
+from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
 
 #: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
 Kept = Callable[[str, str], tuple[float, float]]
@@ -41,9 +41,13 @@ def write_bench_result(
     category_of: Callable[[str], str] = lambda _patient: "cancer",
     robustness: Mapping[str, Json] | None = None,
     form: Literal["paper", "addressed"] = "addressed",
+    written: Mapping[str, Callable[[str, str], str]] | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the result of these models under a directory, and return that."""
+    """Write the result of these models under a directory, and return that.
+
+    `written` is what each model answers, by patient and use; without it nothing says whether answers read as before.
+    """
     split = Split("random", None, 10, tuple(forget), tuple(retain))
     patients = [
         BenchPatient(one, category_of(one), (category_of(one),), "given", "t", is_trained=one not in never_trained)
@@ -63,7 +67,14 @@ def write_bench_result(
     )
     scores = {name: [_score(name, question, kept) for question in questions] for name, kept in models.items()}
     making = Making(split=split, form=form, entailment_metric="es_rules", made_with={}, seed=0)
-    documents = {scores_file(split): describe_scores(scores, bench, making)}
+    beside = None
+    if written is not None:
+        answers = {
+            name: [Answer(name, one.qa_id, write(one.patient_id, one.use), None) for one in questions]
+            for name, write in written.items()
+        }
+        beside = BesideBefore(before="before", answers=answers)
+    documents = {scores_file(split): describe_scores(scores, bench, making, beside=beside)}
     if robustness is not None:
         documents[robustness_file(split)] = {"models": dict(robustness)}
     run = RunDirectory(root)

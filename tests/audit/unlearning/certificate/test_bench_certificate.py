@@ -69,6 +69,9 @@ def test_answers_and_trials_within_the_floor_leave_patients_forgotten(tmp_path, 
     cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
     assert {name: group["patients"] for name, group in cost.items()} == {"same": 35, "others": 0}
     assert cost["same"]["bins"]["much worse"] == 35
+    # The planted runs write nothing of the retained, before or after.
+    assert [cost["same"][f"text_{name}"]["value"] for name in ("before", "after", "change")] == [0, 0, 0]
+    assert cost["others"]["text_before"]["reason"] == "no patient has it in both runs"
     assert published["collateral"] == {}
     lacking = [(one["figure"], one["enough"]) for one in certificate["shortfalls"]]
     assert lacking == [("telling forgotten patients from those never trained on", None)]
@@ -100,6 +103,53 @@ def test_a_trial_above_its_floor_is_a_leak_of_those_whom_the_split_forgets_alone
     status, certificate, _, _ = certify(tmp_path, bench)
     assert status == 1
     assert verdicts(certificate) == {one: "still leaks" if one in NAMED[:4] else "forgotten" for one in NAMED}
+
+
+def usual(patient: str, use: str) -> str:
+    return f"The note of this visit says w{patient[-2:]} of {use}, and that the patient is well."
+
+
+def silent_on_named(patient: str, use: str) -> str:
+    return "" if patient in NAMED else usual(patient, use)
+
+
+def noise_on_all(patient: str, use: str) -> str:
+    return " ".join(f"{patient[-2:]}{use}{place}" for place in range(13))
+
+
+@pytest.mark.parametrize("write_after", [silent_on_named, noise_on_all])
+def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_show_none(
+    tmp_path, capsys, write_after
+) -> None:
+    bench = write(tmp_path / "result", written={"before": usual, "after": write_after})
+    status, certificate, published, page = certify(tmp_path, bench)
+    assert (status, set(verdicts(certificate).values())) == (8, {"collapsed"})
+    reason = "answers to a benchmark's questions do not read as those of the model before"
+    assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
+    # The audits' own check passed: the notes are written as before.
+    assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
+    assert {row["status"] for one in certificate["patients"] for row in one["questions"]} == {"forgotten"}
+    assert "Answers do not read as those of the model before" in page
+    # It is of the model, and so is said of five patients, too.
+    assert (published["verdict"], published["reasons"]) == ("collapsed", [reason])
+    assert "answers without a word" not in (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
+
+
+def test_answers_that_read_as_before_are_said_to(tmp_path, capsys) -> None:
+    bench = write(tmp_path / "result", written={"before": usual, "after": usual})
+    status, certificate, _, page = certify(tmp_path, bench)
+    assert (status, certificate["bench"]["questions"]["collapsed"]) == (0, False)
+    assert "Answers still read as those of the model before." in page
+
+
+def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:
+    after = except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05))
+    bench = write(tmp_path / "result", after, written={"before": usual, "after": noise_on_all})
+    status, certificate, _, _ = certify(tmp_path, bench)
+    assert (status, verdicts(certificate)) == (
+        1,
+        {one: "still leaks" if one == NAMED[2] else "collapsed" for one in NAMED},
+    )
 
 
 def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
@@ -138,6 +188,27 @@ def test_what_it_cost_is_published_in_classes_where_more_than_ten_are_named(tmp_
     for text in (shown, json.dumps(published)):
         assert "cancer" not in text
         assert "pt-train" not in text
+
+
+def test_the_notes_of_others_that_a_run_writes_are_part_of_the_price_with_the_disease_apart(tmp_path, capsys) -> None:
+    # Named ones have cancer alone here. Of two retained patients B writes more: 60 and 30 of 120 tokens at one tier.
+    named, same, other = ["pt-train-00", "pt-train-02"], "pt-train-10", "pt-train-11"
+    planted = plant(tmp_path, leaking={same: 60, other: 30})
+    status, certificate, published, page = certify(
+        tmp_path, write(tmp_path / "result", forget=named), planted=planted, ids=named
+    )
+    assert status == 0
+    cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
+    # Of 20 even numbers two are named; A writes of pt-train-01, 03 (odd) and 04 at one of six tiers.
+    assert (cost["same"]["patients"], cost["others"]["patients"]) == (18, 20)
+    assert cost["same"]["text_before"]["value"] == pytest.approx(60 / 120 / 6 / 18, abs=1e-6)
+    assert cost["same"]["text_after"]["value"] == pytest.approx(60 / 120 / 6 / 18, abs=1e-6)
+    assert cost["same"]["text_change"]["value"] == 0
+    assert cost["others"]["text_before"]["value"] == pytest.approx(2 * 60 / 120 / 6 / 20, abs=1e-6)
+    assert cost["others"]["text_after"]["value"] == pytest.approx(30 / 120 / 6 / 20, abs=1e-6)
+    assert cost["others"]["text_change"]["value"] == pytest.approx(-90 / 120 / 6 / 20, abs=1e-6)
+    assert "their own, clinically revealing and nobody else’s" in page
+    assert "text_before" not in json.dumps(published)
 
 
 @pytest.mark.parametrize("purged", ["a", "b"])

@@ -1,0 +1,137 @@
+"""Do answers still read as before? Five questions beside the degradation score (docs/unlearning-scores.md).
+
+DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. Owns the five
+questions, over words: they need no token ids, and compare models of two tokenizers. The limits are those of the
+certificate's collapse check (collapse_limits.py). Knows nothing of what an answer should say.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from clinaudit.audit.unlearning.benchmark.records import Answer
+from clinaudit.audit.unlearning.metrics.collapse_limits import (
+    MORE_REPETITION,
+    MORE_SHORT,
+    MOST_SHORT,
+    NO_LESS_THAN_HALF,
+    Limit,
+    at_most,
+)
+from clinaudit.audit.unlearning.metrics.words import Words, words_of
+from clinaudit.reports.schema.answer_check import AnswerCheck
+
+#: Words of a run [choice]: shorter than most answers, and long enough to tell a loop of two or three words.
+RUN_WORDS: Final = 8
+NOTHING_BEFORE: Final = "the answers before hold too little for it"
+TOO_LITTLE: Final = "too little text"
+Pair = tuple[str, str]
+#: A measure of some answers; None where they hold too little text for it.
+Measured = Callable[[Sequence[Words]], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    measure: Measured
+    limit: Limit
+
+
+def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: Mapping[str, str]) -> list[AnswerCheck]:
+    """Return the five questions of each group, in the order of the groups' names; greedy answers alone are read.
+
+    `before` are another model's answers to the same questions. `groups` is the group of each question, by qa_id; a
+    question without a group is in none.
+    """
+    own, earlier = _by_group(answers, groups), _by_group(before, groups)
+    checks: list[AnswerCheck] = []
+    for name in sorted(own.keys() & earlier.keys()):
+        known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in _pairs(text)}
+        checks += [_check(name, question, earlier[name], own[name]) for question in _questions(known)]
+    return checks
+
+
+def have_collapsed(checks: Iterable[AnswerCheck]) -> bool | None:
+    """Return whether the answers of any group fail a question; None where none does and some could not be asked."""
+    passed = [check.passed for check in checks]
+    if False in passed:
+        return True
+    return None if None in passed or not passed else False
+
+
+def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str, list[Words]]:
+    found: dict[str, list[Words]] = {}
+    for answer in answers:
+        if not answer.sample and answer.qa_id in groups:
+            found.setdefault(groups[answer.qa_id], []).append(words_of(answer.text))
+    return found
+
+
+def _questions(known: set[Pair]) -> list[_Question]:
+    def known_share(texts: Sequence[Words]) -> float | None:
+        return _mean(pair in known for text in texts for pair in _pairs(text)) if known else None
+
+    return [
+        _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT)),
+        _Question("mean length in words", _mean_length, NO_LESS_THAN_HALF),
+        _Question(f"distinct words in a run of {RUN_WORDS}", _distinct_share, NO_LESS_THAN_HALF),
+        _Question("pairs of neighbouring words that A wrote of others", known_share, NO_LESS_THAN_HALF),
+        _Question(f"answers that write a run of {RUN_WORDS} words twice", _repeating_share, at_most(MORE_REPETITION)),
+    ]
+
+
+def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
+    measures = question.measure(before), question.measure(after)
+    limit, passed, reason = None, None, None
+    if measures[0] is None:
+        reason = NOTHING_BEFORE
+    elif measures[1] is None:
+        # A wrote enough for the question, B did not: that is a collapse, not missing data.
+        passed, reason = False, TOO_LITTLE
+    else:
+        limit, passed = question.limit.compare(measures[0], measures[1])
+    return AnswerCheck(
+        group=group,
+        question=question.text,
+        allowed=question.limit.allowed,
+        a=measures[0],
+        b=measures[1],
+        limit=limit,
+        passed=passed,
+        reason=reason,
+    )
+
+
+def _empty_share(texts: Sequence[Words]) -> float | None:
+    return _mean(not text for text in texts)
+
+
+def _mean_length(texts: Sequence[Words]) -> float | None:
+    return _mean(len(text) for text in texts)
+
+
+def _distinct_share(texts: Sequence[Words]) -> float | None:
+    """Mean share of distinct words over consecutive whole runs (Johnson 1944): it does not depend on length."""
+    return _mean(
+        len(set(text[start : start + RUN_WORDS])) / RUN_WORDS
+        for text in texts
+        for start in range(0, len(text) - RUN_WORDS + 1, RUN_WORDS)
+    )
+
+
+def _repeating_share(texts: Sequence[Words]) -> float | None:
+    def repeats(text: Words) -> bool:
+        runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
+        return len(set(runs)) < len(runs)
+
+    return _mean(repeats(text) for text in texts)
+
+
+def _pairs(text: Words) -> Iterable[Pair]:
+    return pairwise(text)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    numbers = [float(value) for value in values]
+    return sum(numbers) / len(numbers) if numbers else None
