@@ -90,6 +90,12 @@ def test_the_filter_counts_by_what_it_masks_or_withholds(tmp_path) -> None:
     kinds = [place.identifier for place in notes.places]
     masked = notes.hidden_by(PromptMasker(BirthDates()), lambda _n: None)
     assert masked == [kind == "C" for kind in kinds]
+    notes.masked_notes = frozenset({1, 2})
+    few = notes.hidden_by(PromptMasker(BirthDates()), lambda _n: None)
+    assert [place.note for place, hit in zip(notes.places, few, strict=True) if hit is not None] == [1, 1, 2, 2, 2]
+    rows = {(row.system, row.identifier): row for row in notes.publish({"few": few}, seed=0).recall}
+    assert (rows["few", "C"].patients.low, rows["few", "C"].recall.value) == (1, None)
+    notes.masked_notes = frozenset(range(20))
     # The second look finds the first line: each note is withheld, and nothing of it goes out.
     assert all(notes.hidden_by(PromptMasker(BirthDates(), second=HeaderAlone()), lambda _n: None))
 
