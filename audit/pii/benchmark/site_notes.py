@@ -41,8 +41,8 @@ LIMITS: Final = (
     "A place counts as found where all its characters are covered, whatever the system calls it.",
     "What a system masks beyond these places is not counted: this is recall, and says nothing of precision.",
     "The gazetteer of the site's own names is no row: it reads the same table.",
-    "clinaudit mask is measured on up to 300 of the notes and is told of no patient, as it reads texts about people who "
-    "stand in no table of the site. Given the corpus it finds these places by the table.",
+    "clinaudit mask is measured on up to 300 of the notes and is told of no patient, as it reads texts about people "
+    "who stand in no table of the site. Given the corpus it finds these places by the table.",
 )
 #: Of these so many are masked by the filter, drawn at random: it reads each several times over.
 MOST_MASKED: Final = 300
