@@ -172,6 +172,11 @@ class ResidualInference(Record):
     recovered: BenchEstimate
     prior: BenchEstimate
     above_prior: BenchEstimate
+    #: The same where any of the first five guesses counts.
+    recovered_in_five: BenchEstimate
+    above_prior_in_five: BenchEstimate
+    #: The share whose subject nobody else fits by all that is left in the text: k-anonymity with k = 1.
+    unique: BenchEstimate
 
 
 class GroupRecall(Record):

@@ -1,6 +1,6 @@
 """Tables of the scores: every system on every task, by subset, by strategy, and differences between systems.
 
-Owns which score stands where, and the paper's beside it (PII-Bench, Tables 2, 4 to 7, 9 and 21).
+Owns which score stands where, and the paper's beside it (PII-Bench, Tables 2, 4 to 7, 9, 21, 25 and 26).
 """
 
 from collections.abc import Iterable

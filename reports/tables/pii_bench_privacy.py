@@ -78,13 +78,17 @@ def residual_table(bench: PiiBench) -> Table:
             share_text(each.recovered),
             share_text(each.prior),
             estimate_text(published(each.above_prior), share=True, signed=True, interval=True),
+            estimate_text(published(each.above_prior_in_five), share=True, signed=True, interval=True),
+            share_text(each.unique),
         )
         for each in sorted(bench.residual, key=lambda each: (each.system or "", each.domain, each.category is not None))
     )
-    columns = ("Category", "Masked by", "Texts", "Masked", "Guessed from the rest", "Guessed without it", "More")
+    guessed = ("Guessed from the rest", "Guessed without it", "More", "More, in five guesses")
+    columns = ("Category", "Masked by", "Texts", "Masked", *guessed, "Alone with what is left")
     note = (
-        "A simple guess: the most common value among those who agree in all that is left in the text. A person, or a"
-        " model, guesses better."
+        "A simple guess: the most common value among those who agree in what is left in the text. A person, or a model,"
+        " guesses better. The last column is the share of the masked identifiers of somebody whom nobody else in these"
+        " texts resembles in all quasi-identifiers left (k = 1): whoever knows these knows who it is."
     )
     return Table("Masked, and guessed all the same", columns, rows, note)
 

@@ -21,7 +21,8 @@ from clinaudit.audit.pii.benchmark.samples.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
 from clinaudit.audit.pii.benchmark.scoring.group_recall import group_recalls
 from clinaudit.audit.pii.benchmark.scoring.paper_scores import paper_scores
-from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, SiteNotes
+from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteNotes
+from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.durable_files import write_atomically
@@ -149,12 +150,15 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     corpus = read_corpus(corpus_path, scratch=run.work)
     with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
         notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
-    found: dict[str, list[bool]] = {}
+    found: dict[str, Hits] = {}
     for row in ROWS:
         if row.id in request.systems:
             detector = plan.detector(row.id, {})
             with progress.stage(f"{row.name}, the site's notes", total=len(notes.texts), unit="notes") as advance:
                 found[row.id] = notes.found_by(detector, advance)
+    first, second = filter_detectors()
+    with progress.stage(f"{FILTER}, the site's notes", total=len(notes.masked_notes), unit="notes") as advance:
+        found[FILTER] = notes.hidden_by(PromptMasker(first, second=second), advance)
     notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
     return notes.publish(found, seed=request.seed)
 

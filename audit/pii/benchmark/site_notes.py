@@ -10,7 +10,7 @@ Owns the gold, the recall and its coarsening. Knows nothing of tasks 2 and 3: no
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ import numpy as np
 from clinaudit.audit.pii.benchmark.scoring.sample_means import share_over_samples
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import put_in_place
 from clinaudit.errors import BadInputError
@@ -40,7 +41,16 @@ LIMITS: Final = (
     "A place counts as found where all its characters are covered, whatever the system calls it.",
     "What a system masks beyond these places is not counted: this is recall, and says nothing of precision.",
     "The gazetteer of the site's own names is no row: it reads the same table.",
+    "clinaudit mask is measured on up to 300 of the notes and is told of no patient, as it reads texts about people "
+    "who stand in no table of the site. Given the corpus it finds these places by the table.",
 )
+#: Of these so many are masked by the filter, drawn at random: it reads each several times over.
+MOST_MASKED: Final = 300
+#: The filter itself, beside the systems.
+FILTER: Final = "clinaudit mask"
+Stretches = Iterable[tuple[int, int]]
+#: For each known place; None where its note was not read.
+Hits = Sequence[bool | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,10 @@ class SiteNotes:
         self.texts = [notes[place][1].text for place in drawn]
         patients = [notes[place][0] for place in drawn]
         self.patients = len(set(patients))
+        #: Those that a filter is tried on.
+        self.masked_notes = frozenset(
+            random.Random(seed).sample(range(len(self.texts)), min(MOST_MASKED, len(self.texts)))
+        )
         self.places = [
             KnownPlace(patients[note], note, span)
             for note, text in enumerate(self.texts)
@@ -89,22 +103,39 @@ class SiteNotes:
                 "layout of the notes with --template, or leave --corpus out"
             )
 
-    def found_by(self, detector: Detector, advance: Callable[[int], None]) -> list[bool]:
+    def found_by(self, detector: Detector, advance: Callable[[int], None]) -> Hits:
         """Return for each known place whether a system covers it; `advance(1)` for each note."""
-        found: list[bool] = []
+        return self._covered_by(
+            lambda text: ((span.start, span.end) for span in detector.detect(text)), range(len(self.texts)), advance
+        )
+
+    def hidden_by(self, masker: PromptMasker, advance: Callable[[int], None]) -> Hits:
+        """Return for each known place whether a filter masks it, or withholds its note; `advance(1)` for each note.
+
+        None in notes that were not masked, beyond `masked_notes`.
+        """
+        return self._covered_by(
+            lambda text: ((one.start, one.end) for one in masker.hidden_in(text)), self.masked_notes, advance
+        )
+
+    def _covered_by(
+        self, read: Callable[[str], Stretches], notes: Collection[int], advance: Callable[[int], None]
+    ) -> Hits:
+        found: list[bool | None] = []
         waiting = iter(self.places)
         place = next(waiting, None)
         for note, text in enumerate(self.texts):
             covered = bytearray(len(text))
-            for span in detector.detect(text):
-                covered[span.start : span.end] = b"\x01" * (span.end - span.start)
+            if note in notes:
+                for start, end in read(text):
+                    covered[start:end] = b"\x01" * (end - start)
+                advance(1)
             while place is not None and place.note == note:
-                found.append(all(covered[place.span.start : place.span.end]))
+                found.append(all(covered[place.span.start : place.span.end]) if note in notes else None)
                 place = next(waiting, None)
-            advance(1)
         return found
 
-    def publish(self, found: Mapping[str, Sequence[bool]], *, seed: int) -> SiteBench:
+    def publish(self, found: Mapping[str, Hits], *, seed: int) -> SiteBench:
         """Return the figures of all systems as they may leave the site."""
         return SiteBench(
             patients=class_of(self.patients),
@@ -113,7 +144,7 @@ class SiteNotes:
             limits=list(LIMITS),
         )
 
-    def write_evidence(self, path: Path, found: Mapping[str, Sequence[bool]]) -> None:
+    def write_evidence(self, path: Path, found: Mapping[str, Hits]) -> None:
         """Write each known place and which systems cover it (PHI), by offset."""
         import polars as pl
 
@@ -123,19 +154,19 @@ class SiteNotes:
             "start": [place.span.start for place in self.places],
             "end": [place.span.end for place in self.places],
             "category": [place.span.category for place in self.places],
-            **{f"found_by_{system}": list(hits) for system, hits in found.items()},
+            **{f"found_by_{system.replace(' ', '_')}": list(hits) for system, hits in found.items()},
         }
         temporary = path.with_name(f".{path.name}.partial")
         pl.DataFrame(columns).write_parquet(temporary, statistics=False)
         put_in_place(temporary, path)
 
-    def _rows(self, system: str, hits: Sequence[bool], *, seed: int) -> Iterator[SiteRecall]:
+    def _rows(self, system: str, hits: Hits, *, seed: int) -> Iterator[SiteRecall]:
         identifiers = sorted({place.identifier for place in self.places if place.identifier is not None})
         for identifier in (None, *identifiers):
             rows = [
                 (place.patient_id, hit)
                 for place, hit in zip(self.places, hits, strict=True)
-                if identifier in (None, place.identifier)
+                if hit is not None and identifier in (None, place.identifier)
             ]
             yield _recall(system, identifier, rows, seed=seed)
 

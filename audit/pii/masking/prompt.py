@@ -101,6 +101,34 @@ class PromptMasker:
             stays = {span.category for span in kept}
             query_kept = {span for span in self._keepable(found.query_spans) if span.category in stays}
             texts.append(_Masking(found.query, found.query_spans, query_kept))
+        written = self._write(texts)
+        if written is None:
+            return withheld_prompt(RESIDUAL)
+        book, tagged = written
+        forms = book.forms([(one.text, one.hidden) for one in texts])
+        query = tagged[1].text if len(tagged) > 1 else None
+        return MaskedPrompt(tagged[0].text, query, tagged[0].tags, forms)
+
+    def hidden_in(self, text: str) -> list[Hidden]:
+        """Return what is masked of a text without a question, by start; all of it where it is withheld."""
+        try:
+            one = _Masking(text, self._detect(text), ())
+            written = self._write([one])
+        except DetectionError:
+            written = None
+        return [Hidden(0, len(text), None)] if written is None else one.hidden
+
+    def tells(self, key: str) -> bool:
+        """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
+        written = (key, _MARKS_OF_KEYS.sub(" ", key))
+        try:
+            found = [span for text in written for span in _found_by(self._detector, text)]
+        except DetectionError:
+            return True
+        return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
+
+    def _write(self, texts: Sequence["_Masking"]) -> tuple[TagBook, list[TaggedText]] | None:
+        """Mask until the rescan finds nothing more, and write the tags; None where something is still found."""
         for _ in range(_ROUNDS):
             for one in texts:
                 one.hide(one.repeated(texts))
@@ -115,23 +143,12 @@ class PromptMasker:
             for one, spans in zip(texts, left, strict=True):
                 one.hide(spans)
         else:
-            return withheld_prompt(RESIDUAL)
+            return None
         if self._second is not None and any(
             self._left_in(tagged, one, self._second) for tagged, one in zip(written, texts, strict=True)
         ):
-            return withheld_prompt(RESIDUAL)
-        forms = book.forms([(one.text, one.hidden) for one in texts])
-        query = written[1].text if len(written) > 1 else None
-        return MaskedPrompt(written[0].text, query, written[0].tags, forms)
-
-    def tells(self, key: str) -> bool:
-        """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
-        written = (key, _MARKS_OF_KEYS.sub(" ", key))
-        try:
-            found = [span for text in written for span in _found_by(self._detector, text)]
-        except DetectionError:
-            return True
-        return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
+            return None
+        return book, written
 
     def _detect(self, text: str) -> tuple[EntitySpan, ...]:
         return tuple(_pooled(text, span) for span in _found_by(self._detector, text))

@@ -163,6 +163,8 @@ def _residual() -> list[ResidualInference]:
         ResidualInference(
             system=None, domain=domain, category=category, masked=400, recovered=estimate(found), prior=estimate(prior),
             above_prior=BenchEstimate(value=found - prior, low=found - prior - 0.02, high=found - prior + 0.02),
+            recovered_in_five=estimate(found + 0.1), unique=estimate(0.6),
+            above_prior_in_five=BenchEstimate(value=found - prior, low=found - prior - 0.02, high=found - prior + 0.03),
         )
         for domain in DOMAINS
         for category, found, prior in ((None, 0.14, 0.08), ("Gender", 0.8, 0.5), ("City or region", 0.3, 0.05))

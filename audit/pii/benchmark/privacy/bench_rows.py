@@ -71,6 +71,9 @@ def residual_rows(
                         recovered=bench_estimate(share.recovered),
                         prior=bench_estimate(share.prior),
                         above_prior=bench_estimate(share.above_prior),
+                        recovered_in_five=bench_estimate(share.recovered_in_five),
+                        above_prior_in_five=bench_estimate(share.above_prior_in_five),
+                        unique=bench_estimate(share.unique),
                     )
 
 

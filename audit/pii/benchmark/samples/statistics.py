@@ -25,7 +25,7 @@ class SubsetStatistics:
     entities: float
     query_chars: float
     needed: float
-    #: Entities by type.
+    #: Entities by type, in the order of `PII_TYPES`.
     types: Mapping[str, int]
 
 
@@ -41,7 +41,7 @@ def _of_paper(subset: Subset) -> SubsetStatistics:
         entities=row.entities,
         query_chars=row.query_chars,
         needed=row.needed_entities,
-        types=paper.PAPER_TYPES[subset],
+        types=MappingProxyType({name: paper.PAPER_TYPES[subset][name] for name in PII_TYPES}),
     )
 
 

@@ -1,4 +1,4 @@
-"""The paper's own figures (PII-Bench, Tables 2, 4 to 7, 12 to 14, 21 and 23), to stand beside what is measured.
+"""The paper's own figures (PII-Bench, Tables 2, 4 to 7, 12 to 14, 21, 23, 25 and 26), to stand beside what is measured.
 
 Owns reading them. None of them was measured here.
 """

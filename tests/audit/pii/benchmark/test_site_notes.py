@@ -1,13 +1,15 @@
 """A site's own notes: what is known of its patients, which of it a system covers, and what of that may leave."""
 
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, TOO_FEW, SiteNotes
+from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, TOO_FEW, SiteNotes
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.pii_bench import PiiBench
@@ -74,6 +76,30 @@ def test_a_place_counts_where_all_of_it_is_covered(tmp_path) -> None:
     assert not any(hit for place, hit in zip(notes.places, found, strict=True) if place.identifier == "C")
 
 
+class BirthDates:
+    """Finds days, and no name."""
+
+    name = "days"
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        return [EntitySpan(*found.span(), "birth_date", self.name) for found in re.finditer(r"\d\d/\d\d/1950", text)]
+
+
+def test_the_filter_counts_by_what_it_masks_or_withholds(tmp_path) -> None:
+    notes = site(tmp_path, 20)
+    kinds = [place.identifier for place in notes.places]
+    masked = notes.hidden_by(PromptMasker(BirthDates()), lambda _n: None)
+    assert masked == [kind == "C" for kind in kinds]
+    notes.masked_notes = frozenset({1, 2})
+    few = notes.hidden_by(PromptMasker(BirthDates()), lambda _n: None)
+    assert [place.note for place, hit in zip(notes.places, few, strict=True) if hit is not None] == [1, 1, 2, 2, 2]
+    rows = {(row.system, row.identifier): row for row in notes.publish({"few": few}, seed=0).recall}
+    assert (rows["few", "C"].patients.low, rows["few", "C"].recall.value) == (1, None)
+    notes.masked_notes = frozenset(range(20))
+    # The second look finds the first line: each note is withheld, and nothing of it goes out.
+    assert all(notes.hidden_by(PromptMasker(BirthDates(), second=HeaderAlone()), lambda _n: None))
+
+
 def test_figures_leave_only_with_more_than_ten_patients_behind_them(tmp_path) -> None:
     notes = site(tmp_path, 20)
     found = {
@@ -109,9 +135,20 @@ def test_the_command_keeps_places_in_the_evidence_alone(tmp_path, capsys) -> Non
     assert run(["pii", "bench", "--out", str(out), *few, "--corpus", str(corpus)]) == 0
     said = capsys.readouterr()
     document = (out / "bench.json").read_text()
-    assert PiiBench.model_validate_json(document).site is not None
+    published = PiiBench.model_validate_json(document).site
+    assert published is not None
+    assert {row.system for row in published.recall} == {"rules", FILTER}
     for text in (document, (out / "bench.html").read_text(), said.out, said.err):
         assert not any(surname in text for surname in SURNAMES)
     places = pl.read_parquet(out / "evidence" / EVIDENCE_FILE)
-    assert places.columns == ["patient_id", "note", "start", "end", "category", "found_by_rules"]
+    assert places.columns == [
+        "patient_id",
+        "note",
+        "start",
+        "end",
+        "category",
+        "found_by_rules",
+        "found_by_clinaudit_mask",
+    ]
     assert places.height >= 40
+    assert FILTER in said.out

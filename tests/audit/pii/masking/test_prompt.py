@@ -33,6 +33,24 @@ def test_safe_harbor_keeps_nothing_that_hipaa_lists() -> None:
     assert listed.text == "A nurse of <CITY_1>."
 
 
+def test_what_is_hidden_is_what_tags_stand_for() -> None:
+    hidden = PromptMasker(DETECTOR).hidden_in(f"{TEXT} Ada was well.")
+    assert [f"{TEXT} Ada was well."[one.start : one.end] for one in hidden] == [
+        *("Ada Lund", "34", "nurse", "Aarhus", "123-45-6789", "Ada"),
+    ]  # fmt: skip
+
+
+def test_all_of_a_text_is_hidden_where_it_is_withheld() -> None:
+    class Broken:
+        name = "broken"
+
+        def detect(self, text: str) -> list[EntitySpan]:
+            raise ValueError(text)
+
+    for masker in (PromptMasker(DETECTOR, second=Broken()), PromptMasker(Broken())):
+        assert [(one.start, one.end) for one in masker.hidden_in(TEXT)] == [(0, len(TEXT))]
+
+
 def test_the_question_is_masked_with_the_tags_of_its_text() -> None:
     text, query = "Ada Lund is 34-year-old. Per Lund is 41-year-old.", "How old was Per Lund on 01/02/2024?"
     masked = mask_prompt(text, query, DETECTOR)

@@ -4,6 +4,7 @@ import pytest
 
 from clinaudit.audit.pii.benchmark.scoring.paper_scores import paper_scores
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
+from clinaudit.reports.schema.pii_bench import BenchTask
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,19 @@ from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 def test_the_figure_that_stands_beside(model, task, subset, metric, value) -> None:
     assert model in PAPER_ROWS
     assert paper_value(paper_scores(), model, task, subset, metric=metric) == value
+
+
+@pytest.mark.parametrize(
+    ("model", "printed"),
+    [
+        ("GPT-5", (0.871, 0.733, 0.840)),
+        ("DeepSeek-V3.2", (0.856, 0.765, 0.852)),
+        ("DeepSeek-R1", (0.876, 0.745, 0.850)),
+    ],
+)
+def test_the_best_strategies_are_what_table_9_prints(model: str, printed: tuple[float, ...]) -> None:
+    tasks: tuple[BenchTask, ...] = ("detection", "query_related", "masking")
+    assert tuple(paper_value(paper_scores(), model, task, "single") for task in tasks) == printed
 
 
 def test_every_figure_is_a_share_and_stands_once() -> None:
