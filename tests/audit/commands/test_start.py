@@ -19,7 +19,7 @@ sys.meta_path.insert(0, Interrupting())
 
 
 def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(_INTERRUPTED_WHILE_LOADING)
+    (tmp_path / "sitecustomize").with_suffix(".py").write_text(_INTERRUPTED_WHILE_LOADING)
     root = Path(__file__).parents[3]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
     command = [sys.executable, "-m", "clinaudit", "policy", "list"]
