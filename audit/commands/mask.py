@@ -69,7 +69,7 @@ def mask(quiet: bool, **options: Any) -> int:
     stopped goes on when the same command is given again.
 
     Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 4 a served model gave no
-    answer (run again to go on), 5 refused as unsafe, 6 storage, 130 interrupted.
+    answer (run again to go on), 5 refused as unsafe, 6 storage, 7 FILE is not what was written, 130 interrupted.
 
     \b
     Example:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
+from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, partial_of
 from clinaudit.errors import StorageError, UsageError
 
 
@@ -53,6 +53,18 @@ class RunDirectory:
                     with suppress(OSError):  # a directory that is not empty stays
                         directory.rmdir()
             raise
+
+    def require_begun_by(self, settings: Path, *, what: str) -> None:
+        """Raise `UsageError` where files of another command stand here: they have an `evidence/`, too.
+
+        `settings` is the file that this command writes first, `what` says what it makes. A command that was killed
+        before it may have left its lock and an unfinished file.
+        """
+        if settings.is_file():
+            return
+        begun = {self.lock, partial_of(settings)}
+        if any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
+            raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
 
     def create(self) -> None:
         """Make the directories; raises `UsageError` where their place is taken by other files."""

@@ -1,13 +1,18 @@
 """Durable files: atomic writes and digests. Knows nothing of what a run holds.
 
-A file appears whole or not at all: it is written under another name, flushed to the disk and renamed. Accepted: after a
-power cut the previous version may still be there, but never a torn one.
+A file appears whole or not at all: it is written under another name (`.NAME.partial`) by one process at a time, flushed
+to the disk and renamed. Accepted: after a power cut the previous version may still be there, but never a torn one; a
+process that is killed outright leaves the other name, which the next one writes over.
 """
 
+import errno
+import fcntl
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, Final
 
 from clinaudit.errors import StorageError, UsageError
 
@@ -17,6 +22,8 @@ DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20
 #: Endings of compressed files, which are read and never written.
 _COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
+#: Errors of file systems that know no locks; there two writers are not kept apart.
+_NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK})
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -30,13 +37,64 @@ def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
 
 
 def _write(path: Path, blocks: Iterable[bytes]) -> None:
-    _require_no_device(path)
-    temporary = path.with_name(f".{path.name}.partial")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE), "wb") as file:
+    with replacing(path) as file:
         file.writelines(blocks)
-        file.flush()
-        os.fsync(file.fileno())
-    put_in_place(temporary, path)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file that takes the place of `path`, durably, when the block ends well; else nothing of it is left.
+
+    Raises `StorageError` where `path` is a device or a pipe, or where another process is writing to it.
+    """
+    _require_no_device(path)
+    temporary = partial_of(path)
+    with open_alone(temporary) as file:
+        try:
+            file.truncate()
+            yield file
+            file.flush()
+            put_in_place(temporary, path)
+        except BaseException:
+            # It may hold PHI.
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def partial_of(path: Path) -> Path:
+    """Return the name under which a file is written before it comes to its place."""
+    return path.with_name(f".{path.name}.partial")
+
+
+def open_alone(path: Path) -> BinaryIO:
+    """Open a file to read and write, mode 0600, made where there is none; nobody else has it open by this function.
+
+    Raises `StorageError` where another process has.
+    """
+    while True:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.fdopen(os.open(path, flags, FILE_MODE), "r+b")
+        try:
+            _lock(file, path)
+            # Its holder of before may have put it in its place meanwhile: then this is the finished file.
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.lstat()):
+                os.fchmod(file.fileno(), FILE_MODE)
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        name = path.name.removeprefix(".").removesuffix(".partial")
+        raise StorageError(f"another command is writing {name}; wait for it, or name another file") from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
 
 
 def require_writable(path: Path, *, role: str) -> None:
@@ -64,12 +122,18 @@ def _require_no_device(path: Path) -> None:
 def put_in_place(temporary: Path, path: Path) -> None:
     """Rename a finished file to its final name, durably; both names are in one directory."""
     temporary.chmod(FILE_MODE)
+    # The content first: a library that wrote it leaves it in memory, and a power cut would leave the name alone.
+    _flush(temporary)
     temporary.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
+    _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     finally:
-        os.close(directory)
+        os.close(descriptor)
 
 
 def sha256_of(path: Path) -> str:

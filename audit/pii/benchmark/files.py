@@ -39,6 +39,10 @@ class BenchFiles:
         self._run = run
         self._answers = run.work / "answers"
 
+    def require_own(self) -> None:
+        """Raise `UsageError` where the directory holds files of something else."""
+        self._run.require_begun_by(self._run.work / _SETTINGS, what="benchmark")
+
     def settle(self, settings: Settings) -> None:
         """Keep what the samples depend on; raises `UsageError` where the directory was begun with something else."""
         settle_settings(self._run.work / _SETTINGS, settings, what="this benchmark")

@@ -51,8 +51,8 @@ _LIBRARIES = (
 def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """Run a benchmark and write its files; return what `bench.json` holds.
 
-    Raises `UsageError` where the directory was begun with other settings, `IncompleteError` where a served model did
-    not answer: what is finished is kept.
+    Raises `UsageError` where the directory is another's or was begun with other settings, `IncompleteError` where a
+    served model did not answer: what is finished is kept.
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
@@ -60,31 +60,39 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     similarity = None if request.served is None else _load_similarity(request.served.embeddings)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
+        files = BenchFiles(run)
+        files.require_own()
         run.create()
-        with hold_lock(run), open_answer_cache(run) as cache:
-            files = BenchFiles(run)
+        with hold_lock(run):
             files.settle(_settings(request))
-            progress.say("drawing samples")
-            samples = draw_samples(
-                each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed
-            )
-            files.write_samples(samples)
-            plan = Plan(request, work=run.work, cache=cache, progress=progress)
-            shown: list[BenchSystem] = []
-            predictions: list[Prediction] = []
-            for planned in plan.systems():
-                system, answered = _answers_of(planned, samples, files, progress)
-                shown.append(system)
-                predictions.extend(answered)
-            files.write_predictions(system.id for system in shown)
-            utilities: Utilities | None = None
-            if request.served is not None and similarity is not None:
-                utilities = _measure_utilities(plan, samples, request.served, similarity)
-            bench = _assemble(plan, samples, shown, predictions, utilities, progress)
-            if request.corpus is not None:
-                bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
-            write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
-            write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
+            with open_answer_cache(run) as cache:
+                plan = Plan(request, work=run.work, cache=cache, progress=progress)
+                return _run(plan, run, files, similarity, progress)
+
+
+def _run(
+    plan: Plan, run: RunDirectory, files: BenchFiles, similarity: "Similarity | None", progress: Progress
+) -> PiiBench:
+    """Run a benchmark in its directory, which is locked and its own."""
+    request = plan.request
+    progress.say("drawing samples")
+    samples = draw_samples(each=request.samples, subsets=request.subsets, domains=request.domains, seed=request.seed)
+    files.write_samples(samples)
+    shown: list[BenchSystem] = []
+    predictions: list[Prediction] = []
+    for planned in plan.systems():
+        system, answered = _answers_of(planned, samples, files, progress)
+        shown.append(system)
+        predictions.extend(answered)
+    files.write_predictions(system.id for system in shown)
+    utilities: Utilities | None = None
+    if request.served is not None and similarity is not None:
+        utilities = _measure_utilities(plan, samples, request.served, similarity)
+    bench = _assemble(plan, samples, shown, predictions, utilities, progress)
+    if request.corpus is not None:
+        bench = bench.model_copy(update={"site": _measure_site(request.corpus, run, plan, progress)})
+    write_atomically(run.root / BENCH_FILE, bench.model_dump_json(indent=1) + "\n")
+    write_atomically(run.root / PAGE_FILE, render_pii_bench(bench))
     return bench
 
 

@@ -4,6 +4,7 @@ Owns the order in which output and map are written, so that a run that was kille
 the bytes of an undisturbed one. Knows nothing of how identifiers are found.
 """
 
+import hashlib
 import json
 import os
 import time
@@ -31,8 +32,15 @@ from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagM
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
-from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, put_in_place, require_writable
-from clinaudit.errors import BadInputError, UsageError
+from clinaudit.audit.run.durable_files import (
+    make_private_directory,
+    open_alone,
+    partial_of,
+    put_in_place,
+    require_writable,
+    sha256_of,
+)
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import digest_file
 
 #: Rows that are worked on together: a served model is asked of as many at a time.
@@ -43,6 +51,7 @@ _MAP_NAME: Final = "map.sqlite"
 _QUERY_KEY: Final = "query"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
+_BLOCK_BYTES: Final = 1 << 20
 #: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
 BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
@@ -111,7 +120,8 @@ def mask_file(
     """Mask a file of prompts, or go on with it; return what became of its rows.
 
     `identity` is what the result depends on beside the request: detectors, policy, corpus. Raises `UsageError` where
-    a place is taken, or where the run was begun with other settings or another input.
+    a place is taken, or where the run was begun with other settings or another input, `IntegrityError` where what is
+    written already has changed since, and `StorageError` where another command writes to the same place.
     """
     settings = {
         **identity,
@@ -163,11 +173,41 @@ class _Stage:
     masker: PromptMasker
     relevance: BatchRelevance
     tag_map: TagMap
-    output: BinaryIO
+    output: "_Output"
+
+
+class _Output:
+    """The masked file as it grows, and the digest of what stands in it."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        """Go to the place after the first `length` bytes; where there are fewer, `length` says how many."""
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.length = 0
+        file.seek(0)
+        while block := file.read(min(_BLOCK_BYTES, length - self.length)):
+            self._digest.update(block)
+            self.length += len(block)
+
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of the bytes so far."""
+        return self._digest.hexdigest()
+
+    def write(self, line: bytes) -> None:
+        """Write a line after those before."""
+        self._file.write(line)
+        self._digest.update(line)
+        self.length += len(line)
+
+    def flush(self) -> None:
+        """Put on the disk what was written."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
 
 
 def _require_places(request: MaskRequest) -> None:
-    for path in (request.out, _partial(request.out)):
+    for path in (request.out, partial_of(request.out)):
         if path.is_symlink():
             raise UsageError(f"{path.name} is a link; name another --out, which is none")
     require_writable(request.out, role="what mask writes")
@@ -195,33 +235,49 @@ def _begin_or_go_on(request: MaskRequest, tag_map: TagMap, settings: Mapping[str
             f"the masking to {request.out.name} was begun with other settings ({', '.join(changed)}); give those "
             "again, or another --out"
         )
-    if tag_map.is_finished and not request.out.is_file():
+    if not tag_map.is_finished:
+        return
+    if not request.out.is_file():
         raise UsageError(f"{request.out.name} was made already and is gone; name another --out and another --map")
+    if sha256_of(request.out) != tag_map.output_digest:
+        raise _changed(request.out)
+
+
+def _changed(path: Path) -> IntegrityError:
+    return IntegrityError(
+        f"{path.name} is not as this masking wrote it; mask the prompts again with another --out and another --map"
+    )
 
 
 @contextmanager
-def _unfinished_output(out: Path, rows: CheckedRows, tag_map: TagMap) -> Iterator[BinaryIO]:
+def _unfinished_output(out: Path, rows: CheckedRows, tag_map: TagMap) -> Iterator[_Output]:
     """Yield the output to append to, as long as the map says; it comes to its place when the block ends well."""
-    partial, length = _partial(out), tag_map.output_bytes
+    partial, length = partial_of(out), tag_map.output_bytes
     is_in_place = tag_map.count().records == rows.count and not partial.exists() and out.is_file()
     if is_in_place and out.stat().st_size == length:
         # Killed between the last two steps.
         with out.open("rb") as file:
-            yield file
+            yield _written(file, out, tag_map)
         return
     if out.exists():
         raise UsageError(f"{out.name} exists, and is not of this masking; name another --out and --map")
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(partial, flags, FILE_MODE), "r+b") as file:
-        if file.seek(0, os.SEEK_END) < length:
-            raise UsageError(f"{partial.name} is gone or cut off; remove the map, then mask again")
+    with open_alone(partial) as file:
+        output = _written(file, partial, tag_map)
         # What came after is not in the map: it is written again.
         file.truncate(length)
-        file.seek(length)
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    put_in_place(partial, out)
+        yield output
+        output.flush()
+        put_in_place(partial, out)
+
+
+def _written(file: BinaryIO, path: Path, tag_map: TagMap) -> _Output:
+    """Return the output as far as the map says; raises where it is not what the map says."""
+    output = _Output(file, tag_map.output_bytes)
+    if output.length < tag_map.output_bytes:
+        raise UsageError(f"{path.name} is gone or cut off; remove the map, then mask again")
+    if output.length and output.digest != tag_map.output_digest:
+        raise _changed(path)
+    return output
 
 
 def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress: Progress) -> None:
@@ -233,8 +289,7 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
     def keep() -> None:
         nonlocal done, kept_at
         stage.output.flush()
-        os.fsync(stage.output.fileno())
-        stage.tag_map.add(done, ready, output_bytes=stage.output.tell())
+        stage.tag_map.add(done, ready, output_bytes=stage.output.length, output_digest=stage.output.digest)
         done += len(ready)
         ready.clear()
         kept_at = time.monotonic()
@@ -276,7 +331,3 @@ def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: Pr
 
 def _is_name(tag: str) -> bool:
     return tag.rpartition("_")[0] in {one.tag for one in categories().values() if one.type == "PER"}
-
-
-def _partial(out: Path) -> Path:
-    return out.with_name(f".{out.name}.partial")

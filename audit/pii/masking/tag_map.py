@@ -1,7 +1,8 @@
 """The map of a masked file: what each tag of each record stands for, and how far the masking has come. PHI.
 
-Owns the map's file (SQLite, mode 0600): the records done, with the reason where one is withheld, the settings and the
-length of the output so far. It is written in step with the output, so that a killed run goes on where both agree.
+Owns the map's file (SQLite, mode 0600): the records done, with the reason where one is withheld, the settings, and
+length and digest of the output so far. It is written in step with the output, so that a killed run goes on where both
+agree.
 """
 
 import json
@@ -72,6 +73,11 @@ class TagMap:
         return int(self._value("output_bytes") or 0)
 
     @property
+    def output_digest(self) -> str | None:
+        """The hexadecimal SHA-256 of the output, as far as its records are in the map; None before the first."""
+        return self._value("output_sha256")
+
+    @property
     def is_finished(self) -> bool:
         """Whether all records are done, and the output is in its place."""
         return self._value("finished") is not None
@@ -86,7 +92,7 @@ class TagMap:
         ).fetchall()
         return MaskedCounts(int(records), int(tags), int(terms), dict(withheld))
 
-    def add(self, first: int, records: Iterable[MappedRecord], *, output_bytes: int) -> None:
+    def add(self, first: int, records: Iterable[MappedRecord], *, output_bytes: int, output_digest: str) -> None:
         """Add records, the first of which is number `first`; they are in the output, which is on the disk by now."""
         with self._connection:
             self._connection.executemany(
@@ -97,13 +103,17 @@ class TagMap:
                 ),
             )
             self._put("output_bytes", str(output_bytes))
+            self._put("output_sha256", output_digest)
 
     def finish(self) -> None:
         """Record that the output is in its place."""
         with self._connection:
             self._put("finished", "yes")
-        # One file, which can be moved and read alone.
-        self._connection.execute("PRAGMA journal_mode = DELETE")
+
+    def close_up(self) -> None:
+        """Make one file of a finished map, which can be moved and read alone, from a disk without write access too."""
+        if self.is_finished:
+            self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def forms_of(self, record: str) -> Forms | None:
         """Return what the tags of a record stand for; None where the map does not know it."""
@@ -131,7 +141,12 @@ def open_map(path: Path) -> Iterator[TagMap]:
         if tables and tables != {"run", "records"}:
             raise BadInputError(f"{path.name} is a database of something else; name a new file with --map")
         connection.executescript(_SCHEMA)
-        yield TagMap(connection)
+        tag_map = TagMap(connection)
+        try:
+            yield tag_map
+        finally:
+            # Also where nothing was done: opening it to write parts it in two.
+            tag_map.close_up()
 
 
 @contextmanager

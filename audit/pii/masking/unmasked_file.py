@@ -1,7 +1,6 @@
 """A file of answers with the identifiers put back: the stage behind `clinaudit unmask`. What it writes is PHI."""
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.tags import unmask_text
-from clinaudit.audit.run.durable_files import FILE_MODE, put_in_place, require_writable
+from clinaudit.audit.run.durable_files import replacing, require_writable
 from clinaudit.errors import BadInputError, UsageError
 
 
@@ -34,32 +33,25 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         raise UsageError(f"{out.name} exists; name a new file with --out")
     require_writable(out, role="what unmask writes")
     rows = check_rows(answers, role="the answers", query_field=None, null_text=True)
-    partial = out.with_name(f".{out.name}.partial")
     unknown = empty = 0
     missing: list[str] = []
-    try:
-        with (
-            read_map(map_file) as tag_map,
-            os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "wb") as file,
-            progress.stage("unmasking", total=rows.count, unit="answers") as advance,
-        ):
-            for row in iter_rows(rows, query_field=None):
-                forms = tag_map.forms_of(row.key)
-                text = row.text
-                if forms is None:
-                    missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
-                elif text is None:
-                    empty += 1
-                else:
-                    text, not_known = unmask_text(text, forms)
-                    unknown += not_known
-                file.write((json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n").encode())
-                advance(1)
-            if missing:
-                raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)
-            file.flush()
-            os.fsync(file.fileno())
-        put_in_place(partial, out)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        read_map(map_file) as tag_map,
+        replacing(out) as file,
+        progress.stage("unmasking", total=rows.count, unit="answers") as advance,
+    ):
+        for row in iter_rows(rows, query_field=None):
+            forms = tag_map.forms_of(row.key)
+            text = row.text
+            if forms is None:
+                missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
+            elif text is None:
+                empty += 1
+            else:
+                text, not_known = unmask_text(text, forms)
+                unknown += not_known
+            file.write((json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n").encode())
+            advance(1)
+        if missing:
+            raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)
     return UnmaskedFile(rows.count, unknown, empty, rows.other_keys)

@@ -11,10 +11,10 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.review.agreement import AgreementReport, group_reviews
 from clinaudit.audit.pii.review.majority import resolve_sample
-from clinaudit.audit.pii.review.page import require_new_place
+from clinaudit.audit.pii.review.page import making_folder, require_new_place
 from clinaudit.audit.pii.review.review_file import Review
 from clinaudit.audit.pii.review.sample_file import SampleFile, samples_text
-from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
+from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.results import round_floats
 
@@ -66,11 +66,11 @@ def write_outcome(
         corrected=[key for key, each in settled.items() if each.is_changed],
         unresolved=[OpenSample(id=key, reasons=list(each.open)) for key, each in resolved.items() if each.open],
     )
-    make_private_directory(out)
-    write_atomically(out / CORRECTED, samples_text([each.sample for each in settled.values()]))
-    write_atomically(out / UNRESOLVED, samples_text([each.sample for each in resolved.values() if each.open]))
     document = {"agreement": report.model_dump(mode="json"), "outcome": outcome.model_dump(mode="json")}
-    write_atomically(out / AGREEMENT, _json(document))
+    with making_folder(out) as folder:
+        write_atomically(folder / CORRECTED, samples_text([each.sample for each in settled.values()]))
+        write_atomically(folder / UNRESOLVED, samples_text([each.sample for each in resolved.values() if each.open]))
+        write_atomically(folder / AGREEMENT, _json(document))
     return outcome
 
 

@@ -51,6 +51,7 @@ from clinaudit.templates.profile import NoteProfile, load_profile, locate_profil
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1
+_SETTINGS: Final = "settings.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,8 @@ class _Asked:
 def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> dict[str, Any]:
     """Build a benchmark and write its files; return its counts, as `bench.json` holds them.
 
-    Raises `UsageError` where the directory was begun with other settings, `BadInputError` where nobody can be asked
-    about, `IncompleteError` where a served model did not answer: what it answered is kept.
+    Raises `UsageError` where the directory is another's or was begun with other settings, `BadInputError` where nobody
+    can be asked about, `IncompleteError` where a served model did not answer: what it answered is kept.
     """
     _require_files(request)
     run = RunDirectory(request.out)
@@ -97,10 +98,11 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
         in_training = {one for one, patient in corpus.patients.items() if patient.split == "train"}
         _require_named(request.forgotten, in_training, "the model was not trained on such a patient")
+        run.require_begun_by(run.work / _SETTINGS, what="benchmark")
         run.create()
         with hold_lock(run):
             settings = {**_settings(request, corpus), "keywords": keywords.name}
-            settle_settings(run.work / "settings.json", settings, what="this benchmark")
+            settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
             with open_answer_cache(run) as cache:
                 work = _Work(request, corpus, profile, cache, progress)
                 asked = work.ask()

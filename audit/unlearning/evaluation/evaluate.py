@@ -84,7 +84,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
     embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
     _warn_of_mismatches(given, request, progress)
     with run.removed_on_failure():
-        _require_own_place(run)
+        run.require_begun_by(run.work / _SETTINGS, what="evaluation")
         run.create()
         with hold_lock(run):
             made_with = {"cs": embedder.name, entailment.metric: entailment.name}
@@ -151,15 +151,6 @@ def _warn_of_mismatches(given: _Given, request: EvaluationRequest, progress: Pro
         is_of_before = given.before is None or model.made_from == given.before.files.digest
         if model.kind == "unlearned" and not is_of_before:
             progress.say(f"note: {name} was not made from the model that it is compared with")
-
-
-def _require_own_place(run: RunDirectory) -> None:
-    """Raise `UsageError` where `--out` is an audit's run, a benchmark or the like: they have an `evidence/`, too."""
-    if run.evidence.is_dir() and not (run.work / _SETTINGS).is_file():
-        # A command stopped before its first file leaves these.
-        files = (path for path in run.root.rglob("*") if not path.is_dir() and path != run.lock)
-        if next(files, None) is not None:
-            raise UsageError("--out names a directory that holds other things; name a new or an earlier evaluation's")
 
 
 def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, str]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskRequest, check_request, mask_file, rules_for_all
-from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.audit.pii.masking.tag_map import read_map
+from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
 ROWS = 200
 
@@ -220,3 +221,63 @@ def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
             )
         assert place == other or (place.read_bytes(), place.stat().st_mode) == (before, mode)
     assert not (tmp_path / "masked.jsonl").exists()
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_a_begun_output_that_was_changed_is_not_continued(tmp_path: Path) -> None:
+    prompts, partial = write_prompts(tmp_path), tmp_path / ".masked.jsonl.partial"
+    killed_at(100, tmp_path, prompts)
+    before = partial.read_bytes()
+    # Of equal length: only the content tells.
+    partial.write_bytes(before.replace(b"Row 7.", b"Row 8."))
+    with pytest.raises(IntegrityError, match="not as this masking wrote it"):
+        mask(tmp_path, prompts, PatternDetector())
+    assert not (tmp_path / "masked.jsonl").exists()
+    partial.write_bytes(before)
+    assert mask(tmp_path, prompts, PatternDetector()).counts.records == ROWS
+
+
+@pytest.mark.parametrize("change", [lambda text: text[:100], lambda text: text.replace(b"Row 1.", b"Row 2.")])
+def test_a_finished_output_that_was_changed_is_not_called_complete(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    prompts, out = write_prompts(tmp_path, rows=3), tmp_path / "masked.jsonl"
+    mask(tmp_path, prompts, PatternDetector())
+    out.write_bytes(change(out.read_bytes()))
+    with pytest.raises(IntegrityError, match="not as this masking wrote it"):
+        mask(tmp_path, prompts, PatternDetector())
+
+
+def test_two_maskings_to_one_place_with_maps_of_their_own_are_refused(tmp_path: Path) -> None:
+    prompts = write_prompts(tmp_path, rows=3)
+    refused: list[str] = []
+
+    def again() -> None:
+        request = MaskRequest(prompts, tmp_path / "masked.jsonl", tmp_path / "other.sqlite")
+        masker = PromptMasker(PatternDetector(), second=PatternDetector())
+        with pytest.raises(StorageError) as error:
+            mask_file(
+                request, check_request(request), masker, rules_for_all, identity={}, progress=Progress(quiet=True)
+            )
+        refused.append(error.value.message)
+
+    mask(tmp_path, prompts, InterruptedDetector(1, again))
+    assert set(refused) == {"another command is writing masked.jsonl; wait for it, or name another file"}
+    rows = [json.loads(line) for line in (tmp_path / "masked.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [0, 1, 2]
+
+
+def test_a_map_that_is_opened_again_stays_one_file(tmp_path: Path) -> None:
+    prompts = write_prompts(tmp_path, rows=3)
+    mask(tmp_path, prompts, PatternDetector())
+    held = tmp_path / "masked.jsonl.evidence" / "map.sqlite"
+    # Bytes 18 and 19 of SQLite's header: 1 is a rollback journal, 2 a write-ahead log.
+    assert held.read_bytes()[18:20] == b"\1\1"
+    mask(tmp_path, prompts, PatternDetector())
+    assert held.read_bytes()[18:20] == b"\1\1"
+    with pytest.raises(UsageError, match="other settings"):
+        mask(tmp_path, prompts, PatternDetector(), policy="other")
+    assert held.read_bytes()[18:20] == b"\1\1"
+    with read_map(held) as tag_map:
+        assert tag_map.forms_of("1") is not None
+    assert [path.name for path in held.parent.iterdir()] == ["map.sqlite"]

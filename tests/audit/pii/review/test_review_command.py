@@ -3,12 +3,15 @@
 import hashlib
 import json
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.pii.marked_samples import review, review_of, sample_of
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.pii.review import outcome
+from clinaudit.audit.run.durable_files import write_atomically
 
 ONE = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
 MORE = "[A full_name|Mae Ott] is [A age*|34], [A city|from Bern]."
@@ -106,3 +109,32 @@ def test_what_cannot_be_done_is_said(
     assert run(["pii", "review", str(samples), "--out", str(samples.with_name("out")), *options]) == status
     assert words in capsys.readouterr().err
     assert not samples.with_name("out").exists()
+
+
+def test_a_command_that_was_stopped_between_its_files_can_be_given_again(
+    samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, command = samples.with_name("checked"), ["pii", "review", str(samples), *write_reviews(samples)]
+    assert run([*command, "--out", str(samples.with_name("undisturbed"))]) == 0
+    # As a kill would leave it: no handler has removed anything.
+    left = samples.with_name(".checked.partial")
+    left.mkdir()
+    (left / "old.jsonl").write_text("of a killed command")
+    with monkeypatch.context() as patched:
+        patched.setattr(outcome, "write_atomically", _stopping_at("unresolved.jsonl"))
+        assert run([*command, "--out", str(out)]) == 130
+    assert not out.exists()
+    assert not left.exists()
+    assert run([*command, "--out", str(out)]) == 0
+    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert files == {path.name: path.read_bytes() for path in samples.with_name("undisturbed").iterdir()}
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+
+
+def _stopping_at(name: str) -> Callable[[Path, str], None]:
+    def write(path: Path, content: str) -> None:
+        if path.name == name:
+            raise KeyboardInterrupt
+        write_atomically(path, content)
+
+    return write
