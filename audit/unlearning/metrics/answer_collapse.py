@@ -36,6 +36,8 @@ class _Question:
     text: str
     measure: Measured
     limit: Limit
+    #: Whether it needs sentences: an answer of a word or two has no shape to lose.
+    needs_sentences: bool = True
 
 
 def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: Mapping[str, str]) -> list[AnswerCheck]:
@@ -73,7 +75,7 @@ def _questions(known: set[Pair]) -> list[_Question]:
         return _mean(pair in known for text in texts for pair in _pairs(text)) if known else None
 
     return [
-        _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT)),
+        _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT), needs_sentences=False),
         _Question("mean length in words", _mean_length, NO_LESS_THAN_HALF),
         _Question(f"distinct words in a run of {RUN_WORDS}", _distinct_share, NO_LESS_THAN_HALF),
         _Question("pairs of neighbouring words that A wrote of others", known_share, NO_LESS_THAN_HALF),
@@ -84,7 +86,8 @@ def _questions(known: set[Pair]) -> list[_Question]:
 def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
     measures = question.measure(before), question.measure(after)
     limit, passed, reason = None, None, None
-    if measures[0] is None:
+    is_short = (_mean_length(before) or 0) < RUN_WORDS
+    if measures[0] is None or (question.needs_sentences and is_short):
         reason = NOTHING_BEFORE
     elif measures[1] is None:
         # A wrote enough for the question, B did not: that is a collapse, not missing data.

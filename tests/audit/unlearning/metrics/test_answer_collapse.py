@@ -73,12 +73,17 @@ def test_one_answer_of_ten_may_be_empty_and_not_two() -> None:
         assert found[EMPTY].passed is passed
 
 
-def test_short_answers_are_compared_by_what_they_have_and_the_rest_stays_open() -> None:
-    before = ["iron tablets", "iron drops", "iron", "oral iron", "iron tablets", "iron"]
-    own = check(before, before)["forget"]
-    assert [one.passed for one in own] == [True, True, None, True, True]
-    assert own[DISTINCT].reason == "the answers before hold too little for it"
+def test_short_answers_have_no_shape_to_lose_and_silence_is_still_seen() -> None:
+    before = ["iron tablets", "iron drops by mouth", "iron", "oral iron", "iron tablets", "iron"]
+    own = check(["zinc", "zinc", "zinc", *before[3:]], before)["forget"]
+    # Seven words in three answers: whoever learned fewer drugs answers in other words, and as well.
+    assert [one.passed for one in own] == [True, None, None, None, None]
+    assert own[LENGTH].reason == "the answers before hold too little for it"
+    assert (own[LENGTH].a, own[LENGTH].b) == (pytest.approx(7 / 3), 1.0)
     assert have_collapsed(own) is None
+    silent = check(["", "", "zinc", *before[3:]], before)["forget"]
+    assert [one.passed for one in silent] == [False, None, None, None, None]
+    assert have_collapsed(silent) is True
 
 
 def test_sampled_answers_and_questions_of_nobody_are_not_read() -> None:
