@@ -33,10 +33,12 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
         lines = [
             "",
             "This was the demo: its patients are invented. It should fail: the model knows their notes by heart.",
-            "What stands above is for real patients. Next here:",
+            "What stands above is for real patients. Next here, after `. .venv/bin/activate` in a checkout:",
             f"  open {run}/report.html",
             f"  clinaudit evidence {run} {corpus}    (writes each text beside the note that it repeats)",
             "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
+            "  docs/tutorial-mask.md: a prompt to a model outside, without who it is about",
+            "  docs/tutorial-forget.md: a patient asks to be forgotten",
         ]
         say("\n".join(map(harmless_text, lines)))
     return 0
