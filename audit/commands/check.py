@@ -9,7 +9,6 @@ import click
 
 from clinaudit.audit.commands.options import PATH, policy_option, template_option
 from clinaudit.audit.console.streams import say, warn
-from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -94,6 +93,5 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
         say(f"\n{needed_patients_text(loaded, survey.coverage)}")
     if prompts is not None:
         writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
-        with ends_in_order():
-            path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
+        path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
         warn(f"{harmless_text(str(path))} holds PHI: it quotes patients' notes; remove it when you have looked")

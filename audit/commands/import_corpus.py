@@ -8,7 +8,6 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.priors.importers.kinds import Kind, System
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
@@ -75,7 +74,7 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
     )
     plan = plan_import(request)
     reading = Progress(quiet=quiet).stage("reading", total=plan.total_bytes // _MB, unit="MB")
-    with ends_in_order(), reading as advance:
+    with reading as advance:
         imported = plan.run(_in_megabytes(advance))
     lines = [*_summary(imported, dest, complete), *_left_lines(dest)]
     say_of_finished_work("\n".join(map(harmless_text, lines)))

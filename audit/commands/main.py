@@ -37,6 +37,7 @@ from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.commands.unmask import unmask
 from clinaudit.audit.commands.verify import verify
 from clinaudit.audit.console.streams import warn
+from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -57,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         # Not `main.main`: it prints a line of its own when it is interrupted.
-        with main.make_context("clinaudit", list(arguments)) as context:
+        with ends_in_order(), main.make_context("clinaudit", list(arguments)) as context:
             status = main.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code

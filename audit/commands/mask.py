@@ -8,7 +8,6 @@ import click
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.commands.options import PATH, not_empty, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -81,8 +80,7 @@ def mask(quiet: bool, **options: Any) -> int:
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.masking.stage import MaskOptions, run_mask
 
-    with ends_in_order():
-        masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
+    masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
     return _WITHHELD if masked.counts.withheld else 0
 

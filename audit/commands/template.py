@@ -6,7 +6,6 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 
@@ -37,8 +36,7 @@ def learn(corpus: Path, out: Path) -> int:
     """
     from clinaudit.priors.learned_profile import learn_profile
 
-    with ends_in_order():
-        preview = learn_profile(corpus, out).preview
+    preview = learn_profile(corpus, out).preview
     say_of_finished_work(
         f"{preview}\n"
         f"profile: {harmless_text(str(out))}\n"

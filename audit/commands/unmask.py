@@ -6,7 +6,6 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -31,8 +30,7 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.masking.unmasked_file import unmask_file
 
-    with ends_in_order():
-        done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
+    done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
     lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]
     if done.unknown_tags:
         tags = counted(done.unknown_tags, "tag is", "tags are")
