@@ -33,8 +33,8 @@ def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_every_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
-    capsys, monkeypatch, tmp_path, number
+def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: signal.Signals
 ) -> None:
     # Other libraries in this process, such as Ray, may have left a handler of their own.
     before = signal.signal(number, signal.SIG_DFL)
