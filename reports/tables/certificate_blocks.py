@@ -86,10 +86,11 @@ def answer_health_table(checks: Sequence[AnswerCheck]) -> Table:
             (
                 ASKED.get(check.group, check.group),
                 check.question,
-                _share(check.a) if check.reason is None else check.reason,
+                _share(check.a),
                 _share(check.b),
                 check.allowed if check.limit is None else f"{check.allowed}: {check.limit:.3f}",
-                {True: "✓ yes", False: "✗ no", None: "? open"}[check.passed],
+                {True: "✓ yes", False: "✗ no", None: "? open"}[check.passed]
+                + ("" if check.reason is None else f": {check.reason}"),
             )
             for check in checks
         ),

@@ -42,8 +42,6 @@ _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
     "afe": ("afe", "rouge_l", "em", "cs", "es"),
 }
-
-
 _GROUPS: Final[Mapping[str, str]] = {
     "forget": "forgotten patients",
     "retain": "retained patients",
@@ -168,10 +166,10 @@ def collapse_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> T
 
 
 def _checked(check: AnswerCheck) -> str:
-    if check.a is None:
+    if check.passed is None:
         return f"? {check.reason}"
-    after = NONE if check.b is None else number_text(check.b)
-    return f"{'✓' if check.passed else '✗'} {number_text(check.a)}\u00a0→\u00a0{after}"
+    before, after = (NONE if value is None else number_text(value) for value in (check.a, check.b))
+    return f"{'✓' if check.passed else '✗'} {before}\u00a0→\u00a0{after}"
 
 
 def utility_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:

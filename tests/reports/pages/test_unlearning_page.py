@@ -267,6 +267,10 @@ def test_five_questions_stand_beside_ds_and_what_fails_one_broke_down(filled: Un
     assert "Five questions beside DS: do answers still read as before?" in words
     assert "✗ 0.55 → 0.02" in words
     assert "✓ 12.00 → 11.00" in words
+    # What could not be asked has not failed, measured or not.
+    assert words.count("? too little") == 2
+    assert "0.25 → 0.75" not in words
     rows = list(csv.DictReader(io.StringIO(unlearning_files(broken)["tables/collapse.csv"])))
-    assert [(row["question"], row["passed"]) for row in rows] == [("length", "yes"), ("pairs", "no"), ("runs", "")]
+    passed = [("length", "yes"), ("pairs", "no"), ("runs", ""), ("loops", "")]
+    assert [(row["question"], row["passed"]) for row in rows] == passed
     assert "tables/collapse.csv" not in unlearning_files(filled)

@@ -7,10 +7,10 @@ from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 
 
 def answer_checks(*, noise: bool) -> list[AnswerCheck]:
-    """Three questions of forgotten patients' answers: one kept, one as `noise` says, one that cannot be asked."""
+    """Four questions of forgotten patients' answers: one kept, one as `noise` says, two that cannot be asked."""
 
     def check(question: str, a: float | None, b: float | None, *, passed: bool | None) -> AnswerCheck:
-        reason = None if a is not None else "too little"
+        reason = None if passed is not None else "too little"
         return AnswerCheck(
             group="forget", question=question, allowed="half", a=a, b=b, limit=None, passed=passed, reason=reason
         )
@@ -19,6 +19,8 @@ def answer_checks(*, noise: bool) -> list[AnswerCheck]:
         check("length", 12.0, 11.0, passed=True),
         check("pairs", 0.55, 0.02 if noise else 0.5, passed=not noise),
         check("runs", None, None, passed=None),
+        # It could be measured, of answers too short for it to say anything.
+        check("loops", 0.25, 0.75, passed=None),
     ]
 
 
