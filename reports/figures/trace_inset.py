@@ -48,9 +48,9 @@ class Box:
 
 
 def crowded_window(points: Sequence[Point]) -> Box | None:
-    """Return the square that holds most points, at least three; None where no such square does.
+    """Return the square that holds most points, at least three; None where no square does.
 
-    Of several the one furthest down and to the left; it lies within the panel, its points in the middle.
+    Of several the leftmost, of these the lowest; it lies within the panel, its points in the middle.
     """
     best: list[Point] = []
     for across in sorted({point[0] for point in points}):
@@ -66,10 +66,13 @@ def crowded_window(points: Sequence[Point]) -> Box | None:
 
 
 def room_for_inset(points: Sequence[Point], window: Box) -> Box | None:
-    """Return the corner, or middle of a side, that covers fewest points and not the window; None where all cover it."""
+    """Return a corner, the middle of a side or that of the panel; None where each covers a point or the window.
+
+    An inset is opaque: a model under it would be missing from the figure.
+    """
     right, top = 1 - _MARGIN - INSET_WIDTH, 1 - _MARGIN - INSET_HEIGHT
     centre = (1 - INSET_WIDTH) / 2, (1 - INSET_HEIGHT) / 2
     places = [(across, up) for up in (top, _MARGIN, centre[1]) for across in (right, _MARGIN, centre[0])]
     boxes = [Box(across, up, INSET_WIDTH, INSET_HEIGHT) for across, up in places]
-    free = [box for box in boxes if not box.overlaps(window)]
-    return min(free, key=lambda box: sum(box.holds(point) for point in points), default=None)
+    free = (box for box in boxes if not box.overlaps(window) and not any(map(box.holds, points)))
+    return next(free, None)

@@ -1,4 +1,4 @@
-"""Where an inset goes: the square that holds most marks, and a place that hides least."""
+"""Where an inset goes: the square that holds most marks, and a place that hides none."""
 
 import pytest
 
@@ -28,10 +28,16 @@ def test_marks_just_beyond_the_square_are_not_in_it() -> None:
     assert crowded_window([(0.2, 0.2), (0.201 + WINDOW_SIDE, 0.2), (0.2, 0.2)]) is None
 
 
-def test_the_inset_covers_neither_the_window_nor_marks_where_it_can_help_it() -> None:
+def test_the_inset_covers_neither_the_window_nor_marks() -> None:
     for corner in ((0.0, 0.85), (0.85, 0.85), (0.0, 0.0), (0.85, 0.0), (0.4, 0.4)):
         window = Box(*corner, WINDOW_SIDE, WINDOW_SIDE)
         room = room_for_inset([*FAR, *CROWD], window)
         assert room is not None
         assert not room.overlaps(window)
         assert not any(room.holds(point) for point in [*FAR, *CROWD])
+
+
+def test_where_every_place_would_hide_a_mark_there_is_no_inset() -> None:
+    thirds = [0.2, 0.5, 0.8]
+    window = Box(0.4, 0.4, WINDOW_SIDE, WINDOW_SIDE)
+    assert room_for_inset([(across, up) for across in thirds for up in thirds], window) is None
