@@ -61,6 +61,23 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
+@contextmanager
+def replacing_by_library(path: Path) -> Iterator[Path]:
+    """Yield the name under which a library writes what takes the place of `path`, durably, when the block ends well.
+
+    Else nothing of it is left. Two writers are not kept apart, since the library opens the file: hold a lock of the
+    directory.
+    """
+    temporary = partial_of(path)
+    try:
+        yield temporary
+        put_in_place(temporary, path)
+    except BaseException:
+        # It may hold PHI.
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def partial_of(path: Path) -> Path:
     """Return the name under which a file is written before it comes to its place."""
     return path.with_name(f".{path.name}.partial")

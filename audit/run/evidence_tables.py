@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.run.durable_files import put_in_place
+from clinaudit.audit.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError
 
 _COHORT_MEMBERS: Mapping[str, str] = {
@@ -234,9 +234,8 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
     while batch := list(islice(remaining, _BATCH_ROWS)):
         frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
     frame = pl.concat(frames, rechunk=True)
-    temporary = directory / f".{name}.parquet.partial"
-    frame.write_parquet(temporary, compression="zstd", statistics=False)
-    put_in_place(temporary, directory / f"{name}.parquet")
+    with replacing_by_library(directory / f"{name}.parquet") as temporary:
+        frame.write_parquet(temporary, compression="zstd", statistics=False)
 
 
 Row = dict[str, Any]

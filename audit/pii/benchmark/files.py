@@ -15,7 +15,7 @@ from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import put_in_place, write_atomically
+from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
 
@@ -145,7 +145,6 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
 def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     import polars as pl
 
-    temporary = path.with_name(f".{path.name}.partial")
     table = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-    table.write_parquet(temporary, statistics=False)
-    put_in_place(temporary, path)
+    with replacing_by_library(path) as temporary:
+        table.write_parquet(temporary, statistics=False)

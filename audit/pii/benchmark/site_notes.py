@@ -22,7 +22,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import put_in_place
+from clinaudit.audit.run.durable_files import replacing_by_library
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -156,9 +156,8 @@ class SiteNotes:
             "category": [place.span.category for place in self.places],
             **{f"found_by_{system.replace(' ', '_')}": list(hits) for system, hits in found.items()},
         }
-        temporary = path.with_name(f".{path.name}.partial")
-        pl.DataFrame(columns).write_parquet(temporary, statistics=False)
-        put_in_place(temporary, path)
+        with replacing_by_library(path) as temporary:
+            pl.DataFrame(columns).write_parquet(temporary, statistics=False)
 
     def _rows(self, system: str, hits: Hits, *, seed: int) -> Iterator[SiteRecall]:
         identifiers = sorted({place.identifier for place in self.places if place.identifier is not None})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import put_in_place, write_atomically
+from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Role, Split, SplitLevel
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -200,11 +200,10 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Sequence[Row]) -> 
         "ints": pl.List(pl.Int64),
         "float": pl.Float64,
     }
-    temporary = path.with_name(f".{path.name}.partial")
     schema = {name: types[kind] for name, kind in columns.items()}
     values = {name: [row[name] for row in rows] for name in columns}
-    pl.DataFrame(values, schema=schema).write_parquet(temporary, statistics=False)
-    put_in_place(temporary, path)
+    with replacing_by_library(path) as temporary:
+        pl.DataFrame(values, schema=schema).write_parquet(temporary, statistics=False)
 
 
 def _read_document(directory: Path) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from clinaudit.audit.run.durable_files import put_in_place
+from clinaudit.audit.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError, StorageError
 
 if TYPE_CHECKING:
@@ -43,14 +43,13 @@ def write_checkpoint(path: Path, state: TrainingState) -> None:
     for parameter, values in state.optimizer.items():
         tensors.update({f"{name}/{parameter}": value.contiguous() for name, value in values.items()})
     said = json.dumps({"step": state.step, "curve": state.curve})
-    temporary = path.with_name(f".{path.name}.partial")
     try:
-        save_file(tensors, temporary, metadata={_STATE: said})
+        with replacing_by_library(path) as temporary:
+            save_file(tensors, temporary, metadata={_STATE: said})
     except SafetensorError as error:
         raise StorageError(
             "a checkpoint cannot be written; make room on the disk and run the same command again"
         ) from error
-    put_in_place(temporary, path)
 
 
 def read_checkpoint(path: Path) -> TrainingState | None:

@@ -9,7 +9,13 @@ from typing import BinaryIO
 
 import pytest
 
-from clinaudit.audit.run.durable_files import replacing, require_writable, write_atomically, write_lines_atomically
+from clinaudit.audit.run.durable_files import (
+    replacing,
+    replacing_by_library,
+    require_writable,
+    write_atomically,
+    write_lines_atomically,
+)
 from clinaudit.errors import StorageError, UsageError
 
 
@@ -53,6 +59,23 @@ def test_of_a_write_that_fails_nothing_is_left(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write_lines_atomically(tmp_path / "lines.jsonl", interrupted())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_librarys_write_that_fails_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    with replacing_by_library(path) as temporary:
+        temporary.write_bytes(b"whole")
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"whole", 0o600)
+
+    def broken(error: BaseException) -> None:
+        with replacing_by_library(path) as temporary:
+            temporary.write_bytes(b"ha")
+            raise error
+
+    for error in (OSError("full"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            broken(error)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"table.parquet": b"whole"}
 
 
 def test_two_writers_of_one_file_never_mix_it(tmp_path: Path) -> None:
