@@ -180,7 +180,7 @@ class _Output:
     """The masked file as it grows, and the digest of what stands in it."""
 
     def __init__(self, file: BinaryIO, length: int) -> None:
-        """Go to the place after the first `length` bytes; where there are fewer, `length` says how many."""
+        """Read the first `length` bytes and stand behind them; where there are fewer, `self.length` is how many."""
         self._file = file
         self._digest = hashlib.sha256()
         self.length = 0

@@ -49,7 +49,7 @@ def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: M
     own, earlier = _by_group(answers, groups), _by_group(before, groups)
     checks: list[AnswerCheck] = []
     for name in sorted(own.keys() & earlier.keys()):
-        known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in _pairs(text)}
+        known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in pairwise(text)}
         checks += [_check(name, question, earlier[name], own[name]) for question in _questions(known)]
     return checks
 
@@ -72,7 +72,7 @@ def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str,
 
 def _questions(known: set[Pair]) -> list[_Question]:
     def known_share(texts: Sequence[Words]) -> float | None:
-        return _mean(pair in known for text in texts for pair in _pairs(text)) if known else None
+        return _mean(pair in known for text in texts for pair in pairwise(text)) if known else None
 
     return [
         _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT), needs_sentences=False),
@@ -84,22 +84,22 @@ def _questions(known: set[Pair]) -> list[_Question]:
 
 
 def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
-    measures = question.measure(before), question.measure(after)
+    a, b = question.measure(before), question.measure(after)
     limit, passed, reason = None, None, None
     is_short = (_mean_length(before) or 0) < RUN_WORDS
-    if measures[0] is None or (question.needs_sentences and is_short):
+    if a is None or (question.needs_sentences and is_short):
         reason = NOTHING_BEFORE
-    elif measures[1] is None:
+    elif b is None:
         # A wrote enough for the question, B did not: that is a collapse, not missing data.
         passed, reason = False, TOO_LITTLE
     else:
-        limit, passed = question.limit.compare(measures[0], measures[1])
+        limit, passed = question.limit.compare(a, b)
     return AnswerCheck(
         group=group,
         question=question.text,
         allowed=question.limit.allowed,
-        a=measures[0],
-        b=measures[1],
+        a=a,
+        b=b,
         limit=limit,
         passed=passed,
         reason=reason,
@@ -129,10 +129,6 @@ def _repeating_share(texts: Sequence[Words]) -> float | None:
         return len(set(runs)) < len(runs)
 
     return _mean(repeats(text) for text in texts)
-
-
-def _pairs(text: Words) -> Iterable[Pair]:
-    return pairwise(text)
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -1,13 +1,14 @@
 """The most that any trial gets of each patient: sampled answers, 4-bit weights, and questions in the other form.
 
-A mean over all whom a split forgets hides the one patient who leaks. Owns which trials count, and that forgotten and
-never-trained patients are tried by the same ones. Knows nothing of how a trial was made, nor of verdicts.
+A mean over all whom a split forgets hides the one patient who leaks. Owns the largest and by what it is measured, and
+that all patients are compared over the same trials. Knows nothing of how a trial was made, which ones there are
+(block.py), nor of verdicts.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-#: What a trial is weighed by: an answer that repeats the question leaks nothing.
+#: What a trial is weighed by, as in certificates: an answer that repeats the question leaks nothing.
 WORST_METRICS: Final = ("ls_echo_free", "rouge_l")
 #: qa_id -> metric -> what the trial gets, None where the question has no such metric.
 TrialValues = Mapping[str, Mapping[str, float | None]]
@@ -16,8 +17,8 @@ TrialValues = Mapping[str, Mapping[str, float | None]]
 def worst_by_patient(trials: Sequence[TrialValues], patient_of: Mapping[str, str]) -> dict[str, dict[str, float]]:
     """Return patient -> metric -> the largest over the trials of the mean over the patient's questions.
 
-    `patient_of` is by qa_id. A metric that no question of the patient has is left out, and so is who was not tried in
-    every trial: the largest of fewer values is smaller by itself.
+    Values are from 0 to 1; `patient_of` is by qa_id. A metric that no question of the patient has in one of the trials
+    is left out, and so is who was not tried in every trial: the largest of fewer values is smaller by itself.
     """
     means: list[dict[str, dict[str, float]]] = [_means(trial, patient_of) for trial in trials]
     tried = set.intersection(*(set(own) for own in means)) if means else set()
