@@ -33,6 +33,10 @@ from clinaudit.templates.profile import NoteProfile
 
 #: Notes that are read where there are more: a share of some thousands of places is known to a percent or two.
 MOST_NOTES: Final = 1000
+#: Of these so many are masked by the filter, drawn at random: it reads each several times over.
+MOST_MASKED: Final = 300
+#: The filter itself, beside the systems.
+FILTER: Final = "clinaudit mask"
 EVIDENCE_FILE: Final = "site_identifiers.parquet"
 TOO_FEW: Final = "ten patients or fewer stand behind it, or behind what it leaves out"
 LIMITS: Final = (
@@ -41,13 +45,9 @@ LIMITS: Final = (
     "A place counts as found where all its characters are covered, whatever the system calls it.",
     "What a system masks beyond these places is not counted: this is recall, and says nothing of precision.",
     "The gazetteer of the site's own names is no row: it reads the same table.",
-    "clinaudit mask is measured on up to 300 of the notes and is told of no patient, as it reads texts about people "
-    "who stand in no table of the site. Given the corpus it finds these places by the table.",
+    f"{FILTER} is measured on up to {MOST_MASKED} of the notes and is told of no patient, as it reads texts about "
+    "people who stand in no table of the site. Given the corpus it finds these places by the table.",
 )
-#: Of these so many are masked by the filter, drawn at random: it reads each several times over.
-MOST_MASKED: Final = 300
-#: The filter itself, beside the systems.
-FILTER: Final = "clinaudit mask"
 Stretches = Iterable[tuple[int, int]]
 #: For each known place; None where its note was not read.
 Hits = Sequence[bool | None]

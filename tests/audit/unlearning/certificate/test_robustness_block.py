@@ -11,10 +11,12 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     OTHER_FORM,
     ROUNDED,
     SAMPLED,
+    WEIGHED,
     Tried,
     enough_to_tell_nobody_apart,
     weigh_trials,
 )
+from clinaudit.audit.unlearning.evaluation.robustness.worst_of_trials import WORST_METRICS
 
 
 def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
@@ -196,3 +198,8 @@ def by_patient(own: dict[str, float], *, controls: int, floor: float = 0.0) -> d
             for group, values in (("forget", own), ("never_trained", never_trained))
         }
     }
+
+
+def test_each_measure_that_certificates_weigh_is_kept_of_each_patient() -> None:
+    # One that the evaluation leaves out would silently be weighed of nobody.
+    assert set(WEIGHED) == set(WORST_METRICS)
