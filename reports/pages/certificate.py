@@ -21,6 +21,7 @@ from clinaudit.reports.tables.certificate_blocks import (
     robustness_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
+from clinaudit.reports.wording.certificate import figures_sentence
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.numbers import estimate_text
 
@@ -55,6 +56,7 @@ def render_certificate(certificate: Certificate) -> str:
                     "id": patient.patient_id,
                     "verdict": VERDICTS[patient.verdict],
                     "leaked_before": patient.leaked_before,
+                    "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
                     "canaries": patient.canaries,
                     "table": measures_table(patient.measures),

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
-from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.comparison import Difference, FigureVerdict, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
@@ -35,7 +35,7 @@ class CertificateRow(Record):
     controls: int
     #: In the reference, a model that was retrained without the named patients; None where there is none.
     reference: float | None = None
-    status: ForgettingVerdict
+    status: FigureVerdict
     reason: str | None = None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.certificate import CanaryCheck, CertificateRow, Shortfall
-from clinaudit.reports.tables.comparison import GROUPS, VERDICTS
+from clinaudit.reports.tables.comparison import FIGURE_VERDICTS, GROUPS
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 
 _NONE: Final = "none"
@@ -27,7 +27,7 @@ def measures_table(rows: Iterable[CertificateRow]) -> Table:
                 _value_text(row.level),
                 str(row.controls),
                 _value_text(row.reference),
-                " ".join(reversed(VERDICTS[row.status])),
+                " ".join(reversed(FIGURE_VERDICTS[row.status])),
                 row.reason or "",
             )
             for row in rows

@@ -10,6 +10,7 @@ from clinaudit.reports.schema.comparison import (
     COLLATERAL_CHANGES,
     ComparedEstimate,
     ComparisonContent,
+    FigureVerdict,
     ForgettingVerdict,
     HealthCheck,
     LevelCounts,
@@ -38,6 +39,8 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
 }
+#: Of one figure: the same, and that it cannot fail.
+FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {**VERDICTS, "says nothing": ("Says nothing", "–")}
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
 _FULL: Final = {

@@ -146,6 +146,7 @@ def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEv
         levels_after=after.levels(held_out[1]),
         ngram=pair.b.ngram,
         same_prompts=pair.same_prompts,
+        longest_tokens=pair.b.longest_tokens,
         reference=retrained,
         levels_reference={} if retrained is None else retrained.levels(_held_out(retrained, set(named))),
     )

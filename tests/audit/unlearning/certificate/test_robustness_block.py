@@ -6,6 +6,7 @@ import pytest
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
+from clinaudit.audit.unlearning.certificate.held_out_level import NEVER_SEEN_AS_OFTEN
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
     OTHER_FORM,
@@ -195,4 +196,11 @@ def by_patient(own: dict[str, float], *, controls: int, floor: float = 0.0) -> d
             group: {patient: {"rouge_l": value} for patient, value in values.items()}
             for group, values in (("forget", own), ("never_trained", never_trained))
         }
+    }
+
+
+def test_a_trial_that_gets_everything_of_never_trained_patients_says_nothing_of_one() -> None:
+    tried = weigh(block() | by_patient({"n0": 0.1, "n1": 1.0}, controls=30, floor=1.0))
+    assert {(row.status, row.reason) for rows in tried.rows.values() for row in rows} == {
+        ("says nothing", NEVER_SEEN_AS_OFTEN)
     }
