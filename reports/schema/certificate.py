@@ -23,6 +23,17 @@ TRIGGER_WORDS: Final[dict[Trigger, str]] = {
 }
 
 
+class CertifiedModel(Record):
+    """One of the two models."""
+
+    #: Of its files, or of the address and name of one that is served; null where only its generations were given.
+    digest: str | None
+    #: As the site calls it; null where it gave no name.
+    name: str | None
+    #: Date of its audit (ISO 8601), where the site gave it.
+    audited: str | None
+
+
 class CertificateRow(Record):
     """One metric of one named patient at one tier (PHI)."""
 
@@ -87,6 +98,9 @@ class Certificate(Record):
 
     schema_version: Literal["2.0"] = "2.0"
     verdict: ForgettingVerdict
+    #: The models before and after; null in certificates of an earlier state.
+    before: CertifiedModel | None = None
+    after: CertifiedModel | None = None
     #: What the site says of the request; None where it says nothing.
     trigger: Trigger | None = None
     #: Whether a retrained model was given to compare with.
