@@ -8,6 +8,7 @@ from typing import Final
 
 from clinaudit.reports.schema.comparison import (
     COLLATERAL_CHANGES,
+    NOT_PUBLISHED,
     ComparedEstimate,
     ComparisonContent,
     FigureVerdict,
@@ -43,6 +44,7 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
 FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {**VERDICTS, "says nothing": ("Says nothing", "–")}
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
+_DASH: Final = "–"
 _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
     "attributable_fraction": ": share that is clinically revealing, in no other patient's notes and not in the prompt",
@@ -157,7 +159,10 @@ def health_table(health: Sequence[HealthCheck]) -> Table:
 
 
 def _health_text(value: float | None, reason: str | None) -> str:
-    return reason or NOT_MEASURED if value is None else f"{value:.4g}"
+    if value is not None:
+        return f"{value:.4g}"
+    # Most rows of a published table: the page says once what the dash stands for.
+    return _DASH if reason == NOT_PUBLISHED else reason or NOT_MEASURED
 
 
 def forgetting_table(forgetting: PublishedForgetting) -> Table:

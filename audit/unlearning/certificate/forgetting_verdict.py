@@ -34,13 +34,15 @@ OTHER_CORPUS: Final = (
     "the runs had different corpora: text of the run after was not matched with the patient's notes of before"
 )
 NOT_TRAINED: Final = "the patient was not in the training data of the run before"
-COLLAPSED: Final = "the run after does not write as the run before did"
+COLLAPSED: Final = (
+    "the collapse check failed: the texts of the model after are no longer like those of the model before"
+)
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the model before"
-UNCHECKED: Final = "whether the run after still writes could not be checked"
-OWN_COLLAPSE: Final = "what the run after writes of the patient is not like what the run before wrote"
+UNCHECKED: Final = "the collapse check could not be made"
+OWN_COLLAPSE: Final = "the texts of the model after on this patient are no longer like those of the model before"
 NO_TIER: Final = "a level of access was not tried in both runs"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
-TOO_SHORT: Final = "a generation of the run after is shorter than a match"
+TOO_SHORT: Final = "a text of the model after is too short to hold a match: that it holds none shows nothing"
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the level"
 ABOVE: Final = "a figure is above the level of the patients never seen"

@@ -167,3 +167,23 @@ def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
     assert claims == [claim for claim, _ in NOT_SAID]
     folded = render_certificate(certificate()).split('id="not-said"')[1].split("<details>")[1].split("</details>")[0]
     assert all(claim in html.unescape(folded) for claim in claims)
+
+
+def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
+    page = render_comparison(compared())
+    assert " ".join(page.split()).count("not published. Measured") == 1
+    rows = cells(page, "Does B still write as A did? A model that writes nothing of use has not forgotten")
+    assert [row[2:4] for row in rows] == [["120", "120"], ["–", "–"]]
+    # The exact page gives the values, and needs no dash.
+    exact = cells(
+        render_comparison(compared(exact=True)),
+        "Does B still write as A did? A model that writes nothing of use has not forgotten",
+    )
+    assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
+
+
+def test_the_certificate_says_whether_there_was_something_to_forget() -> None:
+    patients = certificate().patients
+    never = [patient.model_copy(update={"leaked_before": False}) for patient in patients]
+    assert "Before, some figure of the patient was above the level" in render_certificate(certificate())
+    assert "there was no leak to forget" in render_certificate(certificate(patients=never))
