@@ -41,7 +41,10 @@ VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "not shown": ("Not shown", "?"),
 }
 #: Of one figure: the same, and that it cannot fail.
-FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {**VERDICTS, "says nothing": ("Says nothing", "–")}
+FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
+    **{verdict: words for verdict, words in VERDICTS.items()},
+    "says nothing": ("Says nothing", "–"),
+}
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
 _DASH: Final = "–"
