@@ -8,6 +8,7 @@ from typing import Final
 
 from clinaudit.reports.schema.comparison import (
     COLLATERAL_CHANGES,
+    FORGETTING_VERDICTS,
     NOT_PUBLISHED,
     ComparedEstimate,
     ComparisonContent,
@@ -34,16 +35,16 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate
 
 #: The least technical first.
 DELTAS: Final = ("sensitivity", "false_positive_rate", "mention_rate", "auroc_all")
-VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
+#: Of one figure: the words of a patient's verdicts, and that it cannot fail.
+FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),
     "still leaks": ("Still leaks", "✗"),
     "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
-}
-#: Of one figure: the same, and that it cannot fail.
-FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
-    **{verdict: words for verdict, words in VERDICTS.items()},
     "says nothing": ("Says nothing", "–"),
+}
+VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
+    verdict: FIGURE_VERDICTS[verdict] for verdict in FORGETTING_VERDICTS
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
