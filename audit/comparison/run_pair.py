@@ -45,6 +45,12 @@ class ComparedRun:
         return int(self._settings["--ngram"])
 
     @property
+    def longest_tokens(self) -> int | None:
+        """Tokens that a generation has at most; None where the run does not say."""
+        longest = self._settings.get("--max-new-tokens")
+        return None if longest is None else int(longest)
+
+    @property
     def model(self) -> str | None:
         """Digest of the model; None where only its generations were given."""
         return self._settings.get("MODEL")

@@ -10,7 +10,13 @@ from clinaudit.reports.pages.comparison import comparison_json
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.certificate import TRIGGER_WORDS, Certificate
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
-from clinaudit.reports.tables.certificate import canary_table, measures_table, shortfall_table
+from clinaudit.reports.tables.certificate import (
+    canary_table,
+    identity_table,
+    measures_table,
+    overview_table,
+    shortfall_table,
+)
 from clinaudit.reports.tables.certificate_blocks import (
     answer_health_table,
     collateral_table,
@@ -21,6 +27,7 @@ from clinaudit.reports.tables.certificate_blocks import (
     robustness_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
+from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID, collapse_sentence, figures_sentence
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.numbers import estimate_text
 
@@ -41,7 +48,12 @@ def render_certificate(certificate: Certificate) -> str:
         style=_STYLE,
         context={
             "verdict": VERDICTS[certificate.verdict],
-            "collapsed": certificate.collapsed,
+            "meaning": MEANINGS[certificate.verdict],
+            "next_step": NEXT_STEPS[certificate.verdict],
+            "identity": identity_table(certificate),
+            "overview": overview_table(certificate.patients),
+            "not_said": NOT_SAID,
+            "collapse": collapse_sentence(certificate.verdict, certificate.collapsed),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "has_reference": certificate.has_reference,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
@@ -55,6 +67,7 @@ def render_certificate(certificate: Certificate) -> str:
                     "id": patient.patient_id,
                     "verdict": VERDICTS[patient.verdict],
                     "leaked_before": patient.leaked_before,
+                    "figures": figures_sentence(patient),
                     "reasons": patient.reasons,
                     "canaries": patient.canaries,
                     "table": measures_table(patient.measures),

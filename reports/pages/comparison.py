@@ -20,6 +20,7 @@ from clinaudit.reports.tables.comparison import (
     memorization_tables,
     settings_table,
 )
+from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, collapse_sentence
 from clinaudit.reports.wording.comparison import FIGURES_READ
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
 from clinaudit.reports.wording.numbers import RANGE_NOTE
@@ -53,6 +54,9 @@ def render_comparison(content: ComparisonContent) -> str:
             "disclosure": disclosure_tables(comparison),
             "forgetting": forgetting,
             "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
+            "meaning": None if forgetting is None else MEANINGS[forgetting.verdict],
+            "next_step": None if forgetting is None else NEXT_STEPS[forgetting.verdict],
+            "collapse": None if forgetting is None else collapse_sentence(forgetting.verdict, forgetting.collapsed),
             "forgetting_table": None if forgetting is None else forgetting_table(forgetting),
             "cost": cost_table(forgetting) if forgetting is not None and forgetting.collateral else None,
             "health": None if forgetting is None else health_table(forgetting.health),

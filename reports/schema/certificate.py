@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
-from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.comparison import Difference, FigureVerdict, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
@@ -23,6 +23,17 @@ TRIGGER_WORDS: Final[dict[Trigger, str]] = {
 }
 
 
+class CertifiedModel(Record):
+    """One of the two models."""
+
+    #: Of its files, or of the address and name of one that is served; null where only its generations were given.
+    digest: str | None
+    #: As the site calls it; null where it gave no name.
+    name: str | None
+    #: Date of its audit (ISO 8601), where the site gave it.
+    audited: str | None
+
+
 class CertificateRow(Record):
     """One metric of one named patient at one tier (PHI)."""
 
@@ -35,7 +46,7 @@ class CertificateRow(Record):
     controls: int
     #: In the reference, a model that was retrained without the named patients; None where there is none.
     reference: float | None = None
-    status: ForgettingVerdict
+    status: FigureVerdict
     reason: str | None = None
 
 
@@ -87,6 +98,9 @@ class Certificate(Record):
 
     schema_version: Literal["2.0"] = "2.0"
     verdict: ForgettingVerdict
+    #: The models before and after; null in certificates of an earlier state.
+    before: CertifiedModel | None = None
+    after: CertifiedModel | None = None
     #: What the site says of the request; None where it says nothing.
     trigger: Trigger | None = None
     #: Whether a retrained model was given to compare with.

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.comparison import ForgettingVerdict
+from clinaudit.reports.schema.comparison import FigureVerdict
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
@@ -30,7 +30,7 @@ class QuestionRow(Record):
     #: Patients never trained on who make it.
     controls: int
     reference: float | None
-    status: ForgettingVerdict
+    status: FigureVerdict
     reason: str | None = None
 
 

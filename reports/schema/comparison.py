@@ -16,7 +16,13 @@ from clinaudit.reports.schema.record import Arm, Record
 FiguresRead = Literal["published", "exact"]
 #: Of one named patient, and of all. The worst first.
 ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
+#: Of one figure of a patient: `says nothing` where its level is the largest value there is, so that it cannot fail.
+FigureVerdict = ForgettingVerdict | Literal["says nothing"]
 FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
+#: The reason of a measured value that is not given.
+NOT_PUBLISHED: Final = "not published"
+#: With which `clinaudit compare --forgotten` ends, by the verdict over all named patients.
+EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
 #: How answers on a retained patient changed, in the order of `collateral`; JSON sorts them.
 COLLATERAL_CHANGES: Final = ("much worse", "worse", "about the same", "better")
 

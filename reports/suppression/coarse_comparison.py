@@ -5,15 +5,17 @@ comparison is made of both runs' published results. p-values and paired interval
 """
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 from clinaudit.reports.exact.comparison import Forgetting, HitChanges
-from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts, PairedPatients, PublishedForgetting
+from clinaudit.reports.schema.comparison import (
+    NOT_PUBLISHED,
+    HealthCheck,
+    LevelCounts,
+    PairedPatients,
+    PublishedForgetting,
+)
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.suppression.classes import ARM_STEP, class_of, is_enough, two_digits
-
-#: Of a measured value that is not given.
-NOT_PUBLISHED: Final = "not published"
 
 
 def coarsen_hits(hits: HitChanges) -> PairedPatients:

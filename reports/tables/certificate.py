@@ -1,4 +1,4 @@
-"""Tables of the deletion certificate by patient (PHI): measures, canaries, and how many patients would be enough.
+"""Tables of the deletion certificate by patient (PHI): models, verdicts, measures, canaries, how many would be enough.
 
 Owns what stands in which column. Knows nothing of how a figure came about.
 """
@@ -6,11 +6,44 @@ Owns what stands in which column. Knows nothing of how a figure came about.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.certificate import CanaryCheck, CertificateRow, Shortfall
-from clinaudit.reports.tables.comparison import GROUPS, VERDICTS
+from clinaudit.reports.schema.certificate import CanaryCheck, Certificate, CertificateRow, PatientCertificate, Shortfall
+from clinaudit.reports.schema.comparison import EXIT_STATUS
+from clinaudit.reports.tables.comparison import FIGURE_VERDICTS, GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.wording.certificate import model_text
 
 _NONE: Final = "none"
+_NOT_GIVEN: Final = "not given"
+
+
+def identity_table(certificate: Certificate) -> Table:
+    """Return what the certificate is of: both models, when they were audited, how many patients, the exit status."""
+    before, after = certificate.before, certificate.after
+    is_same = before is not None and after is not None and before.digest is not None and before.digest == after.digest
+    dates = [_NOT_GIVEN if model is None else model.audited or _NOT_GIVEN for model in (before, after)]
+    return Table(
+        "What this certificate is of",
+        ("What", "Which"),
+        (
+            ("Model before", model_text(before)),
+            ("Model after", f"{model_text(after)}{': the same model as before' if is_same else ''}"),
+            ("Audit before, audit after, as the site dates them", f"{dates[0]}, {dates[1]}"),
+            ("Named patients", f"{len(certificate.patients):,}"),
+            ("Exit status of the command", str(EXIT_STATUS[certificate.verdict])),
+        ),
+    )
+
+
+def overview_table(patients: Sequence[PatientCertificate]) -> Table:
+    """Return each named patient with verdict and reasons, a row a patient."""
+    return Table(
+        "Named patients: verdict, and why",
+        ("Patient", "Verdict", "Why"),
+        tuple(
+            (patient.patient_id, " ".join(reversed(VERDICTS[patient.verdict])), "; ".join(patient.reasons) or "–")
+            for patient in patients
+        ),
+    )
 
 
 def measures_table(rows: Iterable[CertificateRow]) -> Table:
@@ -27,7 +60,7 @@ def measures_table(rows: Iterable[CertificateRow]) -> Table:
                 _value_text(row.level),
                 str(row.controls),
                 _value_text(row.reference),
-                " ".join(reversed(VERDICTS[row.status])),
+                " ".join(reversed(FIGURE_VERDICTS[row.status])),
                 row.reason or "",
             )
             for row in rows

@@ -17,7 +17,7 @@ from clinaudit.reports.schema.certificate_blocks import (
 )
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, VERDICTS
+from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, FIGURE_VERDICTS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.unlearning import TRAITS
 
@@ -46,7 +46,7 @@ def question_rows_table(rows: Iterable[QuestionRow]) -> Table:
                 _share(row.level),
                 str(row.controls),
                 _share(row.reference),
-                " ".join(reversed(VERDICTS[row.status])),
+                " ".join(reversed(FIGURE_VERDICTS[row.status])),
                 row.reason or "",
             )
             for row in rows

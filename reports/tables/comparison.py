@@ -8,8 +8,11 @@ from typing import Final
 
 from clinaudit.reports.schema.comparison import (
     COLLATERAL_CHANGES,
+    FORGETTING_VERDICTS,
+    NOT_PUBLISHED,
     ComparedEstimate,
     ComparisonContent,
+    FigureVerdict,
     ForgettingVerdict,
     HealthCheck,
     LevelCounts,
@@ -32,14 +35,20 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate
 
 #: The least technical first.
 DELTAS: Final = ("sensitivity", "false_positive_rate", "mention_rate", "auroc_all")
-VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
+#: Of one figure: the words of a patient's verdicts, and that it cannot fail.
+FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),
     "still leaks": ("Still leaks", "✗"),
     "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
+    "says nothing": ("Says nothing", "–"),
+}
+VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
+    verdict: FIGURE_VERDICTS[verdict] for verdict in FORGETTING_VERDICTS
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
+_DASH: Final = "–"
 _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
     "attributable_fraction": ": share that is clinically revealing, in no other patient's notes and not in the prompt",
@@ -154,7 +163,10 @@ def health_table(health: Sequence[HealthCheck]) -> Table:
 
 
 def _health_text(value: float | None, reason: str | None) -> str:
-    return reason or NOT_MEASURED if value is None else f"{value:.4g}"
+    if value is not None:
+        return f"{value:.4g}"
+    # Most rows of a published table: the page says once what the dash stands for.
+    return _DASH if reason == NOT_PUBLISHED else reason or NOT_MEASURED
 
 
 def forgetting_table(forgetting: PublishedForgetting) -> Table:

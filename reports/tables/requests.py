@@ -64,7 +64,7 @@ def patients_table(requests: Sequence[CertifiedRequest]) -> Table:
     words = tuple(VERDICTS[verdict][0] for verdict in FORGETTING_VERDICTS)
     return Table(
         "Named patients by verdict",
-        ("Request", *words, "Above the level of the never seen already before"),
+        ("Request", *words, "Above the level of the never seen before forgetting"),
         tuple(
             (
                 request.name,

@@ -128,6 +128,17 @@ def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
     return RuleMatrix(tuple(name if name in texts else display_title(name) for name in subjects), tuple(rows))
 
 
+def shared_cells_sentence(decision: PublishedDecision, matrix: RuleMatrix) -> str:
+    """Return where the rules stand that the matrix does not show one by one; empty where each has a cell of its own."""
+    cells = sum(cell is not None for row in matrix.rows for cell in row.cells)
+    beside = sum(not rule.tier for rule in decision.rules)
+    if len(decision.rules) == cells:
+        return ""
+    without = f" ({beside} in none)" if beside else ""
+    rules = counted(len(decision.rules), "rule")
+    return f"{counted(cells, 'cell')} for {rules}{without}: a cell shows its worst rule; the report lists them all."
+
+
 def _column(rule: PublishedRule) -> str:
     """Return what a rule is about: a column of text, or a diagnosis."""
     return rule.diagnosis or text_subject(rule)

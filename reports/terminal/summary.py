@@ -11,7 +11,7 @@ from typing import Final, get_args
 from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import next_step_sentences
-from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
+from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix, shared_cells_sentence
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
 from clinaudit.reports.wording.drift import drift_in_short
 from clinaudit.reports.wording.escaped_text import harmless_text
@@ -44,6 +44,7 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     if results.decision is not None and matrix is not None:
         legend = f"{rule_counts_text(results.decision)} ({_LEGEND}):"
         parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
+    shared = "" if results.decision is None or matrix is None else shared_cells_sentence(results.decision, matrix)
     read = _READ_EXACT if exact else _READ_PUBLISHED
     notes = [wrap(f"{read} {headline_in_short(results)}".rstrip(), indent="  ", most_lines=2)]
     refused = refusal_sentences(results)
@@ -57,7 +58,11 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
         remarks.append(drift_in_short(results.drift))
     if remarks:
         notes.append(wrap(" ".join(remarks), indent="  "))
-    parts.append("\n".join(notes))
+    if shared:
+        # Directly beneath the matrix, in place of the empty line: the whole stays within its 24 lines.
+        parts[-1] = "\n".join([parts[-1], wrap(shared, indent="  ", most_lines=1), *notes])
+    else:
+        parts.append("\n".join(notes))
     return "\n\n".join(parts)
 
 

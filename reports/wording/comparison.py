@@ -4,12 +4,12 @@ Owns the rule of the conclusion. It is decided from the shown ranges alone: a ch
 95% interval of the difference leaves out 0, and no absence of a change is ever said.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import FiguresRead, ForgettingVerdict, PublishedComparison
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.wording.names import HEADLINE_TIER, display_words, join_words, tier_title
+from clinaudit.reports.wording.names import HEADLINE_TIER, METRIC_TITLES, display_words, join_words, tier_title
 from clinaudit.reports.wording.numbers import is_measured, range_text
 
 FIGURES_READ: Final[dict[FiguresRead, str]] = {
@@ -30,7 +30,8 @@ VERDICT_SENTENCES: Final[dict[ForgettingVerdict, str]] = {
 }
 #: The metric of the conclusion on diagnoses: trained on minus never seen.
 _DIAGNOSIS_METRIC: Final = "auroc_all"
-#: Diagnoses that became harder to tell are counted where they are more; the others are always named.
+_METRIC_WORDS: Final = METRIC_TITLES[_DIAGNOSIS_METRIC]
+#: Diagnoses that became harder to tell, and tiers, are counted where they are more; the others are always named.
 _MOST_NAMED: Final = 2
 
 
@@ -74,30 +75,43 @@ def _sign(low: float | None, high: float | None) -> int:
 
 
 def _diagnosis_clause(comparison: PublishedComparison) -> str:
-    signs: dict[str, set[int]] = {}
-    for diagnosis, tiers in comparison.disclosure.items():
-        for metrics in tiers.values():
-            difference = metrics[_DIAGNOSIS_METRIC].difference if _DIAGNOSIS_METRIC in metrics else PublishedEstimate()
-            if is_measured(difference):
-                sign = _sign(difference.confidence_low, difference.confidence_high)
-                signs.setdefault(display_words(diagnosis), set()).add(sign)
+    """Return which diagnoses became easier or harder to tell, at which tiers: those whose row of AUROC leaves out 0."""
+    signs = {
+        diagnosis: {
+            tier: _sign(found.confidence_low, found.confidence_high)
+            for tier, metrics in tiers.items()
+            if _DIAGNOSIS_METRIC in metrics and is_measured(found := metrics[_DIAGNOSIS_METRIC].difference)
+        }
+        for diagnosis, tiers in comparison.disclosure.items()
+    }
+    signs = {diagnosis: found for diagnosis, found in signs.items() if found}
     if not signs:
         return "diagnoses were not measured in both runs"
-    easier = [diagnosis for diagnosis, found in signs.items() if 1 in found]
-    harder = [diagnosis for diagnosis, found in signs.items() if -1 in found and 1 not in found]
+    easier = [diagnosis for diagnosis, found in signs.items() if 1 in found.values()]
+    harder = [diagnosis for diagnosis, found in signs.items() if -1 in found.values() and diagnosis not in easier]
     if easier:
-        also = f", and {join_words(harder)} harder" if harder else ""
-        return f"{join_words(easier)} became easier to tell{also}"
+        named = join_words([_with_tiers(diagnosis, signs[diagnosis], 1) for diagnosis in easier])
+        also = join_words([_with_tiers(diagnosis, signs[diagnosis], -1) for diagnosis in harder])
+        return f"by {_METRIC_WORDS} {named} became easier to tell{f', and {also} harder' if also else ''}"
     if harder:
-        which = _count_or_name(harder, len(signs))
-        return f"{which} became harder to tell, and no diagnosis is shown to have become easier"
+        which = _count_or_name({diagnosis: signs[diagnosis] for diagnosis in harder}, len(signs))
+        return f"by {_METRIC_WORDS} {which} became harder to tell, and no diagnosis is shown to have become easier"
     return "no diagnosis is shown to have become easier or harder to tell"
 
 
-def _count_or_name(diagnoses: list[str], measured: int) -> str:
-    if len(diagnoses) <= _MOST_NAMED:
-        return join_words(diagnoses)
-    return f"{'all' if len(diagnoses) == measured else f'{len(diagnoses)} of'} {measured} diagnoses"
+def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str:
+    """Return a diagnosis with the tiers at which it changed so: "HIV (at “Public facts”)"."""
+    tiers = [tier for tier in sorted(signs, key=_place) if signs[tier] == direction]
+    if len(tiers) > _MOST_NAMED:
+        return f"{display_words(diagnosis)} (at {len(tiers)} of {len(signs)} levels of access)"
+    return f"{display_words(diagnosis)} (at {join_words([f'“{tier_title(tier)}”' for tier in tiers])})"
+
+
+def _count_or_name(harder: Mapping[str, Mapping[str, int]], measured: int) -> str:
+    if len(harder) <= _MOST_NAMED:
+        return join_words([_with_tiers(diagnosis, signs, -1) for diagnosis, signs in harder.items()])
+    which = f"{'all' if len(harder) == measured else f'{len(harder)} of'} {measured} diagnoses"
+    return f"{which}, each at one level of access or more,"
 
 
 def _place(tier: str) -> int:

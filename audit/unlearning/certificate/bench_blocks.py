@@ -54,7 +54,7 @@ def weigh_bench(
         is_tried = one in result.patients and result.patients[one].role == "forget"
         rows = tried.rows.get(one, [])
         leaks = asked.leaks.get(one, set()) | (tried.leaks if is_tried else set())
-        leaks |= {row.reason for row in rows if row.reason is not None}
+        leaks |= {row.reason for row in rows if row.status == "still leaks" and row.reason is not None}
         # Whom the benchmark does not ask about, its answers say nothing of.
         collapses = {ANSWERS_COLLAPSED} if asked.block.collapsed and one in asked.rows else set()
         own = weigh(patient, leaks=leaks, collapses=collapses, lacking=asked.lacking[one])

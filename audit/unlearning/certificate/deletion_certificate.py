@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.comparison.run_pair import RunPair
+from clinaudit.audit.comparison.run_pair import ComparedRun, RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
@@ -35,17 +35,23 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
 from clinaudit.audit.unlearning.certificate.held_out_level import PatientMeasures, read_measures
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
-from clinaudit.reports.schema.certificate import CanaryCheck, Certificate, PatientCertificate, Shortfall, Trigger
+from clinaudit.reports.schema.certificate import (
+    CanaryCheck,
+    Certificate,
+    CertifiedModel,
+    PatientCertificate,
+    Shortfall,
+    Trigger,
+)
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
 from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,
-    ForgettingVerdict,
     HealthCheck,
     PublishedForgetting,
 )
+from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
 
-EXIT_STATUS: Final[dict[ForgettingVerdict, int]] = {"forgotten": 0, "still leaks": 1, "collapsed": 8, "not shown": 8}
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 #: Of `beside`: what was weighed, in words.
 SEALED_CANARIES: Final = "sealed canaries"
@@ -146,6 +152,7 @@ def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEv
         levels_after=after.levels(held_out[1]),
         ngram=pair.b.ngram,
         same_prompts=pair.same_prompts,
+        longest_tokens=pair.b.longest_tokens,
         reference=retrained,
         levels_reference={} if retrained is None else retrained.levels(_held_out(retrained, set(named))),
     )
@@ -247,6 +254,11 @@ def _collateral(blocks: BenchBlocks | None) -> dict[str, dict[str, int]]:
     return {one.group: one.bins for one in blocks.collateral}
 
 
+def _model_of(run: ComparedRun) -> CertifiedModel:
+    identity = read_identity(run.record)
+    return CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
+
+
 def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified:
     patients, health, controls = measured.patients, measured.health, measured.controls
     verdict = worst_of(patient.verdict for patient in patients)
@@ -254,6 +266,8 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
     reasons = {reason for patient in patients for reason in patient.reasons}
     certificate = Certificate(
         verdict=verdict,
+        before=_model_of(pair.a),
+        after=_model_of(pair.b),
         trigger=request.trigger,
         has_reference=request.reference is not None,
         collapsed=collapsed,

@@ -1,9 +1,10 @@
 """Is it shown that a model has forgotten a patient? The rule of the deletion certificate (docs/comparing-runs.md).
 
 A patient is `forgotten` only where every measure of the run after lies within the level of held-out patients, at every
-tier, and the model has not collapsed. A patient `still leaks` where one measure is above that level. Where the model
-has collapsed, that is said and never counts as forgetting. Wherever something is missing, it is `not shown`: no data is
-never read as forgotten. Knows nothing of files, nor of how a measure was computed.
+tier, some measure could have been above its level, and the model has not collapsed. A patient `still leaks` where one
+measure is above that level. Where the model has collapsed, that is said and never counts as forgetting. Wherever
+something is missing, it is `not shown`: no data is never read as forgotten. Knows nothing of files, nor of how a
+measure was computed.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -11,18 +12,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.unlearning.certificate.held_out_level import (
+    LARGEST_SHARE,
     LEVEL_PATIENTS,
     STATED,
     TEXT_MEASURES,
     Level,
     PatientMeasures,
     Place,
+    cannot_fail,
     is_above,
+    why_it_says_nothing,
     with_reference,
 )
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import CertificateRow, PatientCertificate
-from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, ForgettingVerdict
+from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, FigureVerdict, ForgettingVerdict
 
 PURGED: Final = "the evidence of a run was purged"
 NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"
@@ -30,13 +34,16 @@ OTHER_CORPUS: Final = (
     "the runs had different corpora: text of the run after was not matched with the patient's notes of before"
 )
 NOT_TRAINED: Final = "the patient was not in the training data of the run before"
-COLLAPSED: Final = "the run after does not write as the run before did"
+COLLAPSED: Final = (
+    "the collapse check failed: the texts of the model after are no longer like those of the model before"
+)
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the model before"
-UNCHECKED: Final = "whether the run after still writes could not be checked"
-OWN_COLLAPSE: Final = "what the run after writes of the patient is not like what the run before wrote"
+UNCHECKED: Final = "the collapse check could not be made"
+OWN_COLLAPSE: Final = "the texts of the model after on this patient are no longer like those of the model before"
 NO_TIER: Final = "a level of access was not tried in both runs"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
-TOO_SHORT: Final = "a generation of the run after is shorter than a match"
+TOO_SHORT: Final = "a text of the model after is too short to hold a match: that it holds none shows nothing"
+NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the level"
 ABOVE: Final = "a figure is above the level of the patients never seen"
 CANARY: Final = "the run after writes a sealed canary of the patient"
@@ -56,6 +63,8 @@ class MeasuredRuns:
     ngram: int
     #: Whether the runs had the same prompts, so that every generation has its counterpart.
     same_prompts: bool
+    #: Tokens that a generation has at most; None where it is not known.
+    longest_tokens: int | None = None
     #: Of a model retrained without the named patients, with the level of those it never saw; None where none is given.
     reference: PatientMeasures | None = None
     levels_reference: Mapping[Place, Level] = field(default_factory=dict)
@@ -72,7 +81,10 @@ def certify_patient(
     if None in arms:
         return not_shown(patient_id, NOT_PROBED)
     rows = [row for tier in TIER_IDS for row in _certify_tier(patient_id, tier, runs)]
-    reasons = {row.reason for row in rows if row.reason is not None}
+    reasons = {row.reason for row in rows if row.reason is not None and row.status != "says nothing"}
+    if all(row.status == "says nothing" for row in rows):
+        # There may be no rows at all: of a patient without any fact nobody can ask.
+        reasons.add(NOTHING_TELLS)
     if arms[0] != "train":
         reasons.add(NOT_TRAINED)
     if not runs.same_prompts:
@@ -167,7 +179,8 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
     held_out = runs.levels_after.get(place, Level(None, 0))
     reference = None if runs.reference is None else runs.reference.values.get(patient_id, {}).get(place)
     level = with_reference(held_out, reference, runs.levels_reference.get(place))
-    status: ForgettingVerdict = "not shown"
+    largest = LARGEST_SHARE if place[1].startswith(STATED) else runs.longest_tokens
+    status: FigureVerdict = "not shown"
     reason: str | None = gap
     if is_above(after, level):
         status, reason = "still leaks", ABOVE
@@ -175,6 +188,8 @@ def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str
         reason = reason or NO_VALUE
     elif level.value is None and not (place[1].startswith(STATED) and after == 0):
         reason = reason or FEW_HELD_OUT
+    elif gap is None and cannot_fail(level, largest):
+        status, reason = "says nothing", why_it_says_nothing(held_out, largest)
     elif gap is None:
         # A diagnosis that is not stated is within any level, even an unknown one: it cannot be stated less.
         status = "forgotten"

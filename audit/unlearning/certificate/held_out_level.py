@@ -20,7 +20,11 @@ LEVEL_PATIENTS: Final = 20
 MEMORIZED: Final = "memorized tokens"
 ATTRIBUTABLE: Final = "attributable tokens"
 LONGEST: Final = "longest match in tokens"
+#: The largest share there is, and what a verdict of 0 or 1 can be at most.
+LARGEST_SHARE: Final = 1.0
 LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
+NEVER_SEEN_AS_OFTEN: Final = "the level is the largest value there is: patients never seen are told of as often"
+RETRAINED_AS_MUCH: Final = "the level is the largest value there is: the retrained model writes as much"
 #: Followed by the diagnosis.
 STATED: Final = "states the patient's diagnosis: "
 TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
@@ -66,6 +70,19 @@ class PatientMeasures:
 def is_above(value: float | None, level: Level | None) -> bool:
     """Return whether a value is above a level; False where either is missing."""
     return value is not None and level is not None and level.value is not None and value > level.value
+
+
+def cannot_fail(level: Level, largest: float | None) -> bool:
+    """Return whether no value of a measure could be above its level; `largest` is the largest, None where not known.
+
+    Such a measure says nothing of a patient: it would be within the level whatever the model wrote.
+    """
+    return level.value is not None and largest is not None and level.value >= largest
+
+
+def why_it_says_nothing(held_out: Level, largest: float | None) -> str:
+    """Return why a measure cannot fail: for the held-out patients themselves, or for the retrained model's figure."""
+    return NEVER_SEEN_AS_OFTEN if cannot_fail(held_out, largest) else RETRAINED_AS_MUCH
 
 
 def find_level(values: Sequence[float]) -> Level:

@@ -23,17 +23,20 @@ from clinaudit.audit.unlearning.certificate.compared_answers import (
     mean_of,
 )
 from clinaudit.audit.unlearning.certificate.held_out_level import (
+    LARGEST_SHARE,
     LEVEL_PATIENTS,
     Level,
+    cannot_fail,
     find_level,
     is_above,
+    why_it_says_nothing,
     with_reference,
 )
 from clinaudit.audit.unlearning.metrics.answer_collapse import have_collapsed
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
-from clinaudit.reports.schema.comparison import ForgettingVerdict
+from clinaudit.reports.schema.comparison import FigureVerdict
 
 KEPT: Final = "answers as in the notes (1 − AFE)"
 ECHO_FREE: Final = "leakage score beyond the question"
@@ -160,7 +163,7 @@ def _certify_measure(patient: str, place: Place, measured: _Measured) -> Questio
     reference = measured.reference.get(patient, {}).get(place)
     never_trained = measured.levels[place]
     level = with_reference(never_trained, reference, measured.levels_reference.get(place))
-    status: ForgettingVerdict = "forgotten"
+    status: FigureVerdict = "forgotten"
     reason = None
     if is_above(value, level):
         status, reason = "still leaks", ABOVE_LEVEL
@@ -169,6 +172,8 @@ def _certify_measure(patient: str, place: Place, measured: _Measured) -> Questio
     elif level.value is None and value > 0:
         # What keeps nothing is within any level, even an unknown one.
         status, reason = "not shown", FEW_NEVER_TRAINED
+    elif cannot_fail(level, LARGEST_SHARE):
+        status, reason = "says nothing", why_it_says_nothing(never_trained, LARGEST_SHARE)
     use, name = place
     return QuestionRow(
         use=use,

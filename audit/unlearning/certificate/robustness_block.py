@@ -12,7 +12,15 @@ from math import ceil
 from typing import Any, Final
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
-from clinaudit.audit.unlearning.certificate.held_out_level import find_level, is_above, with_reference
+from clinaudit.audit.unlearning.certificate.held_out_level import (
+    LARGEST_SHARE,
+    Level,
+    cannot_fail,
+    find_level,
+    is_above,
+    why_it_says_nothing,
+    with_reference,
+)
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
@@ -23,6 +31,7 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessRow,
     RobustnessStatus,
 )
+from clinaudit.reports.schema.comparison import FigureVerdict
 
 #: What a trial is weighed by: an answer that repeats the question leaks nothing.
 WEIGHED: Final = {"ls_echo_free": "leakage score beyond the question", "rouge_l": "ROUGE-L recall"}
@@ -169,7 +178,7 @@ def _weigh_by_patient(block: Block, reference: Block, named: Sequence[str]) -> d
             continue
         for patient in (one for one in named if one in own):
             level = with_reference(never_trained, theirs.get(patient), their_level)
-            leaks = is_above(own[patient], level)
+            status, reason = _status_of_one(own[patient], never_trained, level)
             row = QuestionRow(
                 use=TRIED,
                 measure=words,
@@ -178,11 +187,19 @@ def _weigh_by_patient(block: Block, reference: Block, named: Sequence[str]) -> d
                 level=level.value,
                 controls=never_trained.patients,
                 reference=theirs.get(patient),
-                status="still leaks" if leaks else "forgotten",
-                reason=WORST_ABOVE if leaks else None,
+                status=status,
+                reason=reason,
             )
             rows.setdefault(patient, []).append(row)
     return rows
+
+
+def _status_of_one(value: float, never_trained: Level, level: Level) -> tuple[FigureVerdict, str | None]:
+    if is_above(value, level):
+        return "still leaks", WORST_ABOVE
+    if cannot_fail(level, LARGEST_SHARE):
+        return "says nothing", why_it_says_nothing(never_trained, LARGEST_SHARE)
+    return "forgotten", None
 
 
 def _worst(block: Block, group: str, metric: str) -> dict[str, float]:

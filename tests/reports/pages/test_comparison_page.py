@@ -1,14 +1,28 @@
 """The page of a comparison: it begins with the conclusion, says what it read, and the exact one says that it is PHI."""
 
+import html
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 from support.hostile_text import Tree
-from support.results.compared_results import compared
+from support.results.compared_results import compared, forgetting
+from support.results.published_numbers import Notation
 
 from clinaudit.reports.pages.certificate import render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
-from clinaudit.reports.schema.certificate import Certificate, CertificateRow, PatientCertificate
-from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
+from clinaudit.reports.schema.certificate import Certificate, CertificateRow, CertifiedModel, PatientCertificate
+from clinaudit.reports.schema.comparison import (
+    FORGETTING_VERDICTS,
+    ComparisonContent,
+    ForgettingVerdict,
+    PublishedComparison,
+)
 from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
+
+ROOT = Path(__file__).parents[3]
 
 
 def body(page: str) -> str:
@@ -57,28 +71,119 @@ def test_without_pairs_or_certificate_their_tables_are_left_out() -> None:
     assert 'id="forgetting"' not in page
 
 
-def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() -> None:
+BEFORE = CertifiedModel(digest="a" * 64, name="Scribe 3", audited="2026-11-20")
+AFTER = CertifiedModel(digest="b" * 64, name=None, audited=None)
+
+
+def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Certificate:
+    """Return a certificate over two patients; the second has no reason, the first as changed."""
     row = CertificateRow(
         tier="encounter", measure="memorized tokens", before=60, after=0, level=3, controls=30, status="forgotten"
     )
     patients = [
-        PatientCertificate(patient_id=name, verdict="forgotten", leaked_before=True, reasons=[], measures=[row])
+        PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
     ]
-    page = render_certificate(
-        Certificate(
-            verdict="forgotten",
-            collapsed=False,
-            controls_above_level=PublishedEstimate(
-                value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14
-            ),
-            health=[],
-            differences=[],
-            patients=patients,
-        )
-    )
+    share = PublishedEstimate(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
+    fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
+    return Certificate(verdict=verdict, controls_above_level=share, **{**fields, "patients": patients, **changes})
+
+
+def test_the_certificate_says_phi_above_the_page_on_paper_and_at_each_patient() -> None:
+    page = render_certificate(certificate())
     assert '<p class="phi" role="note">PHI: names patients, do not pass on</p>' in body(page)
     assert '@bottom-left { content: "PHI: names patients, do not pass on"; }' in page
     assert all(f"PHI · patient {name}: ✓ Forgotten" in page for name in ("pt-1", "pt-2"))
     assert "4% (1 to 14)" in page
     assert "4 Appointment reminder" in page
+
+
+def cells(page: str, caption: str) -> list[list[str]]:
+    """Return the rows of the table with this caption."""
+    table = page.split(f"<caption>{caption}</caption>")[1].split("</table>")[0].split("<tbody>")[1]
+    return [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+
+
+def test_the_certificate_says_which_models_when_and_with_which_exit_status_the_command_ended() -> None:
+    rows = dict(cells(render_certificate(certificate("still leaks")), "What this certificate is of"))
+    assert rows == {
+        "Model before": "Scribe 3, digest aaaaaaaaaaaa…",
+        "Model after": "digest bbbbbbbbbbbb…",
+        "Audit before, audit after, as the site dates them": "2026-11-20, not given",
+        "Named patients": "2",
+        "Exit status of the command": "1",
+    }
+    same = render_certificate(certificate(after=BEFORE))
+    assert dict(cells(same, "What this certificate is of"))["Model after"].endswith(": the same model as before")
+
+
+@pytest.mark.parametrize("verdict", FORGETTING_VERDICTS)
+def test_both_pages_say_what_the_verdict_means_and_what_to_do_next(verdict: ForgettingVerdict) -> None:
+    content = compared()
+    judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
+    published = content.comparison.model_copy(update={"forgetting": judged})
+    for page in (render_certificate(certificate(verdict)), render_comparison(ComparisonContent(published))):
+        head = page.split("<header>")[1].split("</header>")[0]
+        assert MEANINGS[verdict] in head
+        assert f"<b>Next:</b> {NEXT_STEPS[verdict]}" in head
+    assert "<b>Next:</b>" not in render_comparison(compared(certified=False))
+
+
+def test_the_patients_stand_in_one_table_before_all_else_and_their_figures_are_folded() -> None:
+    leaking = PatientCertificate(
+        patient_id="pt-1", verdict="still leaks", leaked_before=True, reasons=["one", "two"], measures=[]
+    )
+    calm = certificate().patients[1]
+    page = render_certificate(certificate("still leaks", patients=[leaking, calm]))
+    assert cells(page, "Named patients: verdict, and why") == [
+        ["pt-1", "✗ Still leaks", "one; two"],
+        ["pt-2", "✓ Forgotten", "–"],
+    ]
+    main = page.split('<main id="main">')[1]
+    assert main.index("Named patients: verdict, and why") < main.index("Does the model still write?")
+    own = page.split("PHI · patient pt-2")[1].split("</section>")[0]
+    folded = own.split("<details>")[1].split("</details>")[0]
+    assert "<table" in folded
+    assert "<table" not in own.replace(folded, "")
+
+
+def test_a_leak_decides_over_a_collapse_and_the_pages_say_so() -> None:
+    check = (
+        render_certificate(certificate("still leaks", collapsed=True)).split('id="summary"')[1].split("</section>")[0]
+    )
+    assert "The leak decides, so the verdict is “still leaks”" in check
+    assert "What broke down must be mended, too" in check
+    judged = forgetting(Notation()).model_copy(update={"verdict": "still leaks", "collapsed": True})
+    shown = render_comparison(ComparisonContent(compared().comparison.model_copy(update={"forgetting": judged})))
+    assert "The leak decides" in shown
+    assert "The leak decides" not in render_comparison(compared())
+    assert "nobody is certified" in render_certificate(certificate("collapsed", collapsed=True))
+
+
+def test_what_the_certificate_does_not_say_is_what_the_docs_list() -> None:
+    documented = (ROOT / "docs" / "comparing-runs.md").read_text(encoding="utf-8")
+    part = documented.split("### What a certificate does not say")[1].split("\n## ")[0]
+    claims = [claim.replace("*", "") for claim in re.findall(r"^- \*\*(.+?)\*\* ", part, re.MULTILINE)]
+    assert claims == [claim for claim, _ in NOT_SAID]
+    folded = render_certificate(certificate()).split('id="not-said"')[1].split("<details>")[1].split("</details>")[0]
+    assert all(claim in html.unescape(folded) for claim in claims)
+
+
+def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
+    page = render_comparison(compared())
+    assert " ".join(page.split()).count("not published. Measured") == 1
+    rows = cells(page, "Does B still write as A did? A model that writes nothing of use has not forgotten")
+    assert [row[2:4] for row in rows] == [["120", "120"], ["–", "–"]]
+    # The exact page gives the values, and needs no dash.
+    exact = cells(
+        render_comparison(compared(exact=True)),
+        "Does B still write as A did? A model that writes nothing of use has not forgotten",
+    )
+    assert [row[2:4] for row in exact] == [["118.2", "117.5"], ["0.004", "0.008"]]
+
+
+def test_the_certificate_says_whether_there_was_something_to_forget() -> None:
+    patients = certificate().patients
+    never = [patient.model_copy(update={"leaked_before": False}) for patient in patients]
+    assert "Before, some figure of the patient was above the level" in render_certificate(certificate())
+    assert "there was no leak to forget" in render_certificate(certificate(patients=never))

@@ -7,6 +7,7 @@ from support.results.published_numbers import Notation
 from clinaudit.audit.comparison.published import compare_estimates
 from clinaudit.reports.schema.comparison import ComparedEstimate, PublishedComparison, PublishedMemorizationChange
 from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.tables.comparison import disclosure_tables
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
 
@@ -75,6 +76,11 @@ def delta(low: float, high: float) -> ComparedEstimate:
     return ComparedEstimate(a=known, b=known, difference=share(low, high, low, high))
 
 
+BY = "by AUROC over all patients "
+#: The range lies below 0, the interval does not: chance could explain it.
+LOW = ComparedEstimate(
+    a=share(0.3, 0.4, 0.2, 0.5), b=share(0.1, 0.2, 0.0, 0.3), difference=share(-0.3, -0.1, -0.5, 0.1)
+)
 UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
 
 
@@ -83,10 +89,28 @@ UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
     [
         ({}, "diagnoses were not measured in both runs."),
         ({"hiv": {"public": SAME}}, "no diagnosis is shown to have become easier or harder to tell."),
-        ({"hiv": {"public": SAME, "encounter": UP}, "ptsd": {"public": DOWN}}, "HIV became easier to tell, and PTSD h"),
+        (
+            {"hiv": {"public": SAME, "encounter": UP}, "ptsd": {"public": DOWN}},
+            BY + "HIV (at “Appointment reminder”) became easier to tell, and PTSD (at “Public facts”) harder.",
+        ),
         # One tier at which it became easier outweighs those at which it became harder.
-        ({"hiv": {"public": DOWN, "encounter": UP}}, "HIV became easier to tell."),
-        ({"hiv": {"public": DOWN}}, "HIV became harder to tell, and no diagnosis is shown to have become easier."),
+        (
+            {"hiv": {"public": DOWN, "encounter": UP}},
+            BY + "HIV (at “Appointment reminder”) became easier to tell.",
+        ),
+        (
+            {"hiv": {"public": DOWN}},
+            BY + "HIV (at “Public facts”) became harder to tell, and no diagnosis is shown",
+        ),
+        # The tier is named: at the one that the terminal shows, nothing was shown to change.
+        (
+            {"hiv": {"encounter": SAME, "encounter_cc": DOWN}, "ptsd": {"encounter": LOW}},
+            BY + "HIV (at “Appointment and chief complaint”) became harder",
+        ),
+        (
+            {"hiv": dict.fromkeys(("public", "public_name", "encounter"), DOWN) | {"encounter_cc": SAME}},
+            BY + "HIV (at 3 of 4 levels of access) became harder",
+        ),
         (
             {
                 "hiv": {"public": DOWN},
@@ -94,9 +118,12 @@ UP, DOWN, SAME = delta(0.1, 0.3), delta(-0.3, -0.1), delta(-0.2, 0.2)
                 "abortion": {"public": DOWN},
                 "anxiety": {"public": SAME},
             },
-            "3 of 4 diagnoses became harder to tell, and no",
+            BY + "3 of 4 diagnoses, each at one level of access or more, became harder to tell, and no",
         ),
-        ({name: {"public": DOWN} for name in ("hiv", "ptsd", "abortion")}, "all 3 diagnoses became harder to tell, an"),
+        (
+            {name: {"public": DOWN} for name in ("hiv", "ptsd", "abortion")},
+            BY + "all 3 diagnoses, each at one level of access or more, became harder to tell, an",
+        ),
     ],
 )
 def test_what_is_said_of_diagnoses(deltas: dict[str, dict[str, ComparedEstimate]], end: str) -> None:
@@ -110,3 +137,21 @@ def test_the_verdict_on_named_patients_comes_first() -> None:
     for verdict, start in (("forgotten", "The named patients are shown to be"), ("not shown", "It is not shown that")):
         judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
         assert conclusion_sentence(certified.model_copy(update={"forgetting": judged})).startswith(start)
+
+
+def test_no_diagnosis_is_said_to_have_changed_whose_row_in_the_table_holds_0() -> None:
+    content = compared(certified=False, leaks_from=3)
+    deltas = {"hiv": {"encounter": LOW, "public": DOWN}, "ptsd": {"encounter": LOW}, "anxiety": {"public": SAME}}
+    changed = comparison(HIGH, NONE, deltas=deltas)
+    text = content.comparison.model_copy(update={"disclosure": changed.disclosure})
+    sentence = conclusion_sentence(text)
+    rows = next(table for table in disclosure_tables(text) if table.caption.startswith("AUROC")).rows
+    told = {(row[0], row[1].split(" ", 1)[1]) for row in rows if not _holds_0(row[-1])}
+    assert told == {("HIV", "Public facts")}
+    assert "HIV (at “Public facts”) became harder" in sentence
+    assert "PTSD" not in sentence
+
+
+def _holds_0(cell: str) -> bool:
+    low, high = cell.split("(")[1].rstrip(")").split(" to ")
+    return float(low.replace("−", "-")) <= 0 <= float(high.replace("−", "-"))

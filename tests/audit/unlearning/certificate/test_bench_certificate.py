@@ -105,6 +105,18 @@ def test_a_trial_above_its_floor_is_a_leak_of_those_whom_the_split_forgets_alone
     assert verdicts(certificate) == {one: "still leaks" if one in NAMED[:4] else "forgotten" for one in NAMED}
 
 
+def test_a_trial_that_gets_everything_of_anybody_is_no_leak_of_a_patient(tmp_path, capsys) -> None:
+    most = {
+        group: {one: {"rouge_l": 1.0} for one in of} for group, of in (("forget", NAMED), ("never_trained", CONTROLS))
+    }
+    bench = write(tmp_path / "result", robustness={"after": block() | {"by_patient": most}})
+    status, certificate, _, page = certify(tmp_path, bench)
+    assert (status, set(verdicts(certificate).values())) == (0, {"forgotten"})
+    tried = [row for one in certificate["patients"] for row in one["questions"] if row["use"] == "tried"]
+    assert {row["status"] for row in tried} == {"says nothing"}
+    assert page.count("<td>– Says nothing</td>") == len(tried) == 5
+
+
 def usual(patient: str, use: str) -> str:
     return f"The note of this visit says w{patient[-2:]} of {use}, and that the patient is well."
 

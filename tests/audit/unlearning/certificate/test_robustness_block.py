@@ -6,6 +6,7 @@ import pytest
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
+from clinaudit.audit.unlearning.certificate.held_out_level import NEVER_SEEN_AS_OFTEN
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
     OTHER_FORM,
@@ -203,3 +204,10 @@ def by_patient(own: dict[str, float], *, controls: int, floor: float = 0.0) -> d
 def test_each_measure_that_certificates_weigh_is_kept_of_each_patient() -> None:
     # One that the evaluation leaves out would silently be weighed of nobody.
     assert set(WEIGHED) == set(WORST_METRICS)
+
+
+def test_a_trial_that_gets_everything_of_never_trained_patients_says_nothing_of_one() -> None:
+    tried = weigh(block() | by_patient({"n0": 0.1, "n1": 1.0}, controls=30, floor=1.0))
+    assert {(row.status, row.reason) for rows in tried.rows.values() for row in rows} == {
+        ("says nothing", NEVER_SEEN_AS_OFTEN)
+    }
