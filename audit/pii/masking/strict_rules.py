@@ -1,7 +1,7 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
 Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of the modules beside it:
-`bare_ages`, `last_digits`, `small_names` and those that begin with `loose`. Knows nothing of masking.
+`bare_ages`, `days_alike`, `last_digits`, `small_names` and those that begin with `loose`. Knows nothing of masking.
 """
 
 import re
@@ -9,6 +9,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.bare_ages import BareAges
+from clinaudit.audit.pii.masking.days_alike import DaysAlike
 from clinaudit.audit.pii.masking.last_digits import LastDigits
 from clinaudit.audit.pii.masking.loose_addresses import LooseAddresses
 from clinaudit.audit.pii.masking.loose_codes import LabelledNumbers, loose_codes
@@ -120,6 +121,7 @@ _FINDERS: Final = (
     loose_codes(),
     LooseAddresses(),
     loose_dates(),
+    DaysAlike(),
     BareAges(),
     LastDigits(),
     SmallNames(),

@@ -290,7 +290,7 @@ def test_says_that_a_language_model_was_used(
     class NoSpans:
         name = "a model"
 
-        def detect(self, text: str) -> list[object]:
+        def detect(self, _text: str) -> list[object]:
             return []
 
     monkeypatch.setattr("clinaudit.audit.model.english_pipeline.is_english_installed", lambda: True)

@@ -38,7 +38,7 @@ from support.pii.masked_by_rules import masked
         ("This is the note of Yevgenia Petrosyan.", "This is the note of <PERSON_1>."),
         ("Interpreter ID 448213, user name okwuosa_77", "Interpreter ID <CODE_1>, user name <HANDLE_1>"),
         ("Patient Name/DOB: Lund R / 02-17-1931", "Patient Name/DOB: <PERSON_1> / <DATE_1>"),
-        ("here last Tuesday, 3/5, and on 9/14.", "here last Tuesday, <DATE_1>, and on <DATE_2>."),
+        ("here last Tuesday, 3/5, and on 9/14.", "here last <DATE_1>, <DATE_2>, and on <DATE_3>."),
     ],
 )
 def test_what_was_left_is_masked(text: str, expected: str | None) -> None:
