@@ -1,6 +1,7 @@
 """The rows that `clinaudit mask` and `unmask` read: `{"id", "text", "query"?}`, checked whole before the first is used.
 
-Owns what a row may hold; a `.txt` file is the text of one row. Streams: of a file of any size only a digest of each id is held in memory.
+Owns what a row may hold; a `.txt` file is the text of one row.
+Streams: of a file of rows of any size only a digest of each id is held in memory.
 """
 
 import hashlib
