@@ -17,6 +17,7 @@ from clinaudit.audit.pii.masking.loose_dates import loose_dates
 from clinaudit.audit.pii.masking.loose_names import loose_names
 from clinaudit.audit.pii.masking.loose_phones import loose_phones
 from clinaudit.audit.pii.masking.small_names import SmallNames
+from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.reading import read_words
@@ -26,11 +27,18 @@ _DOMAIN: Final = r"(?:com|org|net|edu|gov|health|uk|ca|de|fr|us|eu|io|co)"
 _PROVIDER: Final = r"(?:gmail|googlemail|yahoo|hotmail|outlook|icloud|aol|protonmail|proton|comcast|msn|live|gmx)"
 
 
+_IN_STATE: Final = re.compile(rf"[ ](?!SC|NC){SAFE_STATE_CODE}\b")
+
+
 def _is_place(match: "re.Match[str]") -> bool:
     """Whether a capitalized word after a preposition may be a town: no word of notes, eponym, drug or month."""
     parts = match["value"].split()
+    # "Gilbert AZ" bears no doctor's name; "Heparin SC" is given under the skin.
+    is_in_state = _IN_STATE.match(match.string, match.end("value")) is not None
     return not any(
-        is_allowed(part) or part.lower() in read_words("months_and_days") or part.lower() in read_words("no_names")
+        (is_allowed(part) and not is_in_state)
+        or part.lower() in read_words("months_and_days")
+        or part.lower() in read_words("no_names")
         for part in parts
     )
 
@@ -54,7 +62,8 @@ _RULES: Final = RuleTable(
                 rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ]"
                 rf"(?P<value>{_TOWN})"
                 r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at|is|was|has|had|will|lives|called|came"
-                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where)\b|\n|$)"
+                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where"
+                rf"|{SAFE_STATE_CODE})\b|\n|$)"
             ),
             (" in ", " near ", " from ", " outside ", " around ", " to "),
             _is_place,
