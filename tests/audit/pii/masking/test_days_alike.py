@@ -9,10 +9,10 @@ from support.pii.masked_by_rules import masked
     [
         (
             "Apixaban started 5/30, rash 6/3, next visit 7/11.",
-            "Apixaban started <DATE_1>, rash <DATE_2>, next visit <DATE_3>.",
+            "Apixaban started <DATE_1>, rash <DATE_2+4d>, next visit <DATE_3+42d>.",
         ),
         ("The last dose 6/2.", "The last dose <DATE_1>."),
-        ("It hurt between 2/3 and 2/10.", "It hurt between <DATE_1> and <DATE_2>."),
+        ("It hurt between 2/3 and 2/10.", "It hurt between <DATE_1> and <DATE_2+7d>."),
         ("Pain 3/10, rash 7/10, seen 6/2.", "Pain 3/10, rash <DATE_1>, seen <DATE_2>."),
         ("She fell in march.", "She fell in <DATE_1>."),
         (
@@ -51,3 +51,24 @@ def test_scores_and_doses_beside_a_day_stay(scores: str) -> None:
 )
 def test_without_a_word_of_time_nothing_is_a_day(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Started nitrofurantoin July 29th, rash on Aug 2nd.",
+            "Started nitrofurantoin <DATE_1>, rash on <DATE_2+4d>.",
+        ),
+        # The order goes back: of another year, perhaps.
+        ("Seen Dec 30th, and on Jan 2nd.", "Seen <DATE_1>, and on <DATE_2>."),
+        # February may have a 29th.
+        ("Seen Feb 20th, and on March 2nd.", "Seen <DATE_1>, and on <DATE_2>."),
+        ("Seen Feb 20th, and on Feb 22nd.", "Seen <DATE_1>, and on <DATE_2+2d>."),
+        # One has a year, so that the other's is not this one for sure.
+        ("Seen 07/29/2023, and on Aug 2nd.", "Seen <DATE_1>, and on <DATE_2>."),
+        ("Seen July 29th, in August, and on Aug 9th.", "Seen <DATE_1>, in <DATE_2>, and on <DATE_3+11d>."),
+    ],
+)
+def test_days_of_one_year_keep_their_intervals(text: str, expected: str) -> None:
+    assert masked(text) == expected
