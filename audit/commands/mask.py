@@ -58,11 +58,13 @@ _WITHHELD = 1
 def mask(quiet: bool, **options: Any) -> int:
     """Take out of PROMPTS who they are about, but for what their questions need.
 
-    PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query. FILE has a row for each: id, text with
-    tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first date), and how many tags there are. Names, dates,
-    numbers and addresses are always masked; an age or an occupation stays where the query needs it. Clinical content
-    is not looked for: it stays unless it reads as a name or a number of somebody (docs/mask.md). A text in which a
-    second look still finds somebody is withheld: its text is null.
+    PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
+    stands. FILE has a row for each: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first
+    date), and how many tags there are; of a .txt file it is the masked text alone. Names, dates, numbers and addresses
+    are masked wherever they are found; some are missed (docs/mask.md says how many). An age or an occupation stays
+    where the query needs it. Clinical content is not looked for: it stays unless it reads as a name or a number of
+    somebody (docs/mask.md). A text in which a second look still finds somebody is withheld: its text is null, or FILE
+    is empty.
 
     The map from tags to what they stand for is PHI, closed to others; clinaudit unmask needs it. A run that was
     stopped goes on when the same command is given again.
@@ -72,6 +74,8 @@ def mask(quiet: bool, **options: Any) -> int:
 
     \b
     Example:
+      clinaudit mask prompt.txt --out masked.txt
+      clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
       clinaudit mask prompts.jsonl --out masked.jsonl
       clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/
       clinaudit mask prompts.jsonl --out masked.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model NAME
@@ -98,13 +102,15 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     if silent := counts.records - masked.asking:
         without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
         lines.append(
-            f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all their identifiers are masked"
+            f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all identifiers that were found in "
+            "them are masked"
         )
     if options["corpus"] is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
-    if not (is_english_installed() if options["ner"] is None else options["ner"]):
+    if options["ner"] is False or not is_english_installed():
+        missing = "" if is_english_installed() else " (install clinaudit[pii])"
         lines.append(
-            "without --ner, many names in running text are left: install clinaudit[pii] (docs/mask.md says how many)"
+            f"without --ner{missing}, many names in running text are left: docs/mask.md says how many were in a trial"
         )
     if counts.clinical_terms:
         terms = counted(counts.clinical_terms, "clinical term")

@@ -18,13 +18,15 @@ from clinaudit.reports.wording.numbers import counted
 def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     """Put back into ANSWERS what the tags of their prompts stand for.
 
-    ANSWERS is JSONL, one answer a row: id, that of its prompt, and text. FILE has the same rows, and is PHI. A tag
-    that the prompt does not have stays as it is, and is counted.
+    ANSWERS is JSONL, one answer a row: id, that of its prompt, and text; or a .txt file, the answer to a prompt that
+    was one. FILE is the same with the identifiers put back, and is PHI. A tag that the prompt does not have stays as
+    it is, and is counted.
 
     Exit status: 0 done, 2 usage, 3 bad input, 6 storage, 130 interrupted.
 
     \b
     Example:
+      clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.console.progress import Progress

@@ -25,8 +25,8 @@ from clinaudit.errors import BadInputError, StorageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: The last two come in exports alone (`clinaudit.priors.importers`).
-Format = Literal["parquet", "csv", "jsonl", "json", "xlsx"]
+#: `json` and `xlsx` come in exports (`clinaudit.priors.importers`), `txt` holds one text (`clinaudit mask`).
+Format = Literal["parquet", "csv", "jsonl", "json", "xlsx", "txt"]
 Compression = Literal["gz", "zst"]
 #: File name endings and their formats; Parquet compresses internally. What separates cells, a CSV file's header says.
 FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {

@@ -9,6 +9,8 @@ from functools import cache
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
+from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.usps_abbreviations import STATES
 from clinaudit.audit.pii.word_lists.reading import read_lines
 
@@ -20,6 +22,8 @@ _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=Tru
 #: Without a comma by its letters alone: "Port Washington" and "West New York" are towns.
 _AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}))$")
 
+_SAFE_CODE: Final = re.compile(rf"(?<=[a-z])[ ]{SAFE_STATE_CODE}$")
+_IN: Final = re.compile(r"\b(?:in|near|from|to|outside|around) $")
 _A_STATE: Final = re.compile(_STATE)
 #: A town, or its tag, and a comma.
 _BESIDE_TOWN: Final = re.compile(r"(?:\b[A-Z][\w'’-]*|<[A-Z_]+_\d+>),[ ]$")
@@ -28,9 +32,15 @@ _BEFORE_CHARS: Final = 40
 
 def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
     """Return a span of a town without the state after it; None for a state or a country alone."""
+    written = text[span.start : span.end]
+    if categories()[span.category].type == "PER":
+        # "In Gilbert AZ": a town, whatever its detector called it.
+        code = _SAFE_CODE.search(written)
+        if code is None or not _IN.search(text, max(0, span.start - _BEFORE_CHARS), span.start):
+            return span
+        return EntitySpan(span.start, span.start + code.start(), "city", span.found_by)
     if span.category != "city":
         return span
-    written = text[span.start : span.end]
     if _plain(written) in _larger() or (
         _A_STATE.fullmatch(written) and _BESIDE_TOWN.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
     ):

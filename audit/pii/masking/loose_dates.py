@@ -14,23 +14,29 @@ _MONTH: Final = (
     r"|Aug|Sept?|Oct|Nov|Dec)"
 )
 _MONTH_TRIGGERS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_SMALL_MONTH: Final = (
+    r"(?:january|february|march|april|june|july|august|september|october|november|december"
+    r"|jan|feb|apr|jul|aug|sept|nov)"
+)
+_DAY_OF_WEEK: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _WEEKDAY: Final = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?|(?:mon|tues?|weds?|thur?s?|fri|sat|sun)[.,]?)"
 #: Words after which a number is the day on which something was.
 _TIME_WORD: Final = (
     r"(?:seen|visit(?:ed)?|admi(?:t(?:ted)?|ssion)|adm|discharged?|d/c['’]?d?|dc['’]?d?|appointment|appt|scheduled|due|lmp|edd|again"
     r"|last|next|f/u|follow[- ]?up|surgery|operated|here|dates?|dated|dob|d\.o\.b\.?|born|dod|died|dos|on|since"
-    r"|until|till|encounter"
+    r"|until|till|encounter|started|restarted|resumed|began|begun|stopped|quit|onset|(?:last|first|next|final)\sdose|dose|fell"
+    r"|injured|injury|diagnosed|dx['’]?d?|placed|removed|drawn|called|rang"
     rf"|presented|transferred|returned|{_WEEKDAY})"
 )
 _AFTER_WORD: Final = r"(?:\s(?:on|was|is|the|of))?[\s:]{1,2}(?:the\s)?"
-_NO_AMOUNT: Final = (
+NO_AMOUNT: Final = (
     r"(?![\w/-]|[.,]\d|[\s-]?(?:mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
-    r"|vision|scale|l\b|lit(?:er|re)|(?:minute|hour|day|week|month|year|time|visit|episode|pillow)s?\b))"
+    r"|vision|scale|ns\b|normal|ppd|mile|glass|bottle|can\b|block|gallon|pint|oz|tbsp|l\b|lit(?:er|re)|(?:minute|hour|day|week|month|year|time|visit|episode|pillow)s?\b))"
 )
 _ROMAN: Final = r"(?:X(?:I{1,2})?|IX|IV|V(?:I{1,3})?|I{1,3})"
 #: Begins with a figure, which is searched for fast.
-_DAY_FIGURES: Final = r"[0-9](?<![\w./-].)(?:(?<=[0-2])[0-9]|(?<=3)[01])?"
-_ORDINAL: Final = rf"{_DAY_FIGURES}(?:st|nd|rd|th)"
+DAY_FIGURES: Final = r"[0-9](?<![\w./-].)(?:(?<=[0-2])[0-9]|(?<=3)[01])?"
+_ORDINAL: Final = rf"{DAY_FIGURES}(?:st|nd|rd|th)"
 #: What ends a sentence's day: "on the 14th, she"; "the 4th rib" is none.
 _DAY_ENDS: Final = (
     r"(?=\s?(?:[.,;:)\n]|$)|\s(?:and|at|for|to|with|but|when|she|he|they|we|i|in|because|after|before|from|by|without|of\s(?:this"
@@ -41,7 +47,8 @@ _AFTER_WEEKDAY: Final = words(rf"(?<![\w/]){_WEEKDAY}\s(?:the\s)?$")
 _BEFORE_CHARS: Final = 30
 
 
-def _is_after_time(match: "re.Match[str]") -> bool:
+def is_after_time(match: "re.Match[str]") -> bool:
+    """Whether a word of time stands before a number."""
     return _AFTER_TIME.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
 
 
@@ -49,7 +56,7 @@ def _is_after_weekday(match: "re.Match[str]") -> bool:
     return _AFTER_WEEKDAY.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
 
 
-def _is_day_and_month(match: "re.Match[str]") -> bool:
+def is_day_and_month(match: "re.Match[str]") -> bool:
     """Whether two numbers are a day and a month, in either order; round the clock ("24/7") is none."""
     first, second = int(match["first"]), int(match["second"])
     if (first, second) == (24, 7):
@@ -101,6 +108,31 @@ def loose_dates() -> RuleTable:
                 ),
                 _MONTH_TRIGGERS,
             ),
+            # In small letters "may" and "oct" are words of notes as well.
+            Rule(
+                "date",
+                re.compile(
+                    rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during))[ -](?P<value>{_SMALL_MONTH})\b"
+                    r"(?![-'’]|\.?[ ]?\d)"
+                ),
+                _MONTH_TRIGGERS,
+            ),
+            # "Last Tuesday"; "on Mondays" is when something is taken.
+            Rule(
+                "date",
+                words(rf"\b(?:last|next|this(?:\s(?:past|coming))?|past|since)\s(?P<value>{_DAY_OF_WEEK})\b"),
+                ("day",),
+            ),
+            # "Born in the fall of '46", "born '46".
+            Rule(
+                "birth_date",
+                words(
+                    r"\b(?:born|birth|dob)(?:\s(?:in|on|around|about|the|early|late))*[\s:]{1,2}"
+                    r"(?P<value>(?:(?:spring|summer|fall|autumn|winter)(?:\sof)?,?\s)?(?:['’]\d{2}|(?:18|19|20)\d{2})"
+                    r"|spring|summer|fall|autumn|winter)(?![\w/-])"
+                ),
+                ("born", "birth", "dob"),
+            ),
             Rule("date", re.compile(r"(?<![\w./-])(?:19|20)\d{2}-(?:0[1-9]|1[0-2])(?![\w/-]|\.\d)"), ("-",)),
             Rule(
                 "date",
@@ -114,21 +146,21 @@ def loose_dates() -> RuleTable:
             # "Visit 14/3", "seen 3/14".
             Rule(
                 "date",
-                words(rf"(?P<first>{_DAY_FIGURES})/(?P<second>\d{{1,2}}){_NO_AMOUNT}"),
+                words(rf"(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}"),
                 ("/",),
-                lambda match: _is_after_time(match) and _is_day_and_month(match),
+                lambda match: is_after_time(match) and is_day_and_month(match),
             ),
             Rule(
                 "date",
-                words(rf"(?P<first>{_DAY_FIGURES})-(?P<second>\d{{1,2}}){_NO_AMOUNT}{_DAY_ENDS}"),
+                words(rf"(?P<first>{DAY_FIGURES})-(?P<second>\d{{1,2}}){NO_AMOUNT}{_DAY_ENDS}"),
                 ("-",),
-                lambda match: _is_after_time(match) and _is_day_and_month(match),
+                lambda match: is_after_time(match) and is_day_and_month(match),
             ),
             # "Admitted Tues 14th", "on the 14th".
-            Rule("date", words(rf"{_ORDINAL}{_DAY_ENDS}"), (), _is_after_time),
+            Rule("date", words(rf"{_ORDINAL}{_DAY_ENDS}"), (), is_after_time),
             Rule(
                 "date",
-                words(rf"(?:{_ORDINAL}|{_DAY_FIGURES}(?=[.,;)\n]|$))(?!\w)"),
+                words(rf"(?:{_ORDINAL}|{DAY_FIGURES}(?=[.,;)\n]|$))(?!\w)"),
                 ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
                 _is_after_weekday,
             ),
@@ -157,11 +189,11 @@ def loose_dates() -> RuleTable:
             Rule(
                 "date",
                 words(
-                    rf"(?P<first>{_DAY_FIGURES})[ ](?P<second>\d{{1,2}})[ ](?P<year>\d{{2}})"
+                    rf"(?P<first>{DAY_FIGURES})[ ](?P<second>\d{{1,2}})[ ](?P<year>\d{{2}})"
                     r"(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|%))"
                 ),
                 (),
-                lambda match: _is_after_time(match) and _is_whole_day(match),
+                lambda match: is_after_time(match) and _is_whole_day(match),
             ),
             # "14.III.2023", "14 III 2023"; "12 IV" is a way to give something.
             Rule(
@@ -175,9 +207,9 @@ def loose_dates() -> RuleTable:
             ),
             Rule(
                 "date",
-                re.compile(rf"{_DAY_FIGURES}[./-]{_ROMAN}(?![\w/-]|\.\d)"),
+                re.compile(rf"{DAY_FIGURES}[./-]{_ROMAN}(?![\w/-]|\.\d)"),
                 (),
-                _is_after_time,
+                is_after_time,
             ),
             Rule(
                 "date",

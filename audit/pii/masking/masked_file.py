@@ -27,7 +27,7 @@ from clinaudit.audit.pii.masking.prompt import (
     withheld_prompt,
 )
 from clinaudit.audit.pii.masking.repeated import fold_value
-from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows
+from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
@@ -99,13 +99,15 @@ def check_request(request: MaskRequest) -> CheckedRows:
     `mask_file` takes what this returns.
     """
     _require_places(request)
-    return check_rows(
+    rows = check_rows(
         request.prompts,
         role="the prompts",
         query_field=request.query_key,
         null_text=False,
         needs_query_field=request.query_field is not None,
     )
+    require_same_kind(rows, request.out)
+    return rows
 
 
 def mask_file(
@@ -298,8 +300,12 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
             for row, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
-                _require_silent_id(rows.file.name, row, masked, stage.masker)
-                stage.output.write(_line(row, masked, with_query=request.with_query))
+                if rows.is_one_text:
+                    # Of a text that is withheld nothing is written; an id is not passed on.
+                    stage.output.write((masked.text or "").encode())
+                else:
+                    _require_silent_id(rows.file.name, row, masked, stage.masker)
+                    stage.output.write(_line(row, masked, with_query=request.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
                 advance(1)

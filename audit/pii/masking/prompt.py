@@ -28,7 +28,8 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: A mask may uncover what a detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
-_EACH: Final = (" every", " each", " per")
+#: "Swelling x 6 mo", "amoxicillin x 10 days": the course of a finding, or of a drug.
+_EACH: Final = (" every", " each", " per", " x", " ×")
 _LONG: Final = (" for", " in", " after", " about", " of", " within")
 _RATE_CHARS: Final = 40
 _RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
@@ -254,7 +255,7 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
 
 
 def _is_rate(text: str, span: EntitySpan) -> bool:
-    """Whether something found as a duration says how often: "twice a day", "every 6 hours" are doses of nobody."""
+    """Whether something found as a duration says how often: "twice a day", "x 10 days" are of nobody."""
     if span.category != "duration":
         return False
     before = text[max(0, span.start - _RATE_CHARS) : span.start].rstrip().lower()

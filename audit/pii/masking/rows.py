@@ -1,26 +1,35 @@
 """The rows that `clinaudit mask` and `unmask` read: `{"id", "text", "query"?}`, checked whole before the first is used.
 
-Owns what a row may hold. Streams: of a file of any size only a digest of each id is held in memory.
+Owns what a row may hold; a `.txt` file is the text of one row.
+Streams: of a file of rows of any size only a digest of each id is held in memory.
 """
 
 import hashlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
-from clinaudit.priors.corpus.files import DataFile, find_file, printable
+from clinaudit.priors.corpus.files import Compression, DataFile, Format, find_file, iter_lines, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
 
 #: Bytes of an id's digest; two ids of a billion share one with a probability of 1e-21.
 _DIGEST_BYTES: Final = 16
+_ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {
+    ".jsonl": ("jsonl", None),
+    ".jsonl.gz": ("jsonl", "gz"),
+    ".jsonl.zst": ("jsonl", "zst"),
+    ".txt": ("txt", None),
+}
+#: Of the one row of a `.txt` file.
+_WHOLE_ID: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,11 @@ class CheckedRows:
     #: Keys that no row is read by, in the order they came.
     other_keys: tuple[str, ...]
 
+    @property
+    def is_one_text(self) -> bool:
+        """Whether the whole file is the text of one row: what is made of it is a text alone, too."""
+        return self.file.format == "txt"
+
 
 def check_rows(
     path: Path, *, role: str, query_field: str | None, null_text: bool, needs_query_field: bool = False
@@ -72,17 +86,14 @@ def check_rows(
     """
     name = printable(path.name)
     try:
-        file = find_file(path, name)
+        file = find_file(path, name, _ENDINGS)
     except BadInputError as error:
         raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
     problems = Problems()
-    if file.format != "jsonl":
-        problems.add(name, "is not .jsonl: give a JSON object a line, with id and text")
-        problems.raise_any(role)
     header = _header(query_field)
     digests, places = array("Q"), array("Q")
     asking = lacking = 0
-    for row, record in iter_records(file, header=header, problems=problems):
+    for row, record in _iter_rows(file, header, problems):
         read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
         digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
         places.append(row)
@@ -103,12 +114,37 @@ def check_rows(
     return CheckedRows(file, len(places), asking, lacking, tuple(header.unread))
 
 
+def require_same_kind(rows: CheckedRows, out: Path) -> None:
+    """Raise where a text is to be written as rows, or rows as a text, by the name of the output."""
+    if rows.is_one_text and out.suffix.lower() != ".txt":
+        raise UsageError(
+            f"{rows.file.name} is one text, and so is what is made of it: let the name of --out end in .txt"
+        )
+    if not rows.is_one_text and out.suffix.lower() == ".txt":
+        raise UsageError(
+            f"{rows.file.name} holds rows, and so does what is made of it: let the name of --out end in .jsonl"
+        )
+
+
 def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:
     """Yield the rows of a file that was checked, in its order."""
     problems = Problems()
-    for row, record in iter_records(rows.file, header=_header(query_field), problems=problems):
+    for row, record in _iter_rows(rows.file, _header(query_field), problems):
         yield _read(row, record, rows.file.name, problems, query_field=query_field, null_text=True)
     problems.raise_any("what was read before")
+
+
+def _iter_rows(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
+    if file.format != "txt":
+        yield from iter_records(file, header=header, problems=problems)
+        return
+    try:
+        written = b"".join(iter_lines(file))
+        yield 1, {"id": _WHOLE_ID, "text": written.decode()}
+    except BadInputError as error:
+        problems.add(file.name, error.message)
+    except UnicodeDecodeError:
+        problems.add(file.name, "is not UTF-8; save it as UTF-8")
 
 
 def _header(query_field: str | None) -> Header:

@@ -45,6 +45,8 @@ _PATIENT: Final = re.compile(
     r"(?=,[ ](?i:dob|mrn|aged?[ ]|\d{1,3}[ ]?(?:y|m|f)))"
 )
 _NAMED: Final = re.compile(rf"(?i:\b(?:named|nicknamed|name\sis))[ ](?P<value>{_WORD})(?![\w-])")
+#: What somebody did, after their first and last name.
+_VERB: Final = re.compile(r"[a-z]{3,}ed|rang|wrote|sat|stood|weighs")
 _TOKEN: Final = re.compile(r"\S+")
 
 
@@ -62,7 +64,7 @@ class SmallNames:
                     continue
                 end = first.end()
                 for word in others:
-                    if is_word(word[0]):
+                    if is_word(word[0]) or (word is others[-1] and len(others) > 1 and _VERB.fullmatch(word[0])):
                         break
                     end = word.end()
                 yield EntitySpan(first.start(), end, category, self.name)

@@ -95,6 +95,8 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
+    from clinaudit.audit.model.english_pipeline import is_english_installed
+
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
     site: Detector | None = None
     if options.corpus is not None:
@@ -107,6 +109,10 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
             site = Gazetteer(corpus, profile, advance=advance)
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     detector, second = filter_detectors(site, ner=options.ner)
+    has_model = is_english_installed() if options.ner is None else options.ner
+    progress.say(
+        f"names are looked for by rules {'and a language model' if has_model else 'alone, by no language model'}"
+    )
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

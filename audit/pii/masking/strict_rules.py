@@ -1,7 +1,8 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
 Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of the modules beside it:
-`bare_ages`, `last_digits`, `small_names` and those that begin with `loose`. Knows nothing of masking.
+`bare_ages`, `days_alike`, `last_digits`, `small_names`, `small_towns`
+and those that begin with `loose`. Knows nothing of masking.
 """
 
 import re
@@ -9,6 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.bare_ages import BareAges
+from clinaudit.audit.pii.masking.days_alike import DaysAlike
 from clinaudit.audit.pii.masking.last_digits import LastDigits
 from clinaudit.audit.pii.masking.loose_addresses import LooseAddresses
 from clinaudit.audit.pii.masking.loose_codes import LabelledNumbers, loose_codes
@@ -16,6 +18,8 @@ from clinaudit.audit.pii.masking.loose_dates import loose_dates
 from clinaudit.audit.pii.masking.loose_names import loose_names
 from clinaudit.audit.pii.masking.loose_phones import loose_phones
 from clinaudit.audit.pii.masking.small_names import SmallNames
+from clinaudit.audit.pii.masking.small_towns import small_towns
+from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.reading import read_words
@@ -25,11 +29,18 @@ _DOMAIN: Final = r"(?:com|org|net|edu|gov|health|uk|ca|de|fr|us|eu|io|co)"
 _PROVIDER: Final = r"(?:gmail|googlemail|yahoo|hotmail|outlook|icloud|aol|protonmail|proton|comcast|msn|live|gmx)"
 
 
+_IN_STATE: Final = re.compile(rf"[ ](?!SC|NC){SAFE_STATE_CODE}\b")
+
+
 def _is_place(match: "re.Match[str]") -> bool:
     """Whether a capitalized word after a preposition may be a town: no word of notes, eponym, drug or month."""
     parts = match["value"].split()
+    # "Gilbert AZ" bears no doctor's name; "Heparin SC" is given under the skin.
+    is_in_state = _IN_STATE.match(match.string, match.end("value")) is not None
     return not any(
-        is_allowed(part) or part.lower() in read_words("months_and_days") or part.lower() in read_words("no_names")
+        (is_allowed(part) and not is_in_state)
+        or part.lower() in read_words("months_and_days")
+        or part.lower() in read_words("no_names")
         for part in parts
     )
 
@@ -53,7 +64,8 @@ _RULES: Final = RuleTable(
                 rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ]"
                 rf"(?P<value>{_TOWN})"
                 r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at|is|was|has|had|will|lives|called|came"
-                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where)\b|\n|$)"
+                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where"
+                rf"|{SAFE_STATE_CODE})\b|\n|$)"
             ),
             (" in ", " near ", " from ", " outside ", " around ", " to "),
             _is_place,
@@ -120,9 +132,11 @@ _FINDERS: Final = (
     loose_codes(),
     LooseAddresses(),
     loose_dates(),
+    DaysAlike(),
     BareAges(),
     LastDigits(),
     SmallNames(),
+    small_towns(),
 )
 
 

@@ -165,11 +165,8 @@ def _intervals(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tupl
 
     Dates of birth have none: from a visit it would tell the age to the day, which is a quasi-identifier.
     """
-    dated = [
-        (value, day)
-        for value, category in categories_of.items()
-        if category != "birth_date" and (day := _day(value)) is not None
-    ]
+    dates = [value for value, category in categories_of.items() if value[0] == "date" and category != "birth_date"]
+    dated = [(value, day) for value in dates if (day := _day(value)) is not None] or _days_of_one_year(dates)
     if not dated:
         return {}
     (_, first), *others = dated
@@ -178,13 +175,22 @@ def _intervals(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tupl
 
 
 def _day(value: tuple[str, str]) -> date | None:
-    kind, written = value
-    if kind != "date":
-        return None
     try:
-        return date.fromisoformat(written)
+        return date.fromisoformat(value[1])
     except ValueError:
-        return None  # a month or a year alone
+        return None  # a month, a year or a day of some year
+
+
+def _days_of_one_year(dates: Sequence[tuple[str, str]]) -> list[tuple[tuple[str, str], date]]:
+    """Return days that are all told without a year as of one year; none where their order goes back.
+
+    Nor where one stands before the end of February and one after it: whether it has a 29th is not known.
+    """
+    days = [(value, day) for value in dates if (day := _day((value[0], value[1].replace("-", "2000", 1)))) is not None]
+    written = [day for _, day in days]
+    if len(days) < len(dates) or written != sorted(written) or not days:
+        return []
+    return days if (written[0].month <= 2) == (written[-1].month <= 2) else []
 
 
 def merge_hidden(hidden: Iterable[Hidden]) -> list[Hidden]:

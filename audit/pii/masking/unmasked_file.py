@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.masking.rows import check_rows, iter_rows
+from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.tags import unmask_text
 from clinaudit.audit.run.durable_files import replacing, require_writable
@@ -25,7 +25,7 @@ class UnmaskedFile:
 
 
 def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress) -> UnmaskedFile:
-    """Put the identifiers back into answers, `{"id", "text"}` a row; the file appears whole or not at all.
+    """Put the identifiers back into answers, `{"id", "text"}` a row or one text; the file appears whole or not at all.
 
     Raises `BadInputError` for rows of which the map holds no record, and `UsageError` where `out` is taken.
     """
@@ -33,6 +33,7 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         raise UsageError(f"{out.name} exists; name a new file with --out")
     require_writable(out, role="what unmask writes")
     rows = check_rows(answers, role="the answers", query_field=None, null_text=True)
+    require_same_kind(rows, out)
     unknown = empty = 0
     missing: list[str] = []
     with (
@@ -40,6 +41,11 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
         replacing(out) as file,
         progress.stage("unmasking", total=rows.count, unit="answers") as advance,
     ):
+        if rows.is_one_text and tag_map.count().records != 1:
+            raise BadInputError(
+                f"{rows.file.name} is one answer, and {map_file.name} is the map of several prompts; give .jsonl, "
+                "whose rows say by their ids which of them they answer"
+            )
         for row in iter_rows(rows, query_field=None):
             forms = tag_map.forms_of(row.key)
             text = row.text
@@ -50,7 +56,8 @@ def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress)
             else:
                 text, not_known = unmask_text(text, forms)
                 unknown += not_known
-            file.write((json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n").encode())
+            line = json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n"
+            file.write(((text or "") if rows.is_one_text else line).encode())
             advance(1)
         if missing:
             raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)

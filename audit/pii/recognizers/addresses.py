@@ -71,9 +71,9 @@ _WORDS_TOO: Final = (
     "LA",
     "CO",
 )
-_SAFE_STATE = "|".join(
-    (*(code for code in STATES if code not in _WORDS_TOO), *sorted(STATES.values(), key=len, reverse=True))
-)
+#: Letters of a state that are no word of notes.
+SAFE_STATE_CODE: Final = f"(?:{'|'.join(code for code in STATES if code not in _WORDS_TOO)})"
+_SAFE_STATE = f"{SAFE_STATE_CODE}|{'|'.join(sorted(STATES.values(), key=len, reverse=True))}"
 _AFTER_STATE = re.compile(rf"(?<!\w)(?:{_STATE}),?[ ]{{1,2}}$")
 _TOWN = r"[A-Z][\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
 #: The same at the start of a pattern, which a set of characters makes fast.

@@ -17,7 +17,10 @@ def body_measures() -> RuleTable:
             ),
             Rule(
                 "height",
-                words(r"(?<![\w.])[3-7]\s?(?:ft|feet|foot)\.?,?\s?(?:(?:1[01]|[0-9])\s?(?:in|inch|inches)\b\.?)?"),
+                words(
+                    r"(?<![\w.])[3-7]\s?(?:ft|feet|foot)\.?,?\s?(?:(?:1[01]|[0-9])(?:\s?(?:in|inch|inches)\b\.?"
+                    r"|(?![\w/%]|[.,]\d|\s?(?:times|x|reps|days|steps|falls|cm|mm)\b)))?"
+                ),
                 ("ft", "feet", "foot"),
             ),
             Rule(

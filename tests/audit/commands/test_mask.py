@@ -85,7 +85,11 @@ def test_a_question_that_nobody_asks_is_counted(tmp_path: Path, capsys: pytest.C
     )
     assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), "--query-field", "q", "--quiet"]) == 0
     shown = capsys.readouterr().out
-    assert "4 prompts ask nothing (1 without the key, 3 with a blank one): all their identifiers are masked" in shown
+    assert (
+        "4 prompts ask nothing (1 without the key, 3 with a blank one): all identifiers that were found in them"
+        in shown
+    )
+    assert "all their identifiers" not in shown
 
 
 @pytest.mark.parametrize("key", ["question", "query"])
@@ -124,7 +128,12 @@ def test_a_finished_masking_is_told_again_and_other_settings_are_refused(
     before = out.stat()
     assert run(arguments) == 0
     assert capsys.readouterr().out == first
-    assert out.stat() == before
+    after = out.stat()  # when it was last read may differ
+    assert (after.st_ino, after.st_mtime_ns, after.st_ctime_ns) == (
+        before.st_ino,
+        before.st_mtime_ns,
+        before.st_ctime_ns,
+    )
     assert run([*arguments, "--policy", "safe-harbor"]) == 2
     assert "--policy" in capsys.readouterr().err
     write_rows(prompts, [{"id": "a", "text": "other"}])
@@ -249,3 +258,45 @@ def test_names_of_the_corpus_are_found_wherever_they_stand(tmp_path: Path, capsy
     assert run([*other, "--corpus", str(corpus)]) == 2
     assert "--corpus" in capsys.readouterr().err
     assert run([*other[:3], str(tmp_path / "third.jsonl"), "--corpus", str(tmp_path / "none")]) == 3
+
+
+@pytest.mark.parametrize(
+    ("installed", "arguments", "by", "advice"),
+    [
+        (True, ["--no-ner"], "by rules alone, by no language model", "without --ner, many names"),
+        (False, [], "by rules alone, by no language model", "without --ner (install clinaudit[pii]), many names"),
+    ],
+)
+def test_says_whether_a_language_model_was_used(
+    installed: bool,
+    arguments: list[str],
+    by: str,
+    advice: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("clinaudit.audit.model.english_pipeline.is_english_installed", lambda: installed)
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl"), *arguments]) == 0
+    shown = capsys.readouterr()
+    assert f"names are looked for {by}\n" in shown.err
+    assert advice in shown.out
+
+
+def test_says_that_a_language_model_was_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class NoSpans:
+        name = "a model"
+
+        def detect(self, _text: str) -> list[object]:
+            return []
+
+    monkeypatch.setattr("clinaudit.audit.model.english_pipeline.is_english_installed", lambda: True)
+    monkeypatch.setattr("clinaudit.audit.pii.detectors.spacy_model.SpacyDetector", NoSpans)
+    prompts = write_rows(tmp_path / "prompts.jsonl", [{"id": 1, "text": "asthma"}])
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "masked.jsonl")]) == 0
+    shown = capsys.readouterr()
+    assert "names are looked for by rules and a language model\n" in shown.err
+    assert "--ner" not in shown.out

@@ -3,6 +3,9 @@
 import pytest
 from support.pii.masked_by_rules import masked
 
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking.larger_places import without_larger_places
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -38,7 +41,13 @@ from support.pii.masked_by_rules import masked
         ("This is the note of Yevgenia Petrosyan.", "This is the note of <PERSON_1>."),
         ("Interpreter ID 448213, user name okwuosa_77", "Interpreter ID <CODE_1>, user name <HANDLE_1>"),
         ("Patient Name/DOB: Lund R / 02-17-1931", "Patient Name/DOB: <PERSON_1> / <DATE_1>"),
-        ("here last Tuesday, 3/5, and on 9/14.", "here last Tuesday, <DATE_1>, and on <DATE_2>."),
+        ("Mrs. Lund is in Gilbert AZ.", "Mrs. <PERSON_1> is in <CITY_1> AZ."),
+        # A whole value, and no verb after a name.
+        ("She is 5 ft 3 and weighs 120 lbs.", "She is <HEIGHT_1> and weighs <WEIGHT_1>."),
+        ("She is 5 ft 3 in, and 5 ft 11.", "She is <HEIGHT_1>, and <HEIGHT_2>."),
+        ("mrs. birgit cranecott rang.", "mrs. <PATIENT_1> rang."),
+        ("pt john smith vomited twice", "pt <PATIENT_1> vomited twice"),
+        ("here last Tuesday, 3/5, and on 9/14.", "here last <DATE_1>, <DATE_2>, and on <DATE_3+193d>."),
     ],
 )
 def test_what_was_left_is_masked(text: str, expected: str | None) -> None:
@@ -73,6 +82,8 @@ def test_what_bears_a_name_stays_beside_whoever_does(text: str, expected: str) -
         "The last four were 142, 138, 151 and 120. Pain ends in the calf.",
         "She moved from Zambia; lives in Texas.",
         "Growth of E. Coli and S. Aureus. Nurse Practitioner visit.",
+        "Knee swelling x 6 mo, amoxicillin x 10 days.",
+        "Switched from Heparin SC to Lovenox SC; oxygen in NC.",
         "flexion 0° to 120°, urine gravity 1.020, 1.015",
         "the course ended 2019, seen 1 of 4 times, CPT 99214",
     ],
@@ -84,3 +95,10 @@ def test_words_and_values_of_a_note_stay(text: str) -> None:
 def test_a_state_stays_beside_its_town() -> None:
     assert masked("She lives in Austin, Texas, by choice.") == "She lives in <CITY_1>, Texas, by choice."
     assert masked("12 Elm Street, Austin, TX 78701") == "<ADDRESS_1>, <CITY_1>, TX <ZIP_1>"
+
+
+def test_a_town_that_a_model_takes_for_a_person_is_a_town_without_its_state() -> None:
+    text = "She is in Gilbert AZ."
+    assert without_larger_places(text, EntitySpan(10, 20, "full_name", "model")) == EntitySpan(10, 17, "city", "model")
+    name = EntitySpan(0, 7, "full_name", "model")
+    assert without_larger_places("Lund AZ is here.", name) == name

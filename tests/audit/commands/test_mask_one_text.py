@@ -1,0 +1,71 @@
+"""`clinaudit mask` and `unmask` of one text file: what they write and refuse."""
+
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run
+
+ONE = "Ada Lund, DOB 03/04/1950,\r\nhas asthma. Seen 01/02/2024.\n"
+
+
+def test_a_text_file_is_one_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt, out, map_file = (
+        tmp_path / "prompt.txt",
+        tmp_path / "masked.txt",
+        tmp_path / "masked.txt.evidence/map.sqlite",
+    )
+    prompt.write_bytes(ONE.encode())
+    assert run(["mask", str(prompt), "--out", str(out), "--quiet"]) == 0
+    assert out.read_bytes() == b"<PATIENT_1>, DOB <BIRTH_DATE_1>,\r\nhas asthma. Seen <DATE_1>.\n"
+    assert "1 of 1 prompt" in capsys.readouterr().out
+    answer, read = tmp_path / "answer.txt", tmp_path / "answer-read.txt"
+    answer.write_text("Call <PATIENT_1> before <DATE_1>; <PHONE_1>.\n")
+    assert run(["unmask", str(answer), "--map", str(map_file), "--out", str(read), "--quiet"]) == 0
+    assert read.read_text() == "Call Ada Lund before 01/02/2024; <PHONE_1>.\n"
+    assert "1 tag is of no prompt" in capsys.readouterr().out
+    assert run(["unmask", str(out), "--map", str(map_file), "--out", str(tmp_path / "back.txt"), "--quiet"]) == 0
+    assert (tmp_path / "back.txt").read_bytes() == ONE.encode()
+
+
+def test_of_a_text_file_that_is_withheld_nothing_is_given_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_self: object, _text: str) -> list[object]:
+        raise ValueError("Ada Lund")
+
+    monkeypatch.setattr("clinaudit.audit.pii.masking.strict_rules.StrictRules.detect", fail)
+    prompt, out = tmp_path / "prompt.txt", tmp_path / "masked.txt"
+    prompt.write_text(ONE)
+    assert run(["mask", str(prompt), "--out", str(out), "--quiet"]) == 1
+    assert out.read_bytes() == b""
+    shown = capsys.readouterr()
+    assert "withheld: 1" in shown.out
+    assert "Lund" not in shown.out + shown.err
+
+
+def test_a_text_file_goes_with_a_text_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt, answer = tmp_path / "prompt.txt", tmp_path / "answer.txt"
+    prompt.write_text(ONE)
+    answer.write_text("<PATIENT_1>")
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"id": 1, "text": "asthma"}\n{"id": 2, "text": "asthma"}\n')
+    assert run(["mask", str(prompt), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 2
+    assert "let the name of --out end in .txt" in capsys.readouterr().err
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "a.txt"), "--quiet"]) == 2
+    assert "let the name of --out end in .jsonl" in capsys.readouterr().err
+    assert run(["mask", str(prompts), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 0
+    several = tmp_path / "a.jsonl.evidence" / "map.sqlite"
+    assert run(["unmask", str(answer), "--map", str(several), "--out", str(tmp_path / "r.txt"), "--quiet"]) == 3
+    assert "is the map of several prompts" in capsys.readouterr().err
+    assert not (tmp_path / "r.txt").exists()
+
+
+def test_says_which_files_it_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, letter = tmp_path / "c.csv", tmp_path / "letter.txt"
+    table.write_text("id,text\n1,asthma\n")
+    assert run(["mask", str(table), "--out", str(tmp_path / "m.jsonl"), "--quiet"]) == 3
+    assert "its name must end in one of .jsonl, .jsonl.gz, .jsonl.zst, .txt" in capsys.readouterr().err
+    letter.write_bytes(b"asthma \xe9")
+    assert run(["mask", str(letter), "--out", str(tmp_path / "m.txt"), "--quiet"]) == 3
+    assert "letter.txt: is not UTF-8" in capsys.readouterr().err
