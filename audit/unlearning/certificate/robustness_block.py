@@ -14,6 +14,7 @@ from typing import Any, Final
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.held_out_level import (
     LARGEST_SHARE,
+    LEVEL_PATIENTS,
     Level,
     cannot_fail,
     find_level,
@@ -50,6 +51,7 @@ LEAKS: Final = {
 }
 #: How certificates call the questions of all trials together.
 TRIED: Final = "tried"
+WORST_TRIAL: Final = "the most that a trial gets of one patient"
 WORST_ABOVE: Final = "what a trial gets of the patient at most is above the level of patients never trained on"
 NOT_TRIED: Final = "this was not tried"
 NO_FLOOR: Final = "there is nothing to compare it with"
@@ -89,7 +91,7 @@ def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
         patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]
     )
     detectability = _detect(block)
-    shortfalls = [] if detectability is None else _too_few(detectability)
+    shortfalls = [*([] if detectability is None else _too_few(detectability)), *_too_few_for_one(block)]
     leaks = {LEAKS[row.test] for row in rows if row.status == "leak"}
     by_patient = _weigh_by_patient(block, result.reference_robustness or {}, sorted(forgotten & set(named)))
     return Tried(robustness, detectability, leaks, shortfalls, by_patient)
@@ -192,6 +194,14 @@ def _weigh_by_patient(block: Block, reference: Block, named: Sequence[str]) -> d
             )
             rows.setdefault(patient, []).append(row)
     return rows
+
+
+def _too_few_for_one(block: Block) -> list[Shortfall]:
+    """Return that no patient can be weighed alone, where somebody was tried and too few make the level."""
+    tried, floor = (_path(block, "by_patient", group) or {} for group in ("forget", _FLOOR))
+    if not tried or len(floor) >= LEVEL_PATIENTS:
+        return []
+    return [Shortfall(figure=WORST_TRIAL, group="controls", patients=len(floor), enough=LEVEL_PATIENTS)]
 
 
 def _status_of_one(value: float, never_trained: Level, level: Level) -> tuple[FigureVerdict, str | None]:

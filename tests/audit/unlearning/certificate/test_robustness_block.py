@@ -13,11 +13,13 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     ROUNDED,
     SAMPLED,
     WEIGHED,
+    WORST_TRIAL,
     Tried,
     enough_to_tell_nobody_apart,
     weigh_trials,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.worst_of_trials import WORST_METRICS
+from clinaudit.reports.schema.certificate import Shortfall
 
 
 def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
@@ -187,7 +189,10 @@ def test_a_retrained_model_that_writes_as_much_of_the_patient_vouches_within_its
 
 def test_too_few_never_trained_patients_make_no_level_for_one_patient() -> None:
     # 19 of them: the mean of all is weighed, and no patient alone.
-    assert weigh(block() | by_patient({"n0": 0.1, "n1": 0.9}, controls=19)).rows == {}
+    tried = weigh(block(told_apart=True) | by_patient({"n0": 0.1, "n1": 0.9}, controls=19))
+    assert tried.rows == {}
+    assert tried.shortfalls == [Shortfall(figure=WORST_TRIAL, group="controls", patients=19, enough=20)]
+    assert weigh(block(told_apart=True) | by_patient({"n0": 0.1}, controls=20)).shortfalls == []
 
 
 def by_patient(own: dict[str, float], *, controls: int, floor: float = 0.0) -> dict[str, Any]:
