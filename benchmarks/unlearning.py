@@ -59,13 +59,14 @@ def main() -> None:
         *report_lines(grid, read_results(folder, grid)),
     ]
     print("\n".join(lines))
+    if missing:
+        # The page keeps what it has: half a run is no figure of it.
+        raise SystemExit(f"without a result: {', '.join(missing)}")
     if args.write:
         page = PAGE.read_text(encoding="utf-8")
         before, _, rest = page.partition(BEGIN)
         text = f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}"
         PAGE.write_text(text, encoding="utf-8")
-    if missing:
-        raise SystemExit(f"without a result: {', '.join(missing)}")
 
 
 def processor() -> str:
