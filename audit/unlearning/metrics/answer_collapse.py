@@ -36,7 +36,7 @@ class _Question:
     text: str
     measure: Measured
     limit: Limit
-    #: Whether it needs sentences: an answer of a word or two has no shape to lose.
+    #: Whether A's answers must be sentences: one of a word or two has no shape to lose.
     needs_sentences: bool = True
 
 
@@ -79,7 +79,12 @@ def _questions(known: set[Pair]) -> list[_Question]:
         _Question("mean length in words", _mean_length, NO_LESS_THAN_HALF),
         _Question(f"distinct words in a run of {RUN_WORDS}", _distinct_share, NO_LESS_THAN_HALF),
         _Question("pairs of neighbouring words that A wrote of others", known_share, NO_LESS_THAN_HALF),
-        _Question(f"answers that write a run of {RUN_WORDS} words twice", _repeating_share, at_most(MORE_REPETITION)),
+        _Question(
+            f"answers that write a run of {RUN_WORDS} words twice",
+            _repeating_share,
+            at_most(MORE_REPETITION),
+            needs_sentences=False,
+        ),
     ]
 
 

@@ -37,8 +37,14 @@ def test_what_a_kill_left_before_the_first_file_is_no_other_command(tmp_path: Pa
     run.require_begun_by(run.work / "settings.json", what="benchmark")
     run.create()
     run.lock.touch()
-    (run.work / ".settings.json.partial").write_text("{")
+    left = run.work / ".settings.json.partial"
+    left.write_text("{")
     run.require_begun_by(run.work / "settings.json", what="benchmark")
+    assert left.read_text() == "{"
+    # One file more, and it is somebody's.
+    (run.work / "state.sqlite").touch()
+    with pytest.raises(UsageError, match="holds other things"):
+        run.require_begun_by(run.work / "settings.json", what="benchmark")
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,12 @@ def test_where_memory_cannot_be_told_nothing_is_refused(
     eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     have(monkeypatch, 0)
-    monkeypatch.setattr(memory, "free_main_memory", lambda: None)
+    with pytest.raises(BadInputError):
+        require_memory(eight_billion, has_robustness=True)
+    asked: list[None] = []
+    monkeypatch.setattr(memory, "free_main_memory", lambda: asked.append(None))
     require_memory(eight_billion, has_robustness=True)
+    assert asked == [None]
 
 
 def test_the_command_ends_with_status_3_and_leaves_nothing(

@@ -77,13 +77,16 @@ def test_short_answers_have_no_shape_to_lose_and_silence_is_still_seen() -> None
     before = ["iron tablets", "iron drops by mouth", "iron", "oral iron", "iron tablets", "iron"]
     own = check(["zinc", "zinc", "zinc", *before[3:]], before)["forget"]
     # Seven words in three answers: whoever learned fewer drugs answers in other words, and as well.
-    assert [one.passed for one in own] == [True, None, None, None, None]
+    assert [one.passed for one in own] == [True, None, None, None, True]
     assert own[LENGTH].reason == "the answers before hold too little for it"
     assert (own[LENGTH].a, own[LENGTH].b) == (pytest.approx(7 / 3), 1.0)
     assert have_collapsed(own) is None
     silent = check(["", "", "zinc", *before[3:]], before)["forget"]
-    assert [one.passed for one in silent] == [False, None, None, None, None]
+    assert [one.passed for one in silent] == [False, None, None, None, True]
     assert have_collapsed(silent) is True
+    # However short A's answers are, a loop is one.
+    loop = check([" ".join(["iron", "drops"] * 20)] * 3 + before[3:], before)["forget"]
+    assert [one.passed for one in loop] == [True, None, None, None, False]
 
 
 def test_sampled_answers_and_questions_of_nobody_are_not_read() -> None:
