@@ -19,6 +19,7 @@ from clinaudit.audit.unlearning.metrics.collapse_limits import (
     NO_LESS_THAN_HALF,
     Limit,
     at_most,
+    hold,
 )
 from clinaudit.reports.schema.comparison import HealthCheck
 
@@ -80,14 +81,7 @@ def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> 
 def _answer(group: Group, question: Question) -> HealthCheck:
     before = question.measure(group.before) if group.before else None
     after = question.measure(group.after) if group.after else None
-    limit, passed, reason = None, None, None
-    if before is None or not group.after:
-        reason = NO_TEXT
-    elif after is None:
-        # A wrote enough for the question, B did not: that is a collapse, not missing data.
-        passed, reason = False, "too little text"
-    else:
-        limit, passed = question.limit.compare(before, after)
+    held = hold(question.limit, before if group.after else None, after, nothing_before=NO_TEXT)
     return HealthCheck(
         group=group.name,
         question=question.text,
@@ -95,18 +89,8 @@ def _answer(group: Group, question: Question) -> HealthCheck:
         allowed=question.limit.allowed,
         a=before,
         b=after,
-        limit=limit,
-        passed=passed,
-        reason=reason,
+        **held._asdict(),
     )
-
-
-def has_collapsed(checks: Iterable[HealthCheck]) -> bool | None:
-    """Return whether any check failed; None where none did, and some could not be made."""
-    answers = [check.passed for check in checks]
-    if False in answers:
-        return True
-    return None if None in answers or not answers else False
 
 
 def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:

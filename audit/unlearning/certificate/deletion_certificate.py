@@ -20,7 +20,7 @@ from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.bench_blocks import weigh_bench
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
-from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, has_collapsed, neighbouring_pairs
+from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
 from clinaudit.audit.unlearning.certificate.enough_patients import held_out_shortfalls
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     CANARY,
@@ -33,6 +33,7 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     worst_of,
 )
 from clinaudit.audit.unlearning.certificate.held_out_level import PatientMeasures, read_measures
+from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import (

@@ -32,7 +32,7 @@ from clinaudit.audit.unlearning.certificate.held_out_level import (
     why_it_says_nothing,
     with_reference,
 )
-from clinaudit.audit.unlearning.metrics.answer_collapse import have_collapsed
+from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
@@ -120,7 +120,7 @@ def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
         groups=groups,
         controls_above_level=exact_estimate(_share_above(measured, controls)),
         health=list(result.health),
-        collapsed=have_collapsed(result.health),
+        collapsed=has_collapsed(result.health),
     )
     few = [row.controls for own in rows.values() for row in own if row.reason == FEW_NEVER_TRAINED]
     if few:

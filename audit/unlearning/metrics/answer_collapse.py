@@ -18,6 +18,7 @@ from clinaudit.audit.unlearning.metrics.collapse_limits import (
     NO_LESS_THAN_HALF,
     Limit,
     at_most,
+    hold,
 )
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.reports.schema.answer_check import AnswerCheck
@@ -25,7 +26,6 @@ from clinaudit.reports.schema.answer_check import AnswerCheck
 #: Words of a run [choice]: shorter than most answers, and long enough to tell a loop of two or three words.
 RUN_WORDS: Final = 8
 NOTHING_BEFORE: Final = "the answers before hold too little for it"
-TOO_LITTLE: Final = "too little text"
 Pair = tuple[str, str]
 #: A measure of some answers; None where they hold too little text for it.
 Measured = Callable[[Sequence[Words]], float | None]
@@ -52,14 +52,6 @@ def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: M
         known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in pairwise(text)}
         checks += [_check(name, question, earlier[name], own[name]) for question in _questions(known)]
     return checks
-
-
-def have_collapsed(checks: Iterable[AnswerCheck]) -> bool | None:
-    """Return whether the answers of any group fail a question; None where none does and some could not be asked."""
-    passed = [check.passed for check in checks]
-    if False in passed:
-        return True
-    return None if None in passed or not passed else False
 
 
 def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str, list[Words]]:
@@ -90,25 +82,11 @@ def _questions(known: set[Pair]) -> list[_Question]:
 
 def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
     a, b = question.measure(before), question.measure(after)
-    limit, passed, reason = None, None, None
     is_short = (_mean_length(before) or 0) < RUN_WORDS
-    if a is None or (question.needs_sentences and is_short):
-        reason = NOTHING_BEFORE
-    elif b is None:
-        # A wrote enough for the question, B did not: that is a collapse, not missing data.
-        passed, reason = False, TOO_LITTLE
-    else:
-        limit, passed = question.limit.compare(a, b)
-    return AnswerCheck(
-        group=group,
-        question=question.text,
-        allowed=question.limit.allowed,
-        a=a,
-        b=b,
-        limit=limit,
-        passed=passed,
-        reason=reason,
-    )
+    can_be_asked = not (question.needs_sentences and is_short)
+    held = hold(question.limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
+    allowed = question.limit.allowed
+    return AnswerCheck(group=group, question=question.text, allowed=allowed, a=a, b=b, **held._asdict())
 
 
 def _empty_share(texts: Sequence[Words]) -> float | None:

@@ -10,7 +10,8 @@ from typing import Final
 from clinaudit.audit.statistics.intervals import RESAMPLES
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, have_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
+from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
 from clinaudit.audit.unlearning.metrics.means import (
     MEANS,
     SUMMARY_ROLES,
@@ -112,7 +113,7 @@ def _describe_collapse(beside: BesideBefore, role_of: Mapping[str, str]) -> dict
     for model, own in beside.answers.items():
         if model != beside.before:
             checks = check_answers(own, before, role_of)
-            held = {"collapsed": have_collapsed(checks), "checks": [check.model_dump() for check in checks]}
+            held = {"collapsed": has_collapsed(checks), "checks": [check.model_dump() for check in checks]}
             found[model] = {"collapse": held}
     return found
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinaudit.audit.unlearning.benchmark.records import Answer
-from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, have_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
+from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
 from clinaudit.reports.schema.answer_check import AnswerCheck
 
 EMPTY, LENGTH, DISTINCT, KNOWN, REPEATS = range(5)
@@ -39,7 +40,7 @@ def test_the_five_figures_by_hand() -> None:
     assert [one.a for one in own] == pytest.approx([0.0, 13.0, 1.0, 7 / 12, 0.0])
     assert [one.a for one in own] == [one.b for one in own]
     assert [one.limit for one in own] == pytest.approx([0.1, 6.5, 0.5, 3.5 / 12, 0.2])
-    assert have_collapsed([one for checks in check(USUAL).values() for one in checks]) is False
+    assert has_collapsed([one for checks in check(USUAL).values() for one in checks]) is False
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_the_five_figures_by_hand() -> None:
 def test_what_is_no_answer_fails_for_whom_it_is_none(of_forgotten: str, questions: list[int]) -> None:
     found = check([of_forgotten] * 3 + USUAL[3:])
     assert (failed(found["forget"]), failed(found["retain"])) == (questions, [])
-    assert have_collapsed([*found["forget"], *found["retain"]]) is True
+    assert has_collapsed([*found["forget"], *found["retain"]]) is True
 
 
 def test_other_facts_in_the_same_words_are_no_collapse() -> None:
@@ -80,10 +81,10 @@ def test_short_answers_have_no_shape_to_lose_and_silence_is_still_seen() -> None
     assert [one.passed for one in own] == [True, None, None, None, True]
     assert own[LENGTH].reason == "the answers before hold too little for it"
     assert (own[LENGTH].a, own[LENGTH].b) == (pytest.approx(7 / 3), 1.0)
-    assert have_collapsed(own) is None
+    assert has_collapsed(own) is None
     silent = check(["", "", "zinc", *before[3:]], before)["forget"]
     assert [one.passed for one in silent] == [False, None, None, None, True]
-    assert have_collapsed(silent) is True
+    assert has_collapsed(silent) is True
     # However short A's answers are, a loop is one.
     loop = check([" ".join(["iron", "drops"] * 20)] * 3 + before[3:], before)["forget"]
     assert [one.passed for one in loop] == [True, None, None, None, False]
@@ -133,4 +134,4 @@ def test_the_figures_are_those_of_the_definitions(after: list[str], before: list
 def test_noise_has_no_degradation_and_has_collapsed() -> None:
     rng = random.Random(0)
     noise = [" ".join(rng.choices("bcdfghjklm", k=12)) for _ in USUAL]
-    assert have_collapsed(check(noise)["retain"]) is True
+    assert has_collapsed(check(noise)["retain"]) is True
