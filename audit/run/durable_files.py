@@ -9,6 +9,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +76,25 @@ def replacing_by_library(path: Path) -> Iterator[Path]:
     except BaseException:
         # It may hold PHI.
         temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def making_folder(out: Path) -> Iterator[Path]:
+    """Yield a folder, mode 0700, that takes the place of `out`, new or an empty folder, when the block ends well.
+
+    So a command that was killed can be given again: a folder that holds files is never written to.
+    """
+    partial = partial_of(out)
+    # What a killed command left.
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    partial.mkdir(mode=DIRECTORY_MODE)
+    try:
+        yield partial
+        partial.replace(out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
         raise
 
 

@@ -11,10 +11,10 @@ from typing import Final
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.review.agreement import AgreementReport, group_reviews
 from clinaudit.audit.pii.review.majority import resolve_sample
-from clinaudit.audit.pii.review.page import making_folder, require_new_place
+from clinaudit.audit.pii.review.page import require_new_place
 from clinaudit.audit.pii.review.review_file import Review
 from clinaudit.audit.pii.review.sample_file import SampleFile, samples_text
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.run.durable_files import making_folder, write_atomically
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.results import round_floats
 

@@ -4,9 +4,7 @@ Owns which samples are shown and where the page lies: a folder of mode 0700, sin
 notes. Knows nothing of the page's layout.
 """
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +12,7 @@ import numpy as np
 
 from clinaudit.audit.pii.benchmark.samples.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import DIRECTORY_MODE, partial_of, write_atomically
+from clinaudit.audit.run.durable_files import making_folder, write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.pages.pii_review import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review
@@ -40,25 +38,6 @@ def write_review_page(
     with making_folder(out) as folder:
         write_atomically(folder / REVIEW_PAGE, render_review(page))
     return page
-
-
-@contextmanager
-def making_folder(out: Path) -> Iterator[Path]:
-    """Yield a folder, mode 0700, that takes the place of `out`, new or an empty folder, when the block ends well.
-
-    So a command that was killed can be given again: a folder that holds files is never written to.
-    """
-    partial = partial_of(out)
-    # What a killed command left.
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.mkdir(mode=DIRECTORY_MODE)
-    try:
-        yield partial
-        partial.replace(out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 def draw_samples(samples: Sequence[Sample], count: int, *, seed: int) -> list[Sample]:

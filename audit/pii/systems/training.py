@@ -17,7 +17,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.systems.labelled_text import LabelledText
 from clinaudit.audit.pii.systems.table import SystemName
-from clinaudit.audit.run.durable_files import make_private_directory
+from clinaudit.audit.run.durable_files import make_private_directory, making_folder
 
 #: Passes over 2,000 texts: as many as two CPU cores finish in some minutes.
 DEFAULT_EPOCHS: Final[dict[SystemName, int]] = {"tagger": 4, "bilstm_crf": 10}
@@ -52,15 +52,13 @@ class TrainingFolder:
 
     def _train(self, system: SystemName, texts: Sequence[LabelledText], epochs: int, place: Path) -> None:
         make_private_directory(self._root)
-        partial = self._root / f".{place.name}.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        make_private_directory(partial)
-        begin = monotonic()
-        with self._progress.stage(f"training {system}", total=len(texts) * epochs, unit="texts") as advance:
-            _train_into(system, texts, epochs=epochs, seed=self._seed, advance=advance)(partial)
-        (partial / _SECONDS).write_text(json.dumps(round(monotonic() - begin, 1)), encoding="utf-8")
+        # One without its seconds was never finished.
         shutil.rmtree(place, ignore_errors=True)
-        partial.replace(place)
+        with making_folder(place) as folder:
+            begin = monotonic()
+            with self._progress.stage(f"training {system}", total=len(texts) * epochs, unit="texts") as advance:
+                _train_into(system, texts, epochs=epochs, seed=self._seed, advance=advance)(folder)
+            (folder / _SECONDS).write_text(json.dumps(round(monotonic() - begin, 1)), encoding="utf-8")
 
     def _key(self, system: SystemName, texts: Sequence[LabelledText], epochs: int) -> str:
         library = _LIBRARIES[system]
